@@ -181,7 +181,7 @@ class NotConfinedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """The resource limits of a confined process. ``cpu_seconds``: processor time, which does not depend on how busy the machine is.
     ``wall_seconds``: elapsed time, which also ends a process that only waits."""
 
@@ -190,7 +190,7 @@ class Limits:
     wall_seconds: int = 60
 
 
-def limit(limits: Limits) -> None:
+def limit(limits: ProcessLimits) -> None:
     """Set resource limits that the process cannot raise again. Call this before anything else."""
     for which, most in (
         (resource.RLIMIT_CORE, 0),

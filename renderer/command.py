@@ -41,7 +41,7 @@ Content = Callable[[], tuple[Frame, ...]]
 """Reads the frames of the checked file once more."""
 
 
-class Opinion(Protocol):
+class SecondParse(Protocol):
     """The result of reading an accepted transcript with a second parser. ``is_bad``: the results differ unexpectedly."""
 
     @property
@@ -64,7 +64,7 @@ class Terminal:
     out: Callable[[str], object]
     err: Callable[[str], object]
     vocabulary: VocabularySource
-    second_opinion: Callable[[Content | None], Opinion] | None = None
+    second_opinion: Callable[[Content | None], SecondParse] | None = None
 
 
 class _UnusableError(Exception):

@@ -109,7 +109,7 @@ def _document(transcript: Transcript) -> dict[str, object]:
     return document | dict(transcript.extra)
 
 
-def _of_harmony(reading: hip1.Reading) -> Read:
+def _of_harmony(reading: hip1.HarmonyReading) -> Read:
     header = dict(reading.record.document) if reading.record and reading.record.document else {}
     version, model, settings = header.pop("version", "2.2"), header.pop("model", None), header.pop("generation_settings", None)
     transcript = Transcript(

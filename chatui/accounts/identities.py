@@ -18,7 +18,7 @@ from chatui.permissions.access import NotFoundError, person_of
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ShownIdentity:
     """An identity as the page shows it.
 
     ``service``: the provider's name. ``name``: the provider's name for the person. ``is_removable``: another sign-in method would remain.
@@ -32,12 +32,12 @@ class Identity:
     is_removable: bool
 
 
-def identities_of(person: User) -> list[Identity]:
+def identities_of(person: User) -> list[ShownIdentity]:
     """The person's identities, the oldest first."""
     rows = OutsideIdentity.objects.filter(user=person).order_by("made_at")
     names = {provider.issuer: provider.name for provider in sign_in_file().providers}
     return [
-        Identity(row.pk, names.get(row.issuer, row.provider), row.name, row.made_at, row.last_used_at, may_remove(person, row.pk))
+        ShownIdentity(row.pk, names.get(row.issuer, row.provider), row.name, row.made_at, row.last_used_at, may_remove(person, row.pk))
         for row in rows
     ]
 

@@ -33,7 +33,7 @@ BY_MAIL = "by mail"
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class LinkNotice:
     """A notice to a person about a link for their account. ``used_at`` None: the link is unused."""
 
     made_by: str
@@ -97,10 +97,10 @@ def token_of(link: PasswordLink) -> str:
     return _token(link)
 
 
-def notices(person: User) -> list[Notice]:
+def notices(person: User) -> list[LinkNotice]:
     """Notices of links for this person's account that they have not dismissed yet, the latest first."""
     rows = PasswordLink.objects.filter(user=person, dismissed_at=None).order_by("-made_at")[:20]
-    return [Notice(row.made_by_name, row.made_at, row.used_at, row.used_from) for row in rows]
+    return [LinkNotice(row.made_by_name, row.made_at, row.used_at, row.used_from) for row in rows]
 
 
 def dismiss(person: User) -> None:

@@ -252,7 +252,7 @@ class ListedPerson:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PeoplePage:
     """A page of the list. ``found``: how many people match in total. ``number`` and ``last`` count pages from 1."""
 
     people: tuple[ListedPerson, ...]
@@ -271,7 +271,7 @@ class Page:
         return self.number + 1
 
 
-def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page:
+def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> PeoplePage:
     """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements."""
     rows = _filtered(_matching(words), show)
     rows = rows.filter(groups=group) if group else rows
@@ -279,7 +279,7 @@ def page(words: str = "", show: str = "", number: int = 1, group: Group | None =
     last = max(1, -(-found // PAGE))
     number = min(max(1, number), last)
     taken = _annotated(rows).order_by("username")[(number - 1) * PAGE : number * PAGE]
-    return Page(tuple(_listed(row) for row in taken), found, number, last)
+    return PeoplePage(tuple(_listed(row) for row in taken), found, number, last)
 
 
 def find_person(person_id: UUID) -> tuple[User, ListedPerson] | None:

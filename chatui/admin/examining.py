@@ -13,7 +13,7 @@ from chatui.operations.doctor.examination import SECONDS
 from chatui.operations.doctor.runs import BusyError
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.administration import Part
+from chatui.permissions.administration import AdminPart
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
 from chatui.web.sign_in.pages import person_of
@@ -21,7 +21,7 @@ from chatui.web.sign_in.pages import person_of
 _throttle = Throttle("examinations", attempts=30, seconds=600)
 
 
-@for_part(Part.SERVERS, "GET", "POST")
+@for_part(AdminPart.SERVERS, "GET", "POST")
 def server(request: HttpRequest, name: str) -> HttpResponse:
     """Show the result of the last examination, and to staff who may change back ends a button for a new one."""
     spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)
@@ -53,4 +53,4 @@ def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> 
         "may_examine": administration.may_examine(person_of(request)),
         "is_busy": is_busy,
     }
-    return page(request, Part.SERVERS, "manage/servers/server.html", context, 409 if is_busy else 200)
+    return page(request, AdminPart.SERVERS, "manage/servers/server.html", context, 409 if is_busy else 200)

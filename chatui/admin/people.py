@@ -43,7 +43,7 @@ from chatui.lifecycle.erasure import contents_of, erase
 from chatui.model_servers import choice
 from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 from chatui.permissions import access, administration, four_eyes, programs
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.api_keys import KeyForm
@@ -51,11 +51,11 @@ from chatui.web.guards import visitor_of
 from chatui.web.sign_in import pages
 
 _CAUSES = {
-    Cause.STAFF: noop("by staff"),
-    Cause.OPERATOR: noop("by the operator"),
-    Cause.OWN: noop("by the account's owner"),
-    Cause.PROVISIONING: noop("by the directory of"),
-    Cause.LOGOUT: noop("by the sign-in service"),
+    ClosingCause.STAFF: noop("by staff"),
+    ClosingCause.OPERATOR: noop("by the operator"),
+    ClosingCause.OWN: noop("by the account's owner"),
+    ClosingCause.PROVISIONING: noop("by the directory of"),
+    ClosingCause.LOGOUT: noop("by the sign-in service"),
 }
 
 
@@ -119,7 +119,7 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             return False
 
 
-class ConfirmForm(forms.Form):
+class ConfirmNameForm(forms.Form):
     """Asks for the name of the account as confirmation."""
 
     name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
@@ -151,7 +151,7 @@ class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             raise Http404
         if not self.has_delete_permission(request, person):
             raise PermissionDenied
-        form = ConfirmForm(request.POST or None, person=person)
+        form = ConfirmNameForm(request.POST or None, person=person)
         if request.method == "POST" and form.is_valid():
             erased = erase(visitor_of(request, "admin"), person)
             words = gettext("The account %(name)s was erased: %(contents)s.")

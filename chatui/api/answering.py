@@ -18,7 +18,7 @@ from chatui.database import pools
 from chatui.database.faults import FAULTS, DatabaseBusyError, is_transient
 from chatui.turns import running
 from chatui.turns.asks import ProgramAsk
-from chatui.turns.running import Place
+from chatui.turns.running import TurnPlace
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended, ProgramEvent
 from chatui.wire.bus import PROCESS
@@ -113,12 +113,12 @@ async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:
 
 async def stop(started: Started) -> None:
     """Stop the turn, which runs in this process. Never blocks."""
-    await running.stop(Place(started.turn.pk, PROCESS))
+    await running.stop(TurnPlace(started.turn.pk, PROCESS))
 
 
 def stop_from_thread(started: Started) -> None:
     """As ``stop``, from synchronous code."""
-    running.stop_from_thread(Place(started.turn.pk, PROCESS))
+    running.stop_from_thread(TurnPlace(started.turn.pk, PROCESS))
 
 
 _stopping: set[asyncio.Task[None]] = set()

@@ -22,7 +22,7 @@ from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of
 from chatui.api.request_parts import parse_tools, unknown_call
 from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import Head
+from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest, no_previous
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -132,10 +132,10 @@ def _where(wanted: ResponsesRequest | ChatRequest) -> str:
     return "input" if isinstance(wanted, ResponsesRequest) else "messages"
 
 
-def head_of(answer: Answering) -> Head:
+def head_of(answer: Answering) -> ResponseHead:
     """The fields of the response that are known before it is written."""
     asked, turn = answer.asked, answer.started.turn
-    return Head(asked.id, asked.choice, turn.started_at, asked.settings_as_sent)
+    return ResponseHead(asked.id, asked.choice, turn.started_at, asked.settings_as_sent)
 
 
 async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncIterator[bytes]:

@@ -18,8 +18,8 @@ from chatui.api.answering import Answering, KeyWatch
 from chatui.api.errors import INVALID, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
 from chatui.api.recordings import BackgroundEvents, Recording, queued
 from chatui.api.response_events import Event
-from chatui.api.response_object import Head
-from chatui.display.programs import StoredAnswer
+from chatui.api.response_object import ResponseHead
+from chatui.display.programs import StoredProgramAnswer
 from chatui.wire.bus import PROCESS, Message, bus
 
 GROUP = "recordings"
@@ -41,7 +41,7 @@ class LostError(Exception):
     """The other process is silent, or no longer has the recording."""
 
 
-class SilentError(Exception):
+class SilentProcessError(Exception):
     """The other process does not report whether it has a recording."""
 
 
@@ -153,7 +153,7 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
 
 async def _asked(key: UUID, process: str) -> Message:
     if not bus().reaches_others:
-        raise SilentError
+        raise SilentProcessError
     loop = asyncio.get_running_loop()
     async with _Channel(process) as channel:
         until = loop.time() + ANSWER_SECONDS
@@ -161,7 +161,7 @@ async def _asked(key: UUID, process: str) -> Message:
             channel.send(ask=str(key))
             if message := await channel.next(ASK_SECONDS):
                 return message
-    raise SilentError
+    raise SilentProcessError
 
 
 @dataclass(slots=True, eq=False)
@@ -255,7 +255,7 @@ FROM_BEGINNING = -1
 NUMBER_DIGITS = 9
 
 
-def start_response(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
+def start_response(answer: Answering, head: ResponseHead, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
     """The reply to the request that asked for a response in the background. The response is written even if nobody reads it."""
     listen()
     recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
@@ -264,7 +264,7 @@ def start_response(answer: Answering, head: Head, *, wants_summary: bool, stream
     return JsonResponse(queued(head))
 
 
-async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> HttpResponseBase:
+async def resumed(request: HttpRequest, key: LiveKey, answer: StoredProgramAnswer) -> HttpResponseBase:
     """The stream of a response after ``starting_after``. The caller has checked that the key may read it, except for raw reasoning."""
     recording = recordings.recording_of(answer.id) or await _recording_elsewhere(key, answer)
     if recording is None:
@@ -281,12 +281,12 @@ async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> H
     return answering.streamed(_stream(recording, key, after), lambda: None)
 
 
-async def _recording_elsewhere(key: LiveKey, answer: StoredAnswer) -> FollowedElsewhere | None:
+async def _recording_elsewhere(key: LiveKey, answer: StoredProgramAnswer) -> FollowedElsewhere | None:
     if not answer.given.get("background"):
         return None
     try:
         return await found(answer.id, answer.process, key.owner.pk)
-    except SilentError:
+    except SilentProcessError:
         if answer.state != "running":
             return None  # nothing is missing from the whole response
     sentence = "The process that writes this response does not answer now. Try again, or read the response as it is so far."

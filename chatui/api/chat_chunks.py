@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatui.api.errors import of_code
-from chatui.api.response_object import Head, tool_call
+from chatui.api.response_object import ResponseHead, tool_call
 from chatui.codes import ProductCode
-from chatui.turns.streams.program import Called, Ended, MoreText, Opened, ProgramEvent, Withdrawn
+from chatui.turns.streams.program import Called, Ended, MoreProgramText, Opened, ProgramEvent, Withdrawn
 
 Chunk = dict[str, Any]
 
@@ -19,7 +19,7 @@ BETWEEN = "\n\n"
 class ChatChunks:
     """Writes the chunks of one answer. ``begin`` once, ``feed`` with each event of the turn; ``text`` is the whole text at the end."""
 
-    def __init__(self, head: Head, *, wants_usage: bool, is_formatted: bool = False) -> None:
+    def __init__(self, head: ResponseHead, *, wants_usage: bool, is_formatted: bool = False) -> None:
         """``is_formatted``: preambles are left out, because they would break the answer's format."""
         self._head = head
         self._is_formatted = is_formatted
@@ -42,7 +42,7 @@ class ChatChunks:
             case Opened(is_preamble=is_preamble):
                 self._is_left_out = is_preamble and self._is_formatted
                 self._is_new = bool(self._texts)
-            case MoreText(text=text) if not self._is_left_out:
+            case MoreProgramText(text=text) if not self._is_left_out:
                 shown = f"{BETWEEN}{text}" if self._is_new else str(text)
                 self._is_new = False
                 self._texts.append(shown)

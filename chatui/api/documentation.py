@@ -23,7 +23,7 @@ from chatui.api.compacting import CompactRequest
 from chatui.api.endpoints import endpoints
 from chatui.api.errors import ApiError
 from chatui.api.guarded import Handler
-from chatui.api.response_object import Head, response_object
+from chatui.api.response_object import ResponseHead, response_object
 from chatui.api.response_request import ResponsesRequest
 from chatui.env import environment
 
@@ -118,7 +118,7 @@ def _schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
 
 
 def _response() -> dict[str, Any]:
-    example = response_object(Head(UUID(int=0), "", datetime.fromtimestamp(0, UTC), {}), [])
+    example = response_object(ResponseHead(UUID(int=0), "", datetime.fromtimestamp(0, UTC), {}), [])
     return {"type": "object", "required": list(example), "properties": {name: {} for name in example}}
 
 

@@ -14,12 +14,12 @@ from chatui.api.response_request import ENCRYPTED, ResponsesRequest
 from chatui.audit_log.record import Visitor
 from chatui.database import pools
 from chatui.permissions import programs
-from chatui.turns.asks import Offer
+from chatui.turns.asks import FunctionOffer
 from chatui.turns.streams.program import ProgramStream
 from renderer.gate import Audience
 
 
-def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Offer) -> ProgramStream:
+def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: FunctionOffer) -> ProgramStream:
     """The event stream of the program's turn. Chat Completions has no field for reasoning, for anybody."""
     is_trusted = seals = False
     if isinstance(wanted, ResponsesRequest):

@@ -19,10 +19,10 @@ from django.utils import timezone
 
 from chatui.api.answering import Answering
 from chatui.api.response_events import Event, ResponseEvents
-from chatui.api.response_object import Head, Item, response_object
+from chatui.api.response_object import Item, ResponseHead, response_object
 from chatui.codes import ProductCode
 from chatui.observability.error_reports import log_without_content
-from chatui.turns.streams.program import Ended, MoreText, Opened, ProgramEvent, Withdrawn
+from chatui.turns.streams.program import Ended, MoreProgramText, Opened, ProgramEvent, Withdrawn
 from renderer.gate import VisibleText
 
 
@@ -44,7 +44,7 @@ class BackgroundEvents(ResponseEvents):
         yield from super().feed(event)
 
 
-def queued(head: Head) -> Item:
+def queued(head: ResponseHead) -> Item:
     """The response object before any output is written."""
     return response_object(head, []) | {"status": "queued"}
 
@@ -92,7 +92,7 @@ class Recording:
                 async for event in events:
                     if event is not None:
                         self._add(event)
-                    if isinstance(event, MoreText):
+                    if isinstance(event, MoreProgramText):
                         await self._answer.asked.stream.rest(TEXT_SECONDS)
         except Exception as error:  # noqa: BLE001 - readers are notified of any error
             log_without_content(log, self._answer.asked.id, error)
@@ -143,7 +143,7 @@ class Recording:
         opened = max((place for place, event in enumerate(self.events) if isinstance(event, Opened)), default=0)
         for place in range(opened, len(self.events)):
             event = self.events[place]
-            if isinstance(event, MoreText):
+            if isinstance(event, MoreProgramText):
                 self.events[place] = replace(event, text=NOTHING)
 
 

@@ -12,11 +12,11 @@ from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, SchemaUnusableError, answer_format
 from chatui.model_servers import choice as model_choice
-from chatui.model_servers.choice import Choice
+from chatui.model_servers.choice import ModelChoice
 from chatui.tools import callers
 from chatui.tools.callers import NAME, model_name
 from chatui.tools.tool import Tool, ToolUnusableError
-from chatui.turns.asks import EarlierCall, EarlierMessage, EarlierReply, Offer
+from chatui.turns.asks import EarlierCall, EarlierMessage, EarlierReply, FunctionOffer
 
 # Without fail_fast, a hundred thousand wrong items would be as many errors, which take seconds, and only the first is reported.
 Metadata = Annotated[dict[str, str], Field(max_length=16, fail_fast=True)]
@@ -152,12 +152,12 @@ EFFORTS = {"none": "low", "minimal": "low", "low": "low", "medium": "medium", "h
 """The efforts that programs may request, with gpt-oss's terms. The response contains the one used."""
 
 
-def choices_of(key: LiveKey) -> tuple[Choice, ...]:
+def choices_of(key: LiveKey) -> tuple[ModelChoice, ...]:
     """The models that a key may use, its owner's default first. Reads the database."""
     return tuple(choice for choice in model_choice.choices_for(key.owner) if key.may_use(choice.value))
 
 
-def chosen(choices: Iterable[Choice], model: str | None) -> Choice:
+def chosen(choices: Iterable[ModelChoice], model: str | None) -> ModelChoice:
     """The choice that a program names, by its id, or by the model's name if it is unique. The default if it names none.
 
     Raises:
@@ -247,7 +247,7 @@ class ToolFields:
 class ParsedTools:
     """The parsed tools: the ``offer``, and the fields that the response repeats."""
 
-    offer: Offer = field(default_factory=Offer, repr=False)
+    offer: FunctionOffer = field(default_factory=FunctionOffer, repr=False)
     given: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -269,7 +269,7 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
     own = key.tools if choice.mode != "none" and not choice.is_limited else frozenset()
     if choice.mode == "required" and not (allowed or own):
         raise invalid("No call can be required where there is nothing to call.", param="tool_choice")
-    offer = Offer(
+    offer = FunctionOffer(
         functions=allowed,
         names={model: name for model, (name, _) in functions.items()},
         own_tools=own,
@@ -280,7 +280,7 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
     return ParsedTools(offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read]))
 
 
-def _given(asked: ToolFields, offer: Offer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
+def _given(asked: ToolFields, offer: FunctionOffer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
     """The fields that the response repeats. ``functions``: those that may be called, to recognize their calls."""
     return {
         "tools": shown,

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from chatui.api.errors import of_code
 from chatui.api.response_object import (
-    Head,
     Item,
+    ResponseHead,
     call_events,
     call_item,
     message_item,
@@ -22,7 +22,19 @@ from chatui.api.response_object import (
     text_part,
 )
 from chatui.codes import ProductCode
-from chatui.turns.streams.program import Called, Closed, Ended, MoreText, Opened, ProgramEvent, Sealed, Step, Thinking, Thought, Withdrawn
+from chatui.turns.streams.program import (
+    Called,
+    Closed,
+    Ended,
+    MoreProgramText,
+    Opened,
+    ProgramEvent,
+    Sealed,
+    Step,
+    Thinking,
+    Thought,
+    Withdrawn,
+)
 
 Place = dict[str, Any]
 
@@ -71,7 +83,7 @@ class ResponseEvents:
     ``output``: the closed items. ``finished_at``: set it to replay a response that ended earlier.
     """
 
-    def __init__(self, head: Head, *, wants_summary: bool) -> None:
+    def __init__(self, head: ResponseHead, *, wants_summary: bool) -> None:
         self._head = head
         self._wants_summary = wants_summary
         self._number = 0
@@ -101,14 +113,14 @@ class ResponseEvents:
                 yield from self._call(event)
             case Withdrawn() | Ended():
                 yield from self._end(event if isinstance(event, Ended) else self._withheld())
-            case Opened() | MoreText() | Closed():
+            case Opened() | MoreProgramText() | Closed():
                 yield from self._feed_answer(event)
 
-    def _feed_answer(self, event: Opened | MoreText | Closed) -> Iterator[Event]:
+    def _feed_answer(self, event: Opened | MoreProgramText | Closed) -> Iterator[Event]:
         match event:
             case Opened():
                 self._opened, self._texts = event, []
-            case MoreText(text=text):
+            case MoreProgramText(text=text):
                 yield from self._more(text)
             case Closed():
                 yield from self._close(event)

@@ -26,7 +26,7 @@ _REASONS = {ProductCode.CONTENT_REFUSED: "content_filter"}
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ResponseHead:
     """The fields of a response that are known before it is written. ``given``: the settings of its request."""
 
     id: UUID
@@ -40,7 +40,7 @@ def response_id(key: UUID) -> str:
     return f"resp_{key.hex}"
 
 
-def response_object(head: Head, output: Sequence[Item], ended: Ended | None = None, finished_at: datetime | None = None) -> Item:
+def response_object(head: ResponseHead, output: Sequence[Item], ended: Ended | None = None, finished_at: datetime | None = None) -> Item:
     """The response object. ``ended`` None: it is still being written."""
     state = ended.state if ended else "running"
     status, given = STATUSES.get(state, "failed"), head.given

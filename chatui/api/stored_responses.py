@@ -10,13 +10,22 @@ from chatui.accounts.api_keys import LiveKey
 from chatui.api import background, reasoning_access, recordings, request_parts
 from chatui.api.errors import ApiError, invalid
 from chatui.api.recordings import queued
-from chatui.api.response_object import Head, Item, call_item, message_item, output_item, reasoning_item, response_id, response_object
+from chatui.api.response_object import (
+    Item,
+    ResponseHead,
+    call_item,
+    message_item,
+    output_item,
+    reasoning_item,
+    response_id,
+    response_object,
+)
 from chatui.database import pools
 from chatui.display import programs
-from chatui.display.programs import StoredAnswer, StoredPart
+from chatui.display.programs import StoredPart, StoredProgramAnswer
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
-from chatui.turns.running import Place
+from chatui.turns.running import TurnPlace
 from chatui.turns.streams.program import Called, Ended
 from renderer.gate import Audience
 
@@ -84,7 +93,7 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
     answer = await _stored(key, answer_id)
     if answer.state != "running":
         raise invalid("The response is not being written any more.", code="response_not_running")
-    await running.stop(Place(answer.turn_id, answer.process))
+    await running.stop(TurnPlace(answer.turn_id, answer.process))
     return JsonResponse(_object(answer) | {"status": "cancelled", "incomplete_details": {"reason": "cancelled"}})
 
 
@@ -110,7 +119,7 @@ async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> Htt
     )
 
 
-async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredAnswer:
+async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
     return await pools.commands.run(programs.stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
 
 
@@ -126,9 +135,9 @@ def _uuid(answer_id: str) -> UUID:
         raise NotFoundError from None
 
 
-def _object(answer: StoredAnswer) -> Item:
+def _object(answer: StoredProgramAnswer) -> Item:
     ended = None if answer.state == "running" else Ended(answer.state, answer.code, answer.input_tokens, answer.output_tokens)
-    head = Head(answer.id, answer.model, answer.created_at, answer.given)
+    head = ResponseHead(answer.id, answer.model, answer.created_at, answer.given)
     recording = recordings.recording_of(answer.id) if ended is None else None
     if recording is not None and not recording.has_begun:
         return queued(head)

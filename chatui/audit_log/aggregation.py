@@ -43,7 +43,7 @@ class Repetition:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
+class RepeatedAttempts:
     """The number of repeated attempts, and the time of the last one."""
 
     number: int
@@ -121,13 +121,13 @@ def counts_in_words(row: CountedLine) -> str:
     return f"{_listed(row.counts)}{networks}; last {row.last_at:%Y-%m-%d %H:%M:%S}"
 
 
-def attempts_in(detail: str) -> Attempts:
+def attempts_in(detail: str) -> RepeatedAttempts:
     """The attempts that a sum line stands for, read from its detail; 0 for a debug view."""
     found = _ATTEMPTS_SUM.match(detail)
     return (
-        Attempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC))
+        RepeatedAttempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC))
         if found
-        else Attempts(0, datetime.min.replace(tzinfo=UTC))
+        else RepeatedAttempts(0, datetime.min.replace(tzinfo=UTC))
     )
 
 
@@ -156,10 +156,10 @@ def counts_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
     return found
 
 
-def attempts_after() -> dict[int, Attempts]:
+def attempts_after() -> dict[int, RepeatedAttempts]:
     """The attempts counted so far by open counters, by the number of the counter's first line."""
     rows = CountedLine.objects.filter(sum_line=None).exclude(last_at=None)
-    return {row.line: Attempts(number, row.last_at) for row in rows if row.last_at and (number := _attempts(row))}
+    return {row.line: RepeatedAttempts(number, row.last_at) for row in rows if row.last_at and (number := _attempts(row))}
 
 
 def _attempts(row: CountedLine) -> int:

@@ -17,7 +17,7 @@ _TRIGGERS = ("chatui_audit_no_update", "chatui_audit_no_delete", "chatui_audit_o
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ChainHead:
     """The last line of the log, now or at an earlier time: its number and its hash in hexadecimal."""
 
     number: int
@@ -25,7 +25,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ChainProblem:
     """A problem with the line of that number; number 0 means the whole log."""
 
     number: int
@@ -33,12 +33,12 @@ class Problem:
 
 
 @dataclass(slots=True)
-class Report:
+class ChainReport:
     """The result of a verification. ``count``: the number of problems. ``problems``: the first 20."""
 
     lines: int = 0
-    head: Head | None = None
-    problems: list[Problem] = field(default_factory=list)
+    head: ChainHead | None = None
+    problems: list[ChainProblem] = field(default_factory=list)
     count: int = 0
 
     @property
@@ -47,15 +47,15 @@ class Report:
         return not self.count
 
 
-def head() -> Head | None:
+def head() -> ChainHead | None:
     """The last line; None while the log is empty."""
     last = AuditEvent.objects.order_by("-number").values_list("number", "hash").first()
-    return Head(*last) if last else None
+    return ChainHead(*last) if last else None
 
 
-def verify(noted: Head | None = None) -> Report:
+def verify(noted: ChainHead | None = None) -> ChainReport:
     """Verify the whole log, in constant memory. ``noted``: an earlier head that was stored elsewhere; its line must still be the same."""
-    report = Report()
+    report = ChainReport()
     for problem in _walk(report, noted):
         report.count += 1
         if len(report.problems) < MAX_PROBLEMS:
@@ -75,34 +75,34 @@ def missing_triggers() -> list[str]:
     return [name for name in _TRIGGERS if name not in there]
 
 
-def _walk(report: Report, noted: Head | None) -> Iterator[Problem]:
-    last = Head(0, FIRST_HASH)
+def _walk(report: ChainReport, noted: ChainHead | None) -> Iterator[ChainProblem]:
+    last = ChainHead(0, FIRST_HASH)
     is_met = False
     rows = AuditEvent.objects.order_by("number").values_list(*HASHED_COLUMNS, "hash")
     for *values, written in rows.iterator(chunk_size=_CHUNK):
         yield from _broken(values, written, last)
-        last = Head(values[0], written)
+        last = ChainHead(values[0], written)
         report.lines += 1
         if noted and last.number == noted.number:
             is_met = True
             if last.hash != noted.hash:
-                yield Problem(last.number, "Its hash differs from the one that was noted: the log was rewritten.")
+                yield ChainProblem(last.number, "Its hash differs from the one that was noted: the log was rewritten.")
     report.head = last if report.lines else None
     if noted and not is_met:
-        yield Problem(noted.number, "It was noted but does not exist: the end of the log was cut off.")
+        yield ChainProblem(noted.number, "It was noted but does not exist: the end of the log was cut off.")
     for name in missing_triggers():
-        yield Problem(0, f"The database does not refuse changes to the log: the trigger {name} is missing.")
+        yield ChainProblem(0, f"The database does not refuse changes to the log: the trigger {name} is missing.")
 
 
-def _broken(values: Sequence[Any], written: str, last: Head) -> Iterator[Problem]:
+def _broken(values: Sequence[Any], written: str, last: ChainHead) -> Iterator[ChainProblem]:
     """The problems of a line and of its link to the line before. ``values``: in the order of HASHED_COLUMNS."""
     number, previous = values[0], values[-1]
     if number != last.number + 1:
-        yield Problem(number, _gap(last.number, number))
+        yield ChainProblem(number, _gap(last.number, number))
     elif previous != last.hash:
-        yield Problem(number, "It does not follow the line before it: a line was inserted or removed.")
+        yield ChainProblem(number, "It does not follow the line before it: a line was inserted or removed.")
     if digest_of(values) != written:
-        yield Problem(number, "It does not match its hash: it was changed after it was written.")
+        yield ChainProblem(number, "It does not match its hash: it was changed after it was written.")
 
 
 def _gap(before: int, after: int) -> str:

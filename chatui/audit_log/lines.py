@@ -15,7 +15,7 @@ from django.db.models import CharField, Count, QuerySet
 from django.db.models.functions import Cast, Substr
 
 from chatui.audit_log import aggregation
-from chatui.audit_log.aggregation import Attempts
+from chatui.audit_log.aggregation import RepeatedAttempts
 from chatui.audit_log.record import HASHED_COLUMNS
 from chatui.models.audit import AuditEvent, CountedLine
 
@@ -23,7 +23,7 @@ PAGE_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class LineFilters:
     """Selects lines whose columns equal these values, and whose time is in the period from ``since`` until before ``before`` (UTC).
 
     Empty fields select everything. ``except_ways`` excludes lines with one of these ways. ``person`` and ``whose`` are names of accounts;
@@ -49,7 +49,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """A line of the log, as a page shows it.
 
     ``sum``: the counts of repetitions after it, in words. ``sum_number``: the number of the sum line (None while counting continues).
@@ -69,19 +69,19 @@ class Line:
     sum_number: int | None = None
 
 
-_COLUMNS = tuple(field.name for field in fields(Line))[:-2]
+_COLUMNS = tuple(field.name for field in fields(LogLine))[:-2]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LinePage:
     """Lines, the newest first. ``older`` and ``newer``: the line number from which the adjacent page starts; None if there is none."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LogLine, ...]
     older: int | None
     newer: int | None
 
 
-def rows(filters: Filters) -> QuerySet[AuditEvent]:
+def rows(filters: LineFilters) -> QuerySet[AuditEvent]:
     """The rows that match a filter, unordered."""
     conditions = {
         "actor_name": filters.person,
@@ -97,7 +97,7 @@ def rows(filters: Filters) -> QuerySet[AuditEvent]:
     return AuditEvent.objects.filter(**{name: value for name, value in conditions.items() if value}).exclude(way__in=filters.except_ways)
 
 
-def page(filters: Filters, *, below: int | None = None, above: int | None = None) -> Page:
+def page(filters: LineFilters, *, below: int | None = None, above: int | None = None) -> LinePage:
     """The newest lines, or those next below a number (older), or those next above a number (newer).
 
     If the filter matches both a first line and its sum line, the sum is shown with the first line and not as a line of its own.
@@ -105,18 +105,18 @@ def page(filters: Filters, *, below: int | None = None, above: int | None = None
     found = rows(filters).values_list(*_COLUMNS)
     if above is not None:
         taken = list(found.filter(number__gt=above).order_by("number")[: PAGE_LINES + 1])
-        lines = tuple(Line(*row) for row in reversed(taken[:PAGE_LINES]))
-        return Page(_folded(filters, lines), lines[-1].number if lines else None, lines[0].number if len(taken) > PAGE_LINES else None)
+        lines = tuple(LogLine(*row) for row in reversed(taken[:PAGE_LINES]))
+        return LinePage(_folded(filters, lines), lines[-1].number if lines else None, lines[0].number if len(taken) > PAGE_LINES else None)
     if below is not None:
         found = found.filter(number__lt=below)
     taken = list(found.order_by("-number")[: PAGE_LINES + 1])
-    lines = tuple(Line(*row) for row in taken[:PAGE_LINES])
+    lines = tuple(LogLine(*row) for row in taken[:PAGE_LINES])
     is_first = below is None or not lines
     older = lines[-1].number if len(taken) > PAGE_LINES else None
-    return Page(_folded(filters, lines), older, None if is_first else lines[0].number)
+    return LinePage(_folded(filters, lines), older, None if is_first else lines[0].number)
 
 
-def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+def _folded(filters: LineFilters, lines: tuple[LogLine, ...]) -> tuple[LogLine, ...]:
     sums = aggregation.sum_lines_among(line.number for line in lines)
     first_lines = set(rows(filters).filter(number__in=sums.values()).values_list("number", flat=True))
     # The table of counters can be changed, but the lines cannot. So two lines are joined only if the sum line's text names the first line.
@@ -128,7 +128,7 @@ def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     return tuple(_with_sum(line, *counts_after[line.number]) if line.number in counts_after else line for line in remaining)
 
 
-def _with_sum(line: Line, words: str, number: int | None) -> Line:
+def _with_sum(line: LogLine, words: str, number: int | None) -> LogLine:
     """The line with its sum. The day of the last repetition is omitted if it is the day of the line."""
     return replace(line, sum=words.replace(f"last {line.at:%Y-%m-%d} ", "last "), sum_number=number)
 
@@ -155,23 +155,23 @@ _NAMES = (*HASHED_COLUMNS, "hash")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def json_lines(filters: Filters) -> Iterator[str]:
+def json_lines(filters: LineFilters) -> Iterator[str]:
     """A JSON object for each line of the log, oldest first, each followed by a line break. Times are ISO 8601 with the UTC offset."""
     for row in _rows(filters):
         yield json.dumps(dict(zip(_NAMES, map(_plain, row), strict=True)), ensure_ascii=False) + "\n"
 
 
-def csv_lines(filters: Filters) -> Iterator[str]:
+def csv_lines(filters: LineFilters) -> Iterator[str]:
     """A row of column names, then a row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
     yield csv_row(_NAMES)
     for row in _rows(filters):
         yield csv_row([safe_cell(_plain(value)) for value in row])
 
 
-FORMATS: dict[str, Callable[[Filters], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
+FORMATS: dict[str, Callable[[LineFilters], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
 
 
-def _rows(filters: Filters) -> Iterator[tuple[object, ...]]:
+def _rows(filters: LineFilters) -> Iterator[tuple[object, ...]]:
     return rows(filters).order_by("number").values_list(*_NAMES).iterator(chunk_size=_CHUNK)
 
 
@@ -221,7 +221,7 @@ class DebugViewPage:
     older: int | None
 
 
-def debug_view_page(filters: Filters, below: int | None = None) -> DebugViewPage:
+def debug_view_page(filters: LineFilters, below: int | None = None) -> DebugViewPage:
     """A page of the debug views that match, without refused attempts. Always four statements."""
     found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
     if below is not None:
@@ -234,7 +234,7 @@ def debug_view_page(filters: Filters, below: int | None = None) -> DebugViewPage
     return DebugViewPage(views, shown[-1][0] if len(taken) > PAGE_VIEWS else None)
 
 
-def count(filters: Filters) -> int:
+def count(filters: LineFilters) -> int:
     """How many debug views match."""
     return rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None).count()
 
@@ -256,7 +256,7 @@ class Tally:
     times: int
 
 
-def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
+def tallies(filters: LineFilters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
     """Counts by ``person``, ``whose`` and ``day``, or some of them; the latest day first, then the highest count. At most ``most``."""
     names = [name for name in _GROUPINGS if name in by]
     found = _grouped(filters, names)
@@ -280,7 +280,7 @@ _GROUPINGS = {
 }
 
 
-def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, names: list[str]) -> None:
+def _add_repetitions(times: Counter[tuple[str, ...]], filters: LineFilters, names: list[str]) -> None:
     """Replace sum lines by the attempts that they stand for, on the day of the last one, and add the attempts in open counters."""
     # A sum line is written some time after its last attempt, so it may be later than the requested period.
     sums = _grouped(replace(filters, before=None), names).filter(code__gt="", detail__startswith=aggregation.SUM_PREFIX)
@@ -295,11 +295,11 @@ def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, names: l
         _add(times, dict(zip(names, group, strict=True)), counting[number], filters)
 
 
-def _grouped(filters: Filters, names: list[str]) -> QuerySet[AuditEvent]:
+def _grouped(filters: LineFilters, names: list[str]) -> QuerySet[AuditEvent]:
     return rows(filters).annotate(**{name: _GROUPINGS[name] for name in names})
 
 
-def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: Attempts, filters: Filters) -> None:
+def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: RepeatedAttempts, filters: LineFilters) -> None:
     is_early = filters.since is not None and attempts.last_at < filters.since
     is_late = filters.before is not None and attempts.last_at >= filters.before
     if attempts.number and not is_early and not is_late:

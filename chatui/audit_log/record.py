@@ -25,7 +25,7 @@ _LOCK = 0x63686174  # any number that no other program uses
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-class Cause(StrEnum):
+class RequestCause(StrEnum):
     """Why a browser or program sent a request that its person did not initiate. The line of an attempt has it as its ``way``."""
 
     PERSON = ""
@@ -36,7 +36,7 @@ class Cause(StrEnum):
     CLIENT = "client library"
 
 
-NOT_BY_PERSON = tuple(cause.value for cause in Cause if cause is not Cause.PERSON)
+NOT_BY_PERSON = tuple(cause.value for cause in RequestCause if cause is not RequestCause.PERSON)
 """The ways of attempts that a person's browser made without the person."""
 
 
@@ -51,7 +51,7 @@ class Visitor:
     user: User | None
     address: str
     way: str
-    cause: Cause = Cause.PERSON
+    cause: RequestCause = RequestCause.PERSON
 
     def of(self, user: User) -> Visitor:
         """The same origin, for this person."""

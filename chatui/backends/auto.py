@@ -57,7 +57,7 @@ _NOT_ALLOWED = ("HTTP 401", "HTTP 403")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenFormat:
     """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it never quotes the
     server. ``lasts``: whether the choice is kept until an error casts doubt on it; otherwise it is made again soon. ``found``: what the
     server reported about itself.
@@ -82,7 +82,7 @@ class Question:
     wants_reasoning: bool = True
 
 
-async def choose(upstream: Upstream, question: Question) -> Choice:
+async def choose(upstream: Upstream, question: Question) -> ChosenFormat:
     """Query the server at ``upstream``, sampling at most one token.
 
     Raises:
@@ -94,44 +94,44 @@ async def choose(upstream: Upstream, question: Question) -> Choice:
         return _without_an_answer(error)
     product = found.server
     if product not in DIALECTS:
-        return Choice(CHAT, f"{product or 'a server that does not say what it is'} is not known to give token ids", found=found)
+        return ChosenFormat(CHAT, f"{product or 'a server that does not say what it is'} is not known to give token ids", found=found)
     if question.needs_summaries:
-        return Choice(CHAT, "the summaries that this server writes do not come with token ids", found=found)
+        return ChosenFormat(CHAT, "the summaries that this server writes do not come with token ids", found=found)
     if not question.wants_reasoning:
-        return Choice(CHAT, "with token ids a server cannot keep its reasoning to itself, as is wanted here", found=found)
+        return ChosenFormat(CHAT, "with token ids a server cannot keep its reasoning to itself, as is wanted here", found=found)
     if product == "llama.cpp" and len(found.models) > 1:
-        return Choice(CHAT, "this llama.cpp has several models, and token ids go to one that cannot be named", found=found)
+        return ChosenFormat(CHAT, "this llama.cpp has several models, and token ids go to one that cannot be named", found=found)
     return await _by_ids(upstream, question, product, found)
 
 
-async def _by_ids(upstream: Upstream, question: Question, product: str, found: Discovered) -> Choice:
+async def _by_ids(upstream: Upstream, question: Question, product: str, found: Discovered) -> ChosenFormat:
     model = question.model or next(iter(found.models), None)
     is_gpt_oss = await knows_markers(upstream, product, model)
     if is_gpt_oss is None:
-        return Choice(CHAT, f"this {product} did not say how it tokenizes, so its model may not be gpt-oss", lasts=False, found=found)
+        return ChosenFormat(CHAT, f"this {product} did not say how it tokenizes, so its model may not be gpt-oss", lasts=False, found=found)
     if not is_gpt_oss:
-        return Choice(CHAT, f"the model of this {product} is not gpt-oss, by its tokenizer", found=found)
+        return ChosenFormat(CHAT, f"the model of this {product} is not gpt-oss, by its tokenizer", found=found)
     try:
         vocabulary = await asyncio.to_thread(question.vocabulary)
     except VocabularyError:
         why = f"{product} gives token ids, which would be better, but the vocabulary is missing: run python manage.py fetch_vocabulary"
-        return Choice(CHAT, why, lasts=False, found=found)
+        return ChosenFormat(CHAT, why, lasts=False, found=found)
     gives_ids = await _gives_ids(upstream, product, model, vocabulary)
     if gives_ids is None:
-        return Choice(CHAT, f"this {product} did not sample a token in time; it is asked again soon", lasts=False, found=found)
+        return ChosenFormat(CHAT, f"this {product} did not sample a token in time; it is asked again soon", lasts=False, found=found)
     if not gives_ids:
-        return Choice(CHAT, f"this {product} does not return the ids of the tokens that it samples", found=found)
+        return ChosenFormat(CHAT, f"this {product} does not return the ids of the tokens that it samples", found=found)
     why = f"{product} with gpt-oss gives token ids, so that preambles and hidden text are certainly apart from the answer"
-    return Choice(KIND_OF[product], why, found=found)
+    return ChosenFormat(KIND_OF[product], why, found=found)
 
 
-def _without_an_answer(error: BackendError) -> Choice:
+def _without_an_answer(error: BackendError) -> ChosenFormat:
     if error.code in _NOT_NOW or error.cause.startswith(_NOT_ALLOWED):
         raise error
     if error.code is ProductCode.TIMEOUT:
         # Some servers answer no other request while they write an answer. The waiting request uses the format that all servers support.
-        return Choice(CHAT, "the server did not say in time what it is; it is asked again soon", lasts=False)
-    return Choice(CHAT, f"the server does not say what it is ({error.cause or 'no answer that can be read'})")
+        return ChosenFormat(CHAT, "the server did not say in time what it is; it is asked again soon", lasts=False)
+    return ChosenFormat(CHAT, f"the server does not say what it is ({error.cause or 'no answer that can be read'})")
 
 
 async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabulary: Vocabulary) -> bool | None:
@@ -190,7 +190,7 @@ class AutoBackend:
         self._build = build
         self._place = Upstream(endpoint.url, None, endpoint.limits).place
         self._choosing = asyncio.Lock()
-        self._chosen: tuple[Choice, Backend] | None = None
+        self._chosen: tuple[ChosenFormat, Backend] | None = None
         self._until = float("-inf")
         self._watcher: Watcher | None = None
         self._is_closed = False
@@ -222,7 +222,7 @@ class AutoBackend:
         _, inner = await self._current()
         return await inner.models()
 
-    async def choice(self) -> Choice:
+    async def choice(self) -> ChosenFormat:
         """The current choice, made now if necessary.
 
         Raises:
@@ -247,7 +247,7 @@ class AutoBackend:
         if self._chosen:
             await self._chosen[1].aclose()
 
-    async def _current(self) -> tuple[Choice, Backend]:
+    async def _current(self) -> tuple[ChosenFormat, Backend]:
         now = asyncio.get_running_loop().time
         async with self._choosing:
             if self._chosen is not None and now() <= self._until:
@@ -257,7 +257,7 @@ class AutoBackend:
             self._until = float("inf") if choice.lasts else now() + RECHECK_SECONDS
             return chosen
 
-    async def _detect(self) -> Choice:
+    async def _detect(self) -> ChosenFormat:
         endpoint = self._endpoint
         upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         try:
@@ -265,7 +265,7 @@ class AutoBackend:
         finally:
             await upstream.aclose()
 
-    async def _backend_for(self, choice: Choice) -> Backend:
+    async def _backend_for(self, choice: ChosenFormat) -> Backend:
         before = self._chosen
         if before is None or before[0].kind != choice.kind:
             inner = self._build(choice.kind)

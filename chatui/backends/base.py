@@ -128,7 +128,7 @@ SampleEvent = RawEvent | SampleEnded
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SampleLimits:
     """How long (seconds) and how much a sample may take. ``idle`` and ``overall`` stop a server that sends one byte at a time."""
 
     connect: float = 10.0
@@ -154,7 +154,7 @@ class Endpoint:
     url: str
     key: str | None = field(default=None, repr=False)
     model: str | None = None
-    limits: Limits = Limits()
+    limits: SampleLimits = SampleLimits()
     context: int | None = None
     route: Route = DIRECT
     wants_reasoning: bool = True

@@ -15,8 +15,8 @@ from chatui.backends.context_window import (
     FRAME_TOKENS,
     MARGIN,
     TEMPLATE_TOKENS,
+    ContextWindow,
     Overflow,
-    Window,
     overflow_of,
     reserved_tokens,
     weight,
@@ -162,7 +162,7 @@ class _DirectAttempt:
         return self.sample(self.fit.request)
 
 
-def sample_within(window: Window, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+def sample_within(window: ContextWindow, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     """As ``sample``, with as much of the request as fits. Raises as ``sample_attempts``."""
 
     async def plan(max_weight: float | None) -> Attempt:
@@ -171,7 +171,7 @@ def sample_within(window: Window, request: SampleRequest, sample: Sample) -> Asy
     return sample_attempts(window, plan)
 
 
-async def sample_attempts(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None]:
+async def sample_attempts(window: ContextWindow, plan: Plan) -> AsyncGenerator[SampleEvent, None]:
     """Sample the attempts of ``plan``, each smaller than the one before, until the server accepts one. At most ATTEMPTS.
 
     Raises:
@@ -203,12 +203,12 @@ async def sample_attempts(window: Window, plan: Plan) -> AsyncGenerator[SampleEv
             return
 
 
-def _check_fits(window: Window, fitted: Fit) -> None:
+def _check_fits(window: ContextWindow, fitted: Fit) -> None:
     if fitted.request.must_fit and fitted.turns_left_out:
         raise too_long(window, fitted, "nothing may be left out")
 
 
-def too_long(window: Window, fitted: Fit, detail: str) -> BackendError:
+def too_long(window: ContextWindow, fitted: Fit, detail: str) -> BackendError:
     """The error for a question that does not fit by itself."""
     size = window.size
     room = size - reserved_tokens(fitted.request.max_tokens, size) if size else None
@@ -218,7 +218,7 @@ def too_long(window: Window, fitted: Fit, detail: str) -> BackendError:
     return BackendError(ProductCode.QUESTION_TOO_LONG, detail, context=use)
 
 
-def _next_limit(window: Window, refused: Fit, overflow: Overflow, error: BackendError, *, is_last: bool) -> float:
+def _next_limit(window: ContextWindow, refused: Fit, overflow: Overflow, error: BackendError, *, is_last: bool) -> float:
     """The weight limit of the next attempt. Raises BackendError if there is none."""
     if is_last or (refused.is_minimal and not _answer_was_too_long(overflow, refused)):
         raise too_long(window, refused, error.detail) from error
@@ -236,7 +236,7 @@ def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
     return bool(wanted and overflow.limit and overflow.prompt and overflow.prompt < overflow.limit < overflow.prompt + wanted)
 
 
-async def _fitted(request: SampleRequest, window: Window, max_weight: float | None) -> Fit:
+async def _fitted(request: SampleRequest, window: ContextWindow, max_weight: float | None) -> Fit:
     limit = window.limit
     if limit is not None:
         room = (limit - reserved_tokens(request.max_tokens, limit)) * MARGIN / window.factor
@@ -259,7 +259,7 @@ async def _fitted(request: SampleRequest, window: Window, max_weight: float | No
 class _Follower:
     """Follows a sample: measures its visible text, and adds to its end how full the context is."""
 
-    def __init__(self, window: Window, fitted: Fit) -> None:
+    def __init__(self, window: ContextWindow, fitted: Fit) -> None:
         self._window = window
         self._fit = fitted
         self._shown = 0.0

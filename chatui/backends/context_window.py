@@ -153,7 +153,7 @@ class _Learned:
     is_exact: bool
 
 
-class Window:
+class ContextWindow:
     """The context window of one model. ``factor``: the server's token counts relative to ``token_budget.weight``."""
 
     def __init__(self, given: int | None, now: Callable[[], float] = time.monotonic) -> None:
@@ -230,15 +230,15 @@ class Windows:
     """The windows of one back end, by model."""
 
     def __init__(self, given: int | None) -> None:
-        """As ``Window``."""
+        """As ``ContextWindow``."""
         self._given = given
-        self._by_model: dict[str | None, Window] = {}
+        self._by_model: dict[str | None, ContextWindow] = {}
 
-    def window_of(self, model: str | None) -> Window:
+    def window_of(self, model: str | None) -> ContextWindow:
         """The window of this model."""
         if model not in self._by_model and len(self._by_model) >= _MAX_MODELS:
             del self._by_model[next(iter(self._by_model))]
-        return self._by_model.setdefault(model, Window(self._given))
+        return self._by_model.setdefault(model, ContextWindow(self._given))
 
 
 Contexts = tuple[tuple[str | None, int], ...]
@@ -304,7 +304,7 @@ def reserved_tokens(max_tokens: int | None, context: int) -> int:
 
 
 def weight(text: str) -> float:
-    """The estimated tokens of a text, rather too many than too few. Corrected by what servers count (``window.Window.factor``)."""
+    """The estimated tokens of a text, rather too many than too few. Corrected by what servers count (``ContextWindow.factor``)."""
     plain = len(text.encode("ascii", "ignore"))
     return plain / _ASCII_PER_TOKEN + (len(text) - plain) / _OTHERS_PER_TOKEN
 

@@ -23,7 +23,7 @@ from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool
-from renderer.harmony.reader import Reader
+from renderer.harmony.reader import HarmonyReader
 from renderer.tokens import TOKEN_RUN
 
 SCRIPTED = frozenset({"get_current_weather", "keep_note"})
@@ -344,7 +344,7 @@ class _Player:
 
     async def _write(self, script: str) -> AsyncGenerator[RawEvent, None]:
         """Passes model text through the reader of real output."""
-        reader = Reader(self._new_call_id)
+        reader = HarmonyReader(self._new_call_id)
         for marker, text in _tokens(script):
             if self._played == self._max_tokens:
                 break

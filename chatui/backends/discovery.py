@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chatui.backends.base import BackendError, Endpoint, Limits
-from chatui.backends.context_window import Window, Windows, asked_contexts
+from chatui.backends.base import BackendError, Endpoint, SampleLimits
+from chatui.backends.context_window import ContextWindow, Windows, asked_contexts
 from chatui.backends.http import Upstream, Watcher
 from chatui.backends.route import DIRECT, Route
 from chatui.codes import ProductCode
@@ -36,14 +36,14 @@ class Discovered:
         return known.get(model) or known.get(None) or (first if model is None or len(known) == 1 else None)
 
 
-async def discover(url: str, key: str | None = None, limits: Limits | None = None, route: Route = DIRECT) -> Discovered:
+async def discover(url: str, key: str | None = None, limits: SampleLimits | None = None, route: Route = DIRECT) -> Discovered:
     """Ask the server at ``url``, within ``limits.discover`` seconds.
 
     Raises:
         BackendError: it cannot be reached, or refuses the key.
         ValueError: ``url`` is not an http address.
     """
-    upstream = Upstream(url, key, limits or Limits(), route)
+    upstream = Upstream(url, key, limits or SampleLimits(), route)
     try:
         return await ask(upstream)
     finally:
@@ -168,7 +168,7 @@ class DetectedServer:
         except BackendError:
             return None
 
-    async def _window(self, model: str | None) -> Window:
+    async def _window(self, model: str | None) -> ContextWindow:
         """The window of this model. Its server is asked at most once in five minutes."""
         if not self._is_context_given:
             await self._ask_context()

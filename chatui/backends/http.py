@@ -19,12 +19,12 @@ from typing import Protocol, cast, runtime_checkable
 
 import httpx
 
-from chatui.backends.base import Backend, BackendError, Limits, SampleEvent, SampleRequest
+from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest
 from chatui.backends.failures import RejectedFields, connection_lost, error_of_status, timed_out, unreachable
-from chatui.backends.http1 import READING, Reading, Transport
+from chatui.backends.http1 import READING, BodyReading, Transport
 from chatui.backends.pace import pace
 from chatui.backends.route import DIRECT, Route, credentials
-from chatui.backends.sse import Decoder, Event, TooLongError
+from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError
 from chatui.codes import ProductCode
 from chatui.observability import measures, spans
 from renderer.errors import Code
@@ -68,7 +68,7 @@ class Watchable(Protocol):
 class Upstream:
     """A model server's base address and the shared connection pool to it."""
 
-    def __init__(self, url: str, key: str | None, limits: Limits, route: Route = DIRECT) -> None:
+    def __init__(self, url: str, key: str | None, limits: SampleLimits, route: Route = DIRECT) -> None:
         """``url`` with or without a trailing ``/v1``, or the root of an API by another name.
 
         Raises:
@@ -144,7 +144,7 @@ class Upstream:
 
     async def stream(
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None = None
-    ) -> AsyncGenerator[list[Event], None]:
+    ) -> AsyncGenerator[list[ServerSentEvent], None]:
         """Send ``payload`` and yield the events of the answer in batches, as they were read, until the server closes the stream.
 
         ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
@@ -169,7 +169,7 @@ class Upstream:
 
     async def _stream(
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None
-    ) -> AsyncGenerator[list[Event], None]:
+    ) -> AsyncGenerator[list[ServerSentEvent], None]:
         clock = _Clock(self.limits)
         body = _json_of(payload).encode()
         request = self._request("POST", path, self._stream_headers, body)
@@ -177,13 +177,13 @@ class Upstream:
             request.headers.update(traces)
         # The last header, because ``RequestWriter`` reuses all before it.
         request.headers["Content-Length"] = str(len(body))
-        request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
+        request.extensions[READING] = BodyReading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
             on_sent(path, body)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
                 body = await _read_whole(response, clock.deadline(), self.limits)
-                yield [Event(WHOLE, _json_object(body))]
+                yield [ServerSentEvent(WHOLE, _json_object(body))]
                 return
             decoder = Decoder(self.limits.max_line_bytes)
             # An answer may end before its body does. httpx's wrappers around the stream would then be left to the event loop, which needs
@@ -244,7 +244,7 @@ class Upstream:
 class _Clock:
     """The deadline of the next event: ``first`` seconds for the first, then ``idle``, and ``overall`` in any case."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SampleLimits) -> None:
         self._limits = limits
         self._now = asyncio.get_running_loop().time
         self._end = self._now() + limits.overall
@@ -272,7 +272,7 @@ async def _next(chunks: AsyncIterator[bytes], clock: _Clock) -> bytes | None:
         raise connection_lost(error, response_started=clock.response_started) from error
 
 
-def _fed(decoder: Decoder, chunk: bytes) -> list[Event]:
+def _fed(decoder: Decoder, chunk: bytes) -> list[ServerSentEvent]:
     try:
         return decoder.feed(chunk)
     except TooLongError as error:
@@ -289,7 +289,7 @@ async def _deadline(when: float) -> AsyncIterator[None]:
         raise timed_out() from error
 
 
-async def _read_whole(response: httpx.Response, deadline: float, limits: Limits) -> bytes:
+async def _read_whole(response: httpx.Response, deadline: float, limits: SampleLimits) -> bytes:
     """The body of an answer that is not a stream. One that breaks off counts as no answer: nothing of it was passed on."""
     try:
         async with _deadline(deadline):
@@ -330,7 +330,7 @@ async def _bounded(response: httpx.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-async def _refusal(response: httpx.Response, limits: Limits, route: Route) -> BackendError:
+async def _refusal(response: httpx.Response, limits: SampleLimits, route: Route) -> BackendError:
     """The error for a status other than 200. Its body may quote the model, so it is for staff only."""
     try:
         body = (await _bounded(response, limits.max_error_bytes)).decode("utf-8", "replace")

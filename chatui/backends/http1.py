@@ -387,7 +387,7 @@ class GoneError(httpx.RemoteProtocolError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BodyReading:
     """How the body of a response is read.
 
     ``deadline``: returns until when more must arrive, in the loop's time; called whenever nothing has. ``pause``: waits between two reads,
@@ -398,7 +398,7 @@ class Reading:
     pause: Callable[[], Awaitable[None]]
 
 
-class Exchange:
+class HttpExchange:
     """Call ``response`` once, then iterate over its body."""
 
     def __init__(self, stream: Stream, request: httpx.Request, released: Callable[[Stream | None], None]) -> None:
@@ -492,7 +492,7 @@ class _Content(httpx.AsyncByteStream):
     event loop would close an unfinished generator in a task of its own.
     """
 
-    def __init__(self, exchange: Exchange, body: Body, first_bytes: bytes, reading: Reading | None) -> None:
+    def __init__(self, exchange: HttpExchange, body: Body, first_bytes: bytes, reading: BodyReading | None) -> None:
         self._exchange = exchange
         self._body = body
         self._first_bytes = first_bytes
@@ -598,11 +598,11 @@ class Transport(httpx.AsyncBaseTransport):
         release = partial(self._take_back, origin)
         if stream := self._used_before(origin):
             if request.extensions.get(ONCE):
-                return await Exchange(stream, request, release).response(self._writer)
+                return await HttpExchange(stream, request, release).response(self._writer)
             # A server may close an idle connection at the moment when it is reused.
             with contextlib.suppress(GoneError):
-                return await Exchange(stream, request, release).response(self._writer)
-        return await Exchange(await self._connected(request), request, release).response(self._writer)
+                return await HttpExchange(stream, request, release).response(self._writer)
+        return await HttpExchange(await self._connected(request), request, release).response(self._writer)
 
     async def aclose(self) -> None:
         """See httpx. Connections in use close after their response."""

@@ -45,7 +45,7 @@ def _is_object(arguments: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FrameSource:
     """The source of a frame's text: the item's number, the lane, the header, and the error code, if any."""
 
     item: int
@@ -59,9 +59,9 @@ class FrameWriter:
 
     def __init__(self, *, restore: bool) -> None:
         self._restorer = Restorer() if restore else None
-        self.open: Source | None = None
+        self.open: FrameSource | None = None
 
-    def write(self, source: Source, text: str) -> list[RawEvent]:
+    def write(self, source: FrameSource, text: str) -> list[RawEvent]:
         """More text of ``source``; another source's frame is closed first."""
         if not text:
             return []
@@ -101,12 +101,12 @@ class FrameWriter:
         return [*events, *call_frame(call_id, name, arguments, error)]
 
 
-def leak(item: int, *, is_withheld: bool) -> Source:
+def leak(item: int, *, is_withheld: bool) -> FrameSource:
     """The source of text that the leak guard hid. ``is_withheld``: the page says so."""
-    return Source(item, "leak", BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
+    return FrameSource(item, "leak", BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
 
 
-def after_call(source: Source) -> Source:
+def after_call(source: FrameSource) -> FrameSource:
     """The source of text after a call that has no reply yet. The calls themselves are written at the end of a sample."""
     return replace(source, header=hidden(source.header), fault=Code.CALL_SCHEMA)
 

@@ -21,7 +21,7 @@ class KeyQuotedError(Exception):
 
 
 @dataclass
-class Exchange:
+class RecordedExchange:
     """One POST and its unchanged answer. ``chunks``: the time of each read, in seconds since the request, and its size."""
 
     method: str
@@ -65,14 +65,14 @@ class Recorder:
         """
         if not isinstance(backend, Watchable):
             raise ValueError("this back end makes no requests")
-        self.exchange: Exchange | None = None
+        self.exchange: RecordedExchange | None = None
         self._max_bytes = max_bytes
         backend.watch(self)
 
     def asked(self, request: httpx.Request) -> None:
         """See ``http.Watcher``."""
         if request.method == "POST":
-            self.exchange = Exchange(request.method, request.url.path, json.loads(request.content))
+            self.exchange = RecordedExchange(request.method, request.url.path, json.loads(request.content))
 
     def answered(self, response: httpx.Response) -> None:
         """See ``http.Watcher``."""
@@ -85,7 +85,7 @@ class Recorder:
 
 
 class _Tee(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, exchange: Exchange, max_bytes: int | None) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, exchange: RecordedExchange, max_bytes: int | None) -> None:
         self._stream = stream
         self._exchange = exchange
         self._max_bytes = max_bytes

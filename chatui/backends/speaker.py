@@ -57,40 +57,40 @@ _KINDS_OF_REASONING = re.compile(r"(?:response\.)?(?:reasoning|thinking|thought)
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class SpeakerLabel:
     """A label that says that text is not the answer. ``is_known``: its meaning is known; an unknown label hides, too."""
 
     name: str
     is_known: bool
 
 
-def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> Label | None:
+def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> SpeakerLabel | None:
     """The first label of ``data`` that hides its text, None if there is none. ``besides``: labels that the caller checks itself."""
     for name, value in data.items():
         if name in HARMLESS or name in besides or _is_empty(value):
             continue
         if name in _ALLOWED:
             if value not in _ALLOWED[name]:
-                return Label(name, is_known=True)
+                return SpeakerLabel(name, is_known=True)
             continue
-        return Label(name, is_known=name in _OTHERS)
+        return SpeakerLabel(name, is_known=name in _OTHERS)
     return None
 
 
-def label_of_envelope(data: Mapping[str, Any]) -> Label | None:
+def label_of_envelope(data: Mapping[str, Any]) -> SpeakerLabel | None:
     """The same for the objects around the choice, where servers put much of their own: only known labels hide, and those whose name or
     value mentions reasoning.
     """
     return _label_about_reasoning(data, besides=("status", *_NO_LABELS), depth=_DEEPEST)
 
 
-def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] = (), depth: int = 0) -> Label | None:
+def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] = (), depth: int = 0) -> SpeakerLabel | None:
     """A label that hides by its meaning: it is known, or its name or value mentions reasoning.
 
     Any other ``type`` may be that of an event.
     """
     if isinstance(data.get("type"), str) and _KINDS_OF_REASONING.fullmatch(data["type"]):
-        return Label("type", is_known=True)
+        return SpeakerLabel("type", is_known=True)
     labels = {
         name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)
     }
@@ -121,10 +121,10 @@ class Speaker:
         self._role: object = None
         self._ahead: dict[str, Any] = {}
         self._has_text = False
-        self._late: Label | None = None
+        self._late: SpeakerLabel | None = None
         self._harmless: list[tuple[str, type, Any]] = []
 
-    def label_of(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
+    def label_of(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> SpeakerLabel | None:
         """The label that hides the text of ``message``. ``around``: the choice, then the objects that contain it."""
         is_first_role = self._role is None and self._has_text
         if not _is_empty(message.get("role")):
@@ -140,7 +140,7 @@ class Speaker:
             label = label or self._label_of_envelope(envelope)
         return label
 
-    def _label_of_envelope(self, envelope: Mapping[str, Any]) -> Label | None:
+    def _label_of_envelope(self, envelope: Mapping[str, Any]) -> SpeakerLabel | None:
         """As ``label_of_envelope``. Servers repeat the same envelope with every piece of an answer, so it is checked once."""
         labels = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
         if labels == self._harmless:
@@ -151,7 +151,7 @@ class Speaker:
             self._harmless = labels
         return label
 
-    def late_label(self) -> Label | None:
+    def late_label(self) -> SpeakerLabel | None:
         """At the end: the label that arrived after all text, and therefore applies to it."""
         return self._late
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from chatui.backends.addresses import address_problem
 from chatui.backends.auto import AUTO
-from chatui.backends.base import Effort, Limits
+from chatui.backends.base import Effort, SampleLimits
 from chatui.backends.hosted_tools import problem_of as hosted_problem
 from chatui.backends.registry import KINDS
 from chatui.backends.route import Route
@@ -193,9 +193,9 @@ class BackendSpec(BaseModel):
     key_name: Annotated[str, _optional(_key_name)] = ""
     models: Annotated[Names, AfterValidator(_models)] = ()
     effort: Effort = "medium"
-    first_token_seconds: Seconds = Limits().first
-    idle_seconds: Seconds = Limits().idle
-    overall_seconds: Seconds = Limits().overall
+    first_token_seconds: Seconds = SampleLimits().first
+    idle_seconds: Seconds = SampleLimits().idle
+    overall_seconds: Seconds = SampleLimits().overall
     max_answer_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     context_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     groups: Annotated[Names, AfterValidator(_groups)] = ()
@@ -293,9 +293,9 @@ class BackendSpec(BaseModel):
         """Whether its answers are scripted."""
         return self.kind == DEMO
 
-    def limits(self, **changes: float) -> Limits:
+    def limits(self, **changes: float) -> SampleLimits:
         """The deadlines in the form that back ends take; ``changes`` are other fields of Limits."""
-        deadlines = Limits(first=self.first_token_seconds, idle=self.idle_seconds, overall=self.overall_seconds)
+        deadlines = SampleLimits(first=self.first_token_seconds, idle=self.idle_seconds, overall=self.overall_seconds)
         return replace(deadlines, **changes)  # type: ignore[arg-type]
 
 

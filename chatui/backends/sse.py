@@ -13,7 +13,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerSentEvent:
     """One event: the ``event`` field (empty if there was none) and the ``data`` lines joined by line feeds."""
 
     name: str
@@ -37,7 +37,7 @@ class Decoder:
         self._skip_line_feed = False
         self._at_start = True
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """The events that ``chunk`` completes.
 
         Raises:
@@ -57,7 +57,7 @@ class Decoder:
         self._line += rest
         return events
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[ServerSentEvent]:
         """The stream ended. An event without its final blank line is dropped, as the standard requires."""
         self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
         return []
@@ -66,7 +66,7 @@ class Decoder:
         if line > self._max_bytes:
             raise TooLongError(f"a line of more than {self._max_bytes} bytes")
 
-    def _take(self, line: bytes) -> Event | None:
+    def _take(self, line: bytes) -> ServerSentEvent | None:
         self._check_size(len(line))
         if self._at_start:
             self._at_start = False
@@ -84,9 +84,9 @@ class Decoder:
             self._name = value.decode("utf-8", "replace")
         return None
 
-    def _dispatch(self) -> Event | None:
+    def _dispatch(self) -> ServerSentEvent | None:
         data, name = self._data, self._name
         self._data, self._data_size, self._name = [], 0, ""
         if not data:
             return None
-        return Event(name, b"\n".join(data).decode("utf-8", "replace"))
+        return ServerSentEvent(name, b"\n".join(data).decode("utf-8", "replace"))

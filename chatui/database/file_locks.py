@@ -16,7 +16,7 @@ MIGRATING = "migrating"
 BACKING_UP = "backing-up"
 
 
-class TakenError(Exception):
+class LockTakenError(Exception):
     """Another process holds the lock."""
 
 
@@ -33,7 +33,7 @@ def take(database: Path, purpose: str, *, wait: bool = False) -> IO[str]:
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise TakenError from None
+        raise LockTakenError from None
     except BaseException:
         os.close(descriptor)
         raise

@@ -238,7 +238,7 @@ class ShownBin:
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ArchivedConversation:
     """A conversation in the archive."""
 
     id: str
@@ -254,7 +254,7 @@ class Archived:
 class ShownArchive:
     """A page of the archive, most recently archived first. ``next_cursor``: where the next page begins; empty on the last one."""
 
-    conversations: Sequence[Archived]
+    conversations: Sequence[ArchivedConversation]
     next_cursor: str
 
 
@@ -269,8 +269,8 @@ def shown_archive(person: User, start: str = "") -> ShownArchive:
     return ShownArchive(shown, cursor(shown[-1].archived_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
 
 
-def _archived(row: Conversation) -> Archived:
-    return Archived(
+def _archived(row: Conversation) -> ArchivedConversation:
+    return ArchivedConversation(
         str(row.pk),
         row.title,
         reverse("conversation", args=[row.pk]),

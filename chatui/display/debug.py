@@ -42,7 +42,7 @@ _MARKER = re.compile("(" + "|".join(map(re.escape, _MEANINGS)) + ")")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class BodySection:
     """A piece of a frame's text. ``marker`` is the marker before it, and ``heading`` its meaning; both are empty if there is none."""
 
     marker: str
@@ -50,19 +50,19 @@ class Section:
     text: VisibleText = field(repr=False)
 
 
-def sections(frame: Frame) -> tuple[Section, ...]:
+def sections(frame: Frame) -> tuple[BodySection, ...]:
     """The text of a frame, in order. Markers and texts together are the whole body, except for blanks before the first marker. Without
     markers, a single section."""
     if frame.header.channel != Channel.ANALYSIS:
-        return (Section("", "", as_debug_text(frame.body)),)
+        return (BodySection("", "", as_debug_text(frame.body)),)
     first, *pieces = _MARKER.split(frame.body, maxsplit=MAX_SECTIONS - 1)
-    found = [Section("", "", as_debug_text(first))] if first.strip() or not pieces else []
+    found = [BodySection("", "", as_debug_text(first))] if first.strip() or not pieces else []
     marked = zip(pieces[::2], pieces[1::2], strict=True)
-    return (*found, *(Section(marker, gettext(_MEANINGS[marker]), as_debug_text(text)) for marker, text in marked))
+    return (*found, *(BodySection(marker, gettext(_MEANINGS[marker]), as_debug_text(text)) for marker, text in marked))
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ShownFault:
     """An error code with its message for people."""
 
     code: str
@@ -91,12 +91,12 @@ class ShownFrame:
     position: int
     header: dict[str, str]
     text: VisibleText = field(repr=False)
-    sections: tuple[Section, ...] = field(repr=False)
+    sections: tuple[BodySection, ...] = field(repr=False)
     laid_out: VisibleText | None = field(repr=False)
     seen: VisibleText | None = field(repr=False)
     why_hidden: str | None
     terminator: str
-    fault: Fault | None
+    fault: ShownFault | None
     header_as_it_came: VisibleText | None = field(repr=False)
     author: str
     created_at: datetime
@@ -110,7 +110,7 @@ class ShownFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class TimelineBar:
     """One frame on a turn's timeline: the start and length of its bar, as SVG percentages of the total time."""
 
     message_id: str
@@ -128,7 +128,7 @@ class ShownTurn:
     id: str
     state: str
     state_name: str
-    fault: Fault | None
+    fault: ShownFault | None
     detail: VisibleText = field(repr=False)
     backend: str
     model: str
@@ -143,7 +143,7 @@ class ShownTurn:
     context_used: int | None
     continued_position: str
     has_request: bool
-    bars: tuple[Bar, ...]
+    bars: tuple[TimelineBar, ...]
     files: tuple[ShownFile, ...] = ()
 
     @property
@@ -158,7 +158,7 @@ class ShownTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FrameGroup:
     """Frames that belong together: a question with its answer, an answer alone, or the frames before the first question."""
 
     turn: ShownTurn | None
@@ -166,7 +166,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class ListedBranch:
     """One path through the tree, identified by its last frame. ``question`` is the start of its last question."""
 
     leaf_id: str
@@ -186,8 +186,8 @@ class View:
     page waits only for later ones.
     """
 
-    groups: tuple[Group, ...]
-    branches: tuple[Branch, ...]
+    groups: tuple[FrameGroup, ...]
+    branches: tuple[ListedBranch, ...]
     branches_left_out: int
     newest_turn: UUID | None
 
@@ -196,7 +196,7 @@ MAX_LISTED = 100
 _QUESTION_CHARS = 60
 
 
-def listed_branches(row: Conversation, shown: Message | None) -> tuple[tuple[Branch, ...], int]:
+def listed_branches(row: Conversation, shown: Message | None) -> tuple[tuple[ListedBranch, ...], int]:
     """The branches, oldest first, and how many of the oldest are left out."""
     rows = list(row.messages.order_by("position").values_list("pk", "parent_id", "position", "created_at", "role", "is_visible"))
     above = {key: (parent, role == "user" and is_visible) for key, parent, _, _, role, is_visible in rows}
@@ -207,7 +207,7 @@ def listed_branches(row: Conversation, shown: Message | None) -> tuple[tuple[Bra
     words = _words(row, {question for question in questions.values() if question})
     owners = transcripts.active_leaf(row, row.owner)
     found = tuple(
-        Branch(
+        ListedBranch(
             leaf_id=str(key),
             number=number,
             ends_at=position,
@@ -279,14 +279,14 @@ def shown_turn(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: 
     )
 
 
-def fault(code: str) -> Fault | None:
+def fault(code: str) -> ShownFault | None:
     """A stored error code with its message; only the code if this version does not know it."""
     if not code:
         return None
     try:
-        return Fault(code, sentence_of(code_of(code)))
+        return ShownFault(code, sentence_of(code_of(code)))
     except ValueError:
-        return Fault(code, "")
+        return ShownFault(code, "")
 
 
 def kind(frame: ShownFrame) -> str:
@@ -305,13 +305,13 @@ def kind_name(kind: str) -> str:
     return str(_KIND_NAMES.get(kind, kind))
 
 
-def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Bar, ...]:
+def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[TimelineBar, ...]:
     timed = [(frame, frame.offset, frame.took) for frame in frames if frame.offset is not None and frame.took is not None]
     whole = max([seconds or 0.0, *(offset for _, offset, _ in timed)])
     if not timed or whole <= 0:
         return ()
     return tuple(
-        Bar(
+        TimelineBar(
             message_id=frame.message_id,
             kind=kind(frame),
             kind_name=kind_name(kind(frame)),
@@ -395,7 +395,7 @@ class _Page:
         self._files = files.of_messages(messages)
         self._decisions = tools.decisions_of(row) if self._calls else {}
 
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[FrameGroup, ...]:
         cut: list[tuple[Turn | None, list[Message]]] = []
         for message in self._messages:
             turn = message.turn
@@ -404,7 +404,7 @@ class _Page:
             else:
                 cut[-1] = (cut[-1][0] or turn, [*cut[-1][1], message])
         silent = self._silent_turns()
-        found: list[Group] = []
+        found: list[FrameGroup] = []
         for turn, messages in cut:
             empty = silent.get(messages[0].pk, [])
             if turn is None and empty:
@@ -422,7 +422,7 @@ class _Page:
             silent.setdefault(turn.question_id, []).append(turn)
         return silent
 
-    def _group(self, turn: Turn | None, messages: Sequence[Message]) -> Group:
+    def _group(self, turn: Turn | None, messages: Sequence[Message]) -> FrameGroup:
         shown: list[ShownFrame] = []
         before = turn.started_at if turn else None
         for message in messages:
@@ -432,7 +432,7 @@ class _Page:
             shown.append(self._shown(message, turn if is_of_turn else None, before if takes_time else None))
             before = message.created_at if takes_time else before
         facts = self._facts(turn, shown) if turn else None
-        return Group(facts, tuple(shown))
+        return FrameGroup(facts, tuple(shown))
 
     def _facts(self, turn: Turn, shown: Sequence[ShownFrame]) -> ShownTurn:
         has_request = turn.pk in self._with_request

@@ -133,7 +133,7 @@ _OTHER_ADVICE = noop("Open the debug view of one of them to see what was sent an
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FailureGroup:
     """Failures that are counted together: those with one code at one model server, with advice for an admin. ``server``: its name here,
     empty for the default one. ``times``: how many."""
 
@@ -158,7 +158,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class FailureFilter:
     """The filter: the last ``hours``, and a code or a server, if one is named."""
 
     hours: int
@@ -166,14 +166,14 @@ class Chosen:
     server: str | None = None
 
 
-def groups(hours: int) -> list[Group]:
+def groups(hours: int) -> list[FailureGroup]:
     """The failures of the last ``hours``, most frequent first. One statement."""
     counts: dict[tuple[str, str], int] = {}
     for code, choice, times in _since(hours).values_list("error_code", "choice").annotate(times=Count("pk")).order_by():
         key = code, split_choice(choice)[0]
         counts[key] = counts.get(key, 0) + times
     by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [Group(code, server, times, _meaning(code), _advice(code)) for (code, server), times in by_frequency]
+    return [FailureGroup(code, server, times, _meaning(code), _advice(code)) for (code, server), times in by_frequency]
 
 
 def count(hours: int) -> int:
@@ -181,7 +181,7 @@ def count(hours: int) -> int:
     return _since(hours).count()
 
 
-def latest(viewer: User, chosen: Chosen) -> tuple[list[Failed], int]:
+def latest(viewer: User, chosen: FailureFilter) -> tuple[list[Failed], int]:
     """The newest failures, at most PAGE, and how many there are in all. Two statements."""
     rows = _since(chosen.hours)
     if chosen.code:

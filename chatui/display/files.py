@@ -15,7 +15,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatui.documents.kinds import Reason
+from chatui.documents.kinds import NoTextReason
 from chatui.env import environment
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import NoSuchModelError
@@ -140,17 +140,17 @@ _Place = tuple[int, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ReadingModel:
     """The model that will read the files: its ``room`` for the files of one question, and whether it ``can_search`` in them."""
 
     room: context_use.Room
     can_search: bool
 
 
-def reader(person: User, choice: str) -> Reader:
+def reader(person: User, choice: str) -> ReadingModel:
     """The reader for the model that is chosen at the message box."""
     chosen = _chosen(person, choice)
-    return Reader(context_use.room(person, context_use.context_of(person, chosen)), context_use.can_search(chosen))
+    return ReadingModel(context_use.room(person, context_use.context_of(person, chosen)), context_use.can_search(chosen))
 
 
 def are_any(person: User, conversation_id: UUID | None) -> bool:
@@ -179,14 +179,14 @@ def of_question(person: User, conversation_id: UUID, question_id: str, choice: s
     return {"ok": True, "files": [{**chip, "delete": "", "use": row.use, "chosen": row.places} for row, chip in chips if chip]}
 
 
-def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
+def as_json(file: StoredFile, asked: ReadingModel) -> dict[str, Any] | None:
     """A file that waits to be sent, for its chip; None if its text was removed, or is not read yet. ``room``: how many tokens the files
     of one question may have; ``places``: number, label and tokens of each page, if there are several; ``search``: whether it can be
     searched."""
     return _all_as_json([file], asked)[0]
 
 
-def _all_as_json(files: Sequence[StoredFile], asked: Reader) -> list[dict[str, Any] | None]:
+def _all_as_json(files: Sequence[StoredFile], asked: ReadingModel) -> list[dict[str, Any] | None]:
     """As ``as_json``, for several files. Three statements, however many files there are."""
     contents = {file.content_id for file in files}
     texts = DocumentText.objects.in_bulk(contents)
@@ -201,7 +201,7 @@ def _all_as_json(files: Sequence[StoredFile], asked: Reader) -> list[dict[str, A
     return [_as_json(file, text, (counts.get(text.pk, 0), places[text.pk]), asked) if text else None for file, text in found]
 
 
-def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place]], asked: Reader) -> dict[str, Any]:
+def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place]], asked: ReadingModel) -> dict[str, Any]:
     count, places = parts
     room = asked.room
     tokens = FRAME_TOKENS + text.tokens + MARK_TOKENS * count
@@ -232,7 +232,7 @@ def earlier_as_json(file: StoredFile) -> dict[str, Any]:
 
 def sentence(why: str, places: int = 0) -> str:
     """The sentence that tells a person why a file is refused."""
-    if why == Reason.SCANNED and places:
+    if why == NoTextReason.SCANNED and places:
         words = ngettext(
             "No text on %(count)d of %(count)d page: it is a picture.",
             "No text on %(count)d of %(count)d pages: they are pictures.",
@@ -268,14 +268,14 @@ def _broken() -> str:
 
 
 _SENTENCES: dict[str, Callable[[], str]] = {
-    Reason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
-    Reason.TYPE: lambda: _("Files of this type cannot be read, or the file does not match its name."),
-    Reason.BLANK: lambda: _("There is no text in this file."),
-    Reason.SCANNED: lambda: _("Its pages are pictures and contain no text."),
-    Reason.ENCRYPTED: lambda: _("This file is protected by a password."),
-    Reason.LIMIT: lambda: _("Reading this file would take too much time or memory."),
-    Reason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
-    Reason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
+    NoTextReason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
+    NoTextReason.TYPE: lambda: _("Files of this type cannot be read, or the file does not match its name."),
+    NoTextReason.BLANK: lambda: _("There is no text in this file."),
+    NoTextReason.SCANNED: lambda: _("Its pages are pictures and contain no text."),
+    NoTextReason.ENCRYPTED: lambda: _("This file is protected by a password."),
+    NoTextReason.LIMIT: lambda: _("Reading this file would take too much time or memory."),
+    NoTextReason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
+    NoTextReason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
     "quota": lambda: _("Your files already use your limit of %(count)d MB.") % {"count": environment().files_of_person_mb},
     "gone": lambda: _("This file was removed while it was being read."),
     "busy": lambda: _("Too many of your files are being read at the moment. Try again when some are done."),

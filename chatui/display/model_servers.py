@@ -44,7 +44,7 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ShownServer:
     """One model server. ``place``: host and port of each of its addresses. ``problem``: a code or a sentence of ours if it did not respond,
     or if some of its addresses did not, in which case ``is_alive`` is still true. ``milliseconds``: its response time. ``running``: how
     many answers are being written now or wait for it."""
@@ -81,7 +81,7 @@ class _Work:
     errors: dict[str, list[int]] | None = None
 
 
-def all_of_them() -> list[Server]:
+def all_of_them() -> list[ShownServer]:
     """Every back end in use, the default first. Queries those without a cached result, for about two seconds at most."""
     specs = connected.specs()
     statuses, work = _ask(specs), _work(specs)
@@ -89,11 +89,11 @@ def all_of_them() -> list[Server]:
     return [_server(spec, statuses[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
 
 
-def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> Server:
+def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> ShownServer:
     errors = tuple(Errors(code, hour, day) for code, (hour, day) in sorted((work.errors or {}).items(), key=lambda item: -item[1][1]))
     place = ", ".join(_place(url) for url in (spec.url, *spec.more_urls) if url)
     source = "" if spec.is_demo else "file" if is_outside and environment().backends_file else "environment" if is_outside else "admin"
-    return Server(
+    return ShownServer(
         spec.name,
         spec.label,
         spec.kind,

@@ -74,7 +74,7 @@ class StoredPart:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
+class StoredProgramAnswer:
     """A stored answer. ``given``: the settings of its request; ``process``: the process that runs its turn."""
 
     id: UUID
@@ -92,7 +92,7 @@ class StoredAnswer:
     parts: tuple[StoredPart, ...] = field(repr=False)
 
 
-def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredAnswer:
+def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
     """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``own_answers.answer_of``.
 
     Raises:
@@ -100,7 +100,7 @@ def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience
     """
     row = programs.answer_of(person, answer_id, only_key)
     turn = row.turn
-    return StoredAnswer(
+    return StoredProgramAnswer(
         id=row.pk,
         turn_id=turn.pk,
         conversation_id=turn.conversation_id,

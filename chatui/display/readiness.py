@@ -27,7 +27,7 @@ CACHE_SECONDS = 1.0
 _pool = Pool("readiness", threads=1, waiting=0, seconds=5)
 
 
-class State(StrEnum):
+class RequirementState(StrEnum):
     """The state of one requirement."""
 
     GOOD = "ok"
@@ -35,8 +35,8 @@ class State(StrEnum):
     NOT_USED = "not used"
 
 
-Findings = dict[str, State]
-_UNKNOWN: Findings = {"database": State.FAILED}
+Findings = dict[str, RequirementState]
+_UNKNOWN: Findings = {"database": RequirementState.FAILED}
 
 
 class _Cache:
@@ -65,20 +65,20 @@ async def check() -> Findings:
 
 def is_ready(findings: Findings) -> bool:
     """Whether nothing is missing."""
-    return State.FAILED not in findings.values()
+    return RequirementState.FAILED not in findings.values()
 
 
 def _find() -> Findings:
     found = {name: _state(check) for name, check in _CHECKS.items()}
-    found["redis"] = _state(_redis) if environment().redis_url else State.NOT_USED
+    found["redis"] = _state(_redis) if environment().redis_url else RequirementState.NOT_USED
     return found
 
 
-def _state(check: Callable[[], bool]) -> State:
+def _state(check: Callable[[], bool]) -> RequirementState:
     try:
-        return State.GOOD if check() else State.FAILED
+        return RequirementState.GOOD if check() else RequirementState.FAILED
     except Exception:  # noqa: BLE001 - whatever the error is, the requirement is not met, and a caller is told nothing more
-        return State.FAILED
+        return RequirementState.FAILED
 
 
 def _database() -> bool:

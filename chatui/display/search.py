@@ -15,7 +15,7 @@ from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import passages, search_index, transcripts
-from chatui.store.passages import Found
+from chatui.store.passages import FoundPassage
 from chatui.store.search_index import Entry, Query
 from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Role
@@ -67,7 +67,7 @@ def _in_documents(person: User, query: Query) -> tuple[Hit, ...]:
     return tuple(_in_document(query, found) for found in passages.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS))
 
 
-def _in_document(query: Query, found: Found) -> Hit:
+def _in_document(query: Query, found: FoundPassage) -> Hit:
     passage = found.passage
     title = transcripts.own_words(f"{passage.name}, {passage.label}" if passage.label else passage.name)
     text = transcripts.own_words(passage.text)

@@ -297,14 +297,14 @@ def has_tools(person: User, *, is_demo: bool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class MessageBoxSettings:
     """The settings at the message box: the model, and, for a new conversation, the names of the tools that are ``off``."""
 
     choice: str = ""
     off: Collection[str] = ()
 
 
-def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(), *, is_demo: bool) -> ShownTools:
+def shown_tools(person: User, row: Conversation | None, chosen: MessageBoxSettings = MessageBoxSettings(), *, is_demo: bool) -> ShownTools:
     """The tools for a conversation, or for a new one if ``row`` is None."""
     known, off = access.usable_tools(person, is_demo=is_demo), chosen.off
     by_server = choice.server_tools(person, chosen.choice or (row.choice if row else ""))

@@ -14,7 +14,7 @@ from chatui.env import environment
 from chatui.models.usage import UsageKind
 from chatui.models.user import User
 from chatui.usage import limits, reports
-from chatui.usage.reports import By, Days, Row
+from chatui.usage.reports import By, Days, ReportRow
 
 BAR_WIDTH = 100
 DAY_WIDTH, DAY_GAP, PLOT_HEIGHT = 10, 2, 100
@@ -56,7 +56,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class DayBar:
     """A day in the plot, in units of its view box. ``words``: its label."""
 
     x: int
@@ -70,7 +70,7 @@ class Plot:
     """Tokens by day. ``most``: how many tokens the highest bar means."""
 
     width: int
-    bars: tuple[Bar, ...]
+    bars: tuple[DayBar, ...]
     most: str
     first: date
     last: date
@@ -87,7 +87,7 @@ class ShownLimit:
     is_near: bool
 
 
-def table(rows: Sequence[Row], by: By) -> Table:
+def table(rows: Sequence[ReportRow], by: By) -> Table:
     """The table for these sums."""
     named = _namer(rows, by)
     most = max((row.tokens for row in rows), default=0)
@@ -95,12 +95,12 @@ def table(rows: Sequence[Row], by: By) -> Table:
     return Table(str(WORDS[by]), shown, max(len(rows) - MAX_ROWS, 0))
 
 
-def total(row: Row) -> ShownRow:
+def total(row: ReportRow) -> ShownRow:
     """The row with the sum of everything."""
     return _shown(row, lambda name: gettext("Total"), row.tokens)
 
 
-def plot(rows: Sequence[Row], days: Days) -> Plot:
+def plot(rows: Sequence[ReportRow], days: Days) -> Plot:
     """A bar for each day, including days without usage."""
     by_day = {row.name: row for row in rows}
     most = max((row.tokens for row in rows), default=0)
@@ -110,7 +110,7 @@ def plot(rows: Sequence[Row], days: Days) -> Plot:
         tokens = by_day[day].tokens if day in by_day else 0
         height = -(-tokens * PLOT_HEIGHT // most) if most else 0
         words = gettext("%(day)s: %(tokens)s tokens") % {"day": date_format(day, "SHORT_DATE_FORMAT"), "tokens": _number(tokens)}
-        bars.append(Bar(number * DAY_WIDTH + DAY_GAP // 2, PLOT_HEIGHT - height, height, words))
+        bars.append(DayBar(number * DAY_WIDTH + DAY_GAP // 2, PLOT_HEIGHT - height, height, words))
     return Plot(len(bars) * DAY_WIDTH, tuple(bars), _number(most), days.first, days.last)
 
 
@@ -119,19 +119,19 @@ def limits_of(person: User) -> list[ShownLimit]:
     return [_limit(line) for line in limits.status_of(person)]
 
 
-def unpriced(row: Row) -> str:
+def unpriced(row: ReportRow) -> str:
     """How many tokens have no price, if prices are shown; empty for none."""
     return _number(row.unpriced) if environment().currency and row.unpriced and row.cost is not None else ""
 
 
-def _limit(line: limits.Line) -> ShownLimit:
+def _limit(line: limits.LimitLine) -> ShownLimit:
     names = {"used": _number(line.used), "limit": _number(line.limit)}
     words = gettext("%(used)s of %(limit)s tokens") if line.of == "tokens" else gettext("%(used)s of %(limit)s answers")
     of = gettext("Today") if line.is_of_day else gettext("This month")
     return ShownLimit(words % names, of, line.until, line.percent * BAR_WIDTH // 100, line.percent >= limits.WARN_PERCENT)
 
 
-def _namer(rows: Sequence[Row], by: By) -> Callable[[object], str]:
+def _namer(rows: Sequence[ReportRow], by: By) -> Callable[[object], str]:
     """A function that gives the name of a row."""
     keys = reports.key_names([row.name for row in rows if isinstance(row.name, UUID)]) if by is By.KEY else {}
     nobody = str(_NOBODY.get(by, gettext("unknown")))
@@ -153,7 +153,7 @@ _NOBODY = {
 }
 
 
-def _shown(row: Row, named: Callable[[object], str], most: int) -> ShownRow:
+def _shown(row: ReportRow, named: Callable[[object], str], most: int) -> ShownRow:
     return ShownRow(
         name=named(row.name),
         is_named=isinstance(row.name, str | UUID) and bool(row.name),
@@ -171,7 +171,7 @@ def _number(number: int) -> str:
     return number_format(number, force_grouping=True)
 
 
-def _money(row: Row) -> str:
+def _money(row: ReportRow) -> str:
     """The cost with its currency; empty without a currency, or if nothing has a price."""
     currency = environment().currency
     return f"{number_format(round(row.cost, 2), 2, force_grouping=True)} {currency}" if currency and row.cost is not None else ""

@@ -15,7 +15,7 @@ from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import branches, transcripts
-from chatui.store.branches import Window
+from chatui.store.branches import BranchWindow
 
 EXCHANGES = 20
 """How many exchanges are in a window."""
@@ -75,7 +75,7 @@ def later(row: Conversation, person: User, message: Message) -> ShownWindow:
         NotFoundError: the message is not on that branch.
     """
 
-    def find() -> Window | None:
+    def find() -> BranchWindow | None:
         leaf = transcripts.active_leaf(row, person)
         return branches.window(row.pk, leaf.pk, message.pk, range(-EXCHANGES, 0)) if leaf else None
 
@@ -94,12 +94,12 @@ def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
         yield ShownWindow(with_ratings(row, shown_exchanges(row, partial(list, keys))))
 
 
-def _end(row: Conversation, leaf: Message | None) -> Window | None:
+def _end(row: Conversation, leaf: Message | None) -> BranchWindow | None:
     return branches.window(row.pk, leaf.pk, leaf.pk, range(EXCHANGES)) if leaf else None
 
 
-def _shown(row: Conversation, find: Callable[[], Window | None]) -> ShownWindow:
-    last: list[Window] = []
+def _shown(row: Conversation, find: Callable[[], BranchWindow | None]) -> ShownWindow:
+    last: list[BranchWindow] = []
 
     def keys() -> list[UUID]:
         found = find()

@@ -10,7 +10,7 @@ HEAD_BYTES = 8192
 """How many bytes of a file are checked."""
 
 
-class Reason(StrEnum):
+class NoTextReason(StrEnum):
     """The reasons why a file has no text."""
 
     NONE = ""
@@ -41,7 +41,7 @@ class DetectedKind:
     """The detected type of a file. ``kind``: how the file is read; empty if unknown. ``reason``: why it is not read."""
 
     kind: str
-    reason: Reason = Reason.NONE
+    reason: NoTextReason = NoTextReason.NONE
 
 
 TEXTS = {
@@ -94,17 +94,17 @@ def detect(name: str, data: bytes) -> DetectedKind:
     """The detected type of a file, or the reason why it is not read."""
     ending = ending_of(name)
     if ending in PICTURES:
-        return DetectedKind("picture", Reason.PICTURE)
+        return DetectedKind("picture", NoTextReason.PICTURE)
     kind = "pdf" if ending == "pdf" else UNPACKED.get(ending) or TEXTS.get(ending, "text")
     if not data:
-        return DetectedKind(kind, Reason.BLANK)
+        return DetectedKind(kind, NoTextReason.BLANK)
     found = content(data, kind)
     if found is Content.PICTURE:
-        return DetectedKind("picture", Reason.PICTURE)
+        return DetectedKind("picture", NoTextReason.PICTURE)
     if found is Content.OFFICE_97 and ending in UNPACKED:
-        return DetectedKind(kind, Reason.ENCRYPTED)
+        return DetectedKind(kind, NoTextReason.ENCRYPTED)
     expected = {"pdf": Content.PDF, **dict.fromkeys(UNPACKED.values(), Content.ZIP)}.get(kind, Content.TEXT)
-    return DetectedKind(kind) if found is expected else DetectedKind("" if kind == "text" else kind, Reason.TYPE)
+    return DetectedKind(kind) if found is expected else DetectedKind("" if kind == "text" else kind, NoTextReason.TYPE)
 
 
 def content(data: bytes, kind: str = "") -> Content:

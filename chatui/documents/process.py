@@ -20,10 +20,10 @@ from typing import IO, Any
 
 from chatui.documents.inside import probes
 from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_PARTS, NOT_PREPARED
-from chatui.documents.kinds import Reason
+from chatui.documents.kinds import NoTextReason
 from chatui.documents.plain_text import has_no_invisible
 from chatui.env import BASE_DIR
-from chatui.sandbox import Limits
+from chatui.sandbox import ProcessLimits
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.documents.inside import worker; worker.main()"
 _MAX_HEAD_BYTES = MAX_PARTS * (LABEL_CHARS * 12 + 20)
@@ -34,17 +34,17 @@ _AT_A_LIMIT = (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProcessAnswer:
     """The result of a process; ``parts``: label and text of each. With a ``reason`` there are none."""
 
-    reason: Reason
+    reason: NoTextReason
     places: int = 0
     without_text: int = 0
     is_cut: bool = False
     parts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-def run(kind: str, data: bytes, max_bytes: int, limits: Limits) -> Answer:
+def run(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits) -> ProcessAnswer:
     """Read one file. Blocks at most as long as the limits allow; large files never hold Python's global lock for long.
 
     ``kind``: a name of ``worker.READERS``. ``max_bytes``: the limit of text.
@@ -61,16 +61,16 @@ def run(kind: str, data: bytes, max_bytes: int, limits: Limits) -> Answer:
                 start_new_session=True,
             )
     except OSError:
-        return Answer(Reason.UNAVAILABLE)
+        return ProcessAnswer(NoTextReason.UNAVAILABLE)
     output = _read_output(process, LENGTH_BYTES + _MAX_HEAD_BYTES + max_bytes, limits.wall_seconds + _GRACE_SECONDS)
     if process.returncode == NOT_PREPARED:
-        return Answer(Reason.UNAVAILABLE)
+        return ProcessAnswer(NoTextReason.UNAVAILABLE)
     if process.returncode in _AT_A_LIMIT:
-        return Answer(Reason.LIMIT)
+        return ProcessAnswer(NoTextReason.LIMIT)
     try:
         return _parsed_answer(output, max_bytes)
     except (ValueError, KeyError, TypeError, RecursionError):
-        return Answer(Reason.BROKEN)
+        return ProcessAnswer(NoTextReason.BROKEN)
 
 
 @contextlib.contextmanager
@@ -109,7 +109,7 @@ def _read_output(process: subprocess.Popen[bytes], max_bytes: int, seconds: floa
     return b""
 
 
-def _parsed_answer(output: bytes, max_bytes: int) -> Answer:
+def _parsed_answer(output: bytes, max_bytes: int) -> ProcessAnswer:
     """The answer in the output. It is validated like untrusted input, because a hostile file may have taken over the process.
 
     Raises:
@@ -133,7 +133,7 @@ def _parsed_answer(output: bytes, max_bytes: int) -> Answer:
     places, without_text = int(about["places"]), int(about["without_text"])
     if not 0 <= without_text <= places or any(text for _, text in parts) is bool(about["reason"]):
         raise ValueError
-    return Answer(Reason(about["reason"]), places, without_text, about["is_cut"] is True, tuple(parts))
+    return ProcessAnswer(NoTextReason(about["reason"]), places, without_text, about["is_cut"] is True, tuple(parts))
 
 
 def _checked(text: str, max_chars: int) -> str:
@@ -150,7 +150,7 @@ def _checked(text: str, max_chars: int) -> str:
 log = logging.getLogger(__name__)
 
 _MAX_BYTES = 10_000
-_BOMBS = {"time": Limits(cpu_seconds=1), "memory": Limits(cpu_seconds=5, memory_bytes=1 << 28)}
+_BOMBS = {"time": ProcessLimits(cpu_seconds=1), "memory": ProcessLimits(cpu_seconds=5, memory_bytes=1 << 28)}
 _once = threading.Lock()
 
 
@@ -169,7 +169,7 @@ def faults() -> list[str]:
 
 def escapes() -> list[str]:
     """The forbidden actions that a process which reads files can carry out."""
-    answer = run("probes", os.fsencode(__file__), _MAX_BYTES, Limits())
+    answer = run("probes", os.fsencode(__file__), _MAX_BYTES, ProcessLimits())
     if answer.reason:
         return ["no process could be confined"]
     *found, last = "".join(text for _, text in answer.parts).splitlines()
@@ -186,5 +186,5 @@ def _is_confined() -> bool:
     return not found
 
 
-def _ends(kind: str, limits: Limits) -> bool:
-    return run(kind, b"", _MAX_BYTES, limits).reason is Reason.LIMIT
+def _ends(kind: str, limits: ProcessLimits) -> bool:
+    return run(kind, b"", _MAX_BYTES, limits).reason is NoTextReason.LIMIT

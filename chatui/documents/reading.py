@@ -9,8 +9,8 @@ from enum import StrEnum
 from functools import cache, partial
 
 from chatui.documents import kinds, plain_text, process
-from chatui.documents.kinds import Reason
-from chatui.sandbox import Limits
+from chatui.documents.kinds import NoTextReason
+from chatui.sandbox import ProcessLimits
 
 MAX_BYTES = 20_000_000
 """The largest file. A larger one is not read."""
@@ -20,7 +20,7 @@ AT_A_TIME = 2
 """The number of files that this server process reads at once."""
 
 
-class State(StrEnum):
+class ReadingState(StrEnum):
     """The result of reading a file."""
 
     READ = "read"
@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is cleaned, see
     ``cleaning``. A page without text has an empty part, so that the third part is the third page."""
 
@@ -39,34 +39,34 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """What was read from a file. If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of
     pages, sheets or slides, or 0. ``is_cut``: the text was truncated.
     """
 
-    state: State
+    state: ReadingState
     kind: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TextPart, ...] = ()
     places: int = 0
     places_without_text: int = 0
-    reason: Reason = Reason.NONE
+    reason: NoTextReason = NoTextReason.NONE
     is_cut: bool = False
 
 
 _STATES = {
-    Reason.NONE: State.READ,
-    Reason.SCANNED: State.EMPTY,
-    Reason.BLANK: State.EMPTY,
-    Reason.PICTURE: State.UNSUPPORTED,
-    Reason.TYPE: State.UNSUPPORTED,
+    NoTextReason.NONE: ReadingState.READ,
+    NoTextReason.SCANNED: ReadingState.EMPTY,
+    NoTextReason.BLANK: ReadingState.EMPTY,
+    NoTextReason.PICTURE: ReadingState.UNSUPPORTED,
+    NoTextReason.TYPE: ReadingState.UNSUPPORTED,
 }
 """All other reasons are failures."""
 
 
-async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
+async def read(name: str, data: bytes, limits: ProcessLimits | None = None) -> FileReading:
     """Read a file. No file makes this raise an exception. Waits while two other files are being read."""
     if len(data) > MAX_BYTES:
-        return _without_text("", Reason.TOO_LONG)
+        return _without_text("", NoTextReason.TOO_LONG)
     detected = kinds.detect(name, data)
     if detected.reason:
         return _without_text(detected.kind, detected.reason)
@@ -74,12 +74,12 @@ async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
         return await asyncio.to_thread(_of_ascii, detected.kind, data)
     worker_kind = "plain" if detected.kind in kinds.PLAIN else detected.kind
     if not await asyncio.to_thread(process.is_confined):
-        return _without_text(detected.kind, Reason.UNAVAILABLE)
-    call = partial(process.run, worker_kind, data, TEXT_BYTES, limits or Limits())
+        return _without_text(detected.kind, NoTextReason.UNAVAILABLE)
+    call = partial(process.run, worker_kind, data, TEXT_BYTES, limits or ProcessLimits())
     answer = await asyncio.get_running_loop().run_in_executor(_readers(), call)
-    parts = tuple(Part(label, text) for label, text in answer.parts)
-    state = _STATES.get(answer.reason, State.FAILED)
-    return Reading(state, detected.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut)
+    parts = tuple(TextPart(label, text) for label, text in answer.parts)
+    state = _STATES.get(answer.reason, ReadingState.FAILED)
+    return FileReading(state, detected.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut)
 
 
 @cache
@@ -87,12 +87,12 @@ def _readers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(AT_A_TIME, "reading files")
 
 
-def _of_ascii(kind: str, data: bytes) -> Reading:
+def _of_ascii(kind: str, data: bytes) -> FileReading:
     text = plain_text.of_ascii(data[:TEXT_BYTES])
     if not text.strip():
-        return _without_text(kind, Reason.BLANK)
-    return Reading(State.READ, kind, (Part("", text),), is_cut=len(data) > TEXT_BYTES)
+        return _without_text(kind, NoTextReason.BLANK)
+    return FileReading(ReadingState.READ, kind, (TextPart("", text),), is_cut=len(data) > TEXT_BYTES)
 
 
-def _without_text(kind: str, reason: Reason) -> Reading:
-    return Reading(_STATES.get(reason, State.FAILED), kind, reason=reason)
+def _without_text(kind: str, reason: NoTextReason) -> FileReading:
+    return FileReading(_STATES.get(reason, ReadingState.FAILED), kind, reason=reason)

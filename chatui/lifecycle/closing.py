@@ -14,7 +14,7 @@ from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.models.sign_in import BegunSession, Invitation, OutsideIdentity, PasswordLink
 from chatui.models.turn import Turn, TurnState
-from chatui.models.user import Cause, ClosedAccount, User
+from chatui.models.user import ClosedAccount, ClosingCause, User
 from chatui.permissions import debug_requests, four_eyes
 from chatui.permissions.access import person_of
 from chatui.turns import running, temporary
@@ -41,7 +41,7 @@ def end_running_work(person: User) -> None:
     send_from_thread(bus.person(person.pk), {"type": "session.check"})
     turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
     for key, process in list(turns.values_list("pk", "lease_owner")):
-        running.stop_from_thread(running.Place(key, process))
+        running.stop_from_thread(running.TurnPlace(key, process))
 
 
 CLOSED, REOPENED, REFUSED = "account closed", "account reopened", "account not closed"
@@ -57,7 +57,7 @@ class CannotCloseError(Exception):
         self.why, self.name, self.detail = why, name, detail
 
 
-def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") -> bool:
+def close_account(person: User, cause: ClosingCause, by: Visitor, *, source: str = "") -> bool:
     """Close an account, and end all of its access and running answers. Recorded. Returns whether that changed anything.
 
     Its data is kept until ``erasure.closed_accounts`` transfers or erases it, as the operator's settings say. ``source``: the key of the
@@ -78,7 +78,7 @@ def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") 
 
 def close_by_staff(person: User, by: Visitor) -> bool:
     """``close_account`` for a member of staff. Raises the same errors."""
-    return close_account(person, Cause.STAFF, by)
+    return close_account(person, ClosingCause.STAFF, by)
 
 
 def reopen_account(person: User, by: Visitor) -> bool:
@@ -102,10 +102,10 @@ def reopen_account(person: User, by: Visitor) -> bool:
     return True
 
 
-def closed_by(person: User) -> tuple[Cause, str] | None:
+def closed_by(person: User) -> tuple[ClosingCause, str] | None:
     """Why an account is closed, and the key of the provider that requested it; None if it is open, or no reason was stored."""
     row = ClosedAccount.objects.filter(user=person).first()
-    return (Cause(row.cause), row.source) if row else None
+    return (ClosingCause(row.cause), row.source) if row else None
 
 
 def _check_permission(person: User, by: Visitor) -> None:
@@ -117,18 +117,18 @@ def _check_permission(person: User, by: Visitor) -> None:
         people.locked(by, person.pk)
 
 
-def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
-    if cause is Cause.STAFF:
+def _close(person: User, cause: ClosingCause, by: Visitor, source: str) -> bool:
+    if cause is ClosingCause.STAFF:
         _check_permission(person, by)
     if why := _why_not_closable(person, cause):
         raise CannotCloseError(why, person.get_username(), f"{_cause_text(cause, source)}: {why}")
     locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     defaults = {"cause": cause, "source": source, "by_name": by.user.get_username() if by.user and by.user != locked else ""}
     row, is_new = ClosedAccount.objects.get_or_create(user=locked, defaults=defaults)
-    before = "" if is_new else f", before: {_cause_text(Cause(row.cause), row.source)}"
+    before = "" if is_new else f", before: {_cause_text(ClosingCause(row.cause), row.source)}"
     # The first closing remains recorded: a directory that closes the account again does not replace an admin's decision. But an admin's
     # decision replaces a directory's, because otherwise the directory could reopen the account.
-    if not is_new and cause in (Cause.STAFF, Cause.OPERATOR) and Cause(row.cause).is_from_outside:
+    if not is_new and cause in (ClosingCause.STAFF, ClosingCause.OPERATOR) and ClosingCause(row.cause).is_from_outside:
         is_new = bool(ClosedAccount.objects.filter(pk=row.pk).update(**defaults))
     if is_new:
         record(CLOSED, by, locked.get_username(), detail=f"{_cause_text(cause, source)}{before}")
@@ -141,28 +141,28 @@ def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
     return is_new
 
 
-def _why_not_closable(person: User, cause: Cause) -> str:
-    if cause is Cause.OPERATOR:
+def _why_not_closable(person: User, cause: ClosingCause) -> str:
+    if cause is ClosingCause.OPERATOR:
         return ""
     if cause.is_from_outside and (person.is_superuser or sign_in_settings.is_emergency(person.get_username())):
         return _PROTECTED
     return account_managers.REASON if account_managers.is_last(person) else ""
 
 
-def _cause_text(cause: Cause, source: str) -> str:
+def _cause_text(cause: ClosingCause, source: str) -> str:
     texts = {
-        Cause.STAFF: "by staff",
-        Cause.OPERATOR: "by the operator",
-        Cause.OWN: "by the account's owner",
-        Cause.PROVISIONING: f"says the directory of {source}",
-        Cause.LOGOUT: f"says {source}",
+        ClosingCause.STAFF: "by staff",
+        ClosingCause.OPERATOR: "by the operator",
+        ClosingCause.OWN: "by the account's owner",
+        ClosingCause.PROVISIONING: f"says the directory of {source}",
+        ClosingCause.LOGOUT: f"says {source}",
     }
     return texts[cause]
 
 
 def close_own(visitor: Visitor) -> None:
     """Close the visitor's own account. The caller must have verified their identity. Raises CannotCloseError like ``close_account``."""
-    close_account(person_of(visitor), Cause.OWN, visitor)
+    close_account(person_of(visitor), ClosingCause.OWN, visitor)
 
 
 SIGNED_OUT = "signed out by provider"
@@ -183,7 +183,7 @@ def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -
     # A logout of one session is an ordinary sign-out; without a session id, it ends all of the person's sessions at the provider.
     if provider.logout_closes and person is not None and not logged_out.session:
         with contextlib.suppress(CannotCloseError):
-            close_account(person, Cause.LOGOUT, visitor, source=provider.key)
+            close_account(person, ClosingCause.LOGOUT, visitor, source=provider.key)
     return sum(ended.values())
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext, pgettext
 
 from chatui.accounts import account_managers
 from chatui.audit_log import aggregation
-from chatui.audit_log.lines import Filters, rows
+from chatui.audit_log.lines import LineFilters, rows
 from chatui.audit_log.record import Visitor, record
 from chatui.database.short_transactions import short_transaction
 from chatui.lifecycle import closing
@@ -224,7 +224,7 @@ class BadListError(Exception):
 
 def recorded() -> Iterator[Erasure]:
     """The erasures in the audit log, oldest first, one for each person."""
-    found = rows(Filters(action=ACTION)).order_by("number").values_list("detail", "owner_name", "at")
+    found = rows(LineFilters(action=ACTION)).order_by("number").values_list("detail", "owner_name", "at")
     return erasures_of((detail, name, at.isoformat()) for detail, name, at in found.iterator())
 
 

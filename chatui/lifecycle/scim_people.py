@@ -17,11 +17,11 @@ from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing, scim_groups, scim_patches
 from chatui.lifecycle.scim_patches import Change, PersonAttributes
-from chatui.lifecycle.scim_resources import ForbiddenAccountError, NoSuchResourceError, ScimError, TakenError
+from chatui.lifecycle.scim_resources import ForbiddenAccountError, NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts, may_change
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.sign_in import OutsideIdentity
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 
 
 def people_with_id(provider: Provider, external_id: str) -> list[User]:
@@ -59,7 +59,7 @@ def merge(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> None
         return
     created = row.user
     if not created.is_active:
-        cause, source = closing.closed_by(created) or (Cause.PROVISIONING, provider.key)
+        cause, source = closing.closed_by(created) or (ClosingCause.PROVISIONING, provider.key)
         for user in others:
             closing.close_account(user, cause, visitor, source=source)
     if len(others) > 1 or not _is_unused(row) or ProvisionedAccount.objects.filter(issuer=provider.issuer, user=others[0]).exists():
@@ -71,7 +71,7 @@ def merge(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> None
     row.save(update_fields=["user", "made_account"])
     record("account changed", visitor, row.user.get_username(), detail=f"is the one that the directory of {provider.key} means now")
     scim_groups.remove_from_all(visitor, provider, created)
-    closing.close_account(created, Cause.PROVISIONING, visitor, source=provider.key)
+    closing.close_account(created, ClosingCause.PROVISIONING, visitor, source=provider.key)
     scim_groups.sync_members(visitor, provider, [row.pk])
 
 
@@ -166,9 +166,9 @@ def _create(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> Pro
     name, external_id = sent.user_name or "", sent.external_id or ""
     earlier = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=external_id).first() if external_id else None
     if earlier is not None and earlier.deleted_at is None:
-        raise TakenError
+        raise ResourceExistsError
     if ProvisionedAccount.objects.filter(issuer=provider.issuer, name_key=_name_key(name), deleted_at=None).exists():
-        raise TakenError
+        raise ResourceExistsError
     if earlier is None:
         earlier = _row_for_known_person(provider, external_id)
     if earlier is None:
@@ -189,7 +189,7 @@ def _row_for_known_person(provider: Provider, external_id: str) -> ProvisionedAc
         return None
     row = ProvisionedAccount.objects.filter(issuer=provider.issuer, user=users[0]).select_related("user").first()
     if row is not None and row.deleted_at is None:
-        raise TakenError
+        raise ResourceExistsError
     return row or ProvisionedAccount(user=users[0], issuer=provider.issuer)
 
 
@@ -231,7 +231,7 @@ def _copy_names(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *
 def _set_active(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_active: bool) -> None:
     for user in accounts_of(provider, row):
         if not is_active:
-            closing.close_account(user, Cause.PROVISIONING, visitor, source=provider.key)
+            closing.close_account(user, ClosingCause.PROVISIONING, visitor, source=provider.key)
             continue
         by = closing.closed_by(user)
         # An account that staff or the operator closed remains closed, whatever the directory sends.

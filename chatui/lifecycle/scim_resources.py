@@ -29,7 +29,7 @@ class NoSuchResourceError(ScimError):
         super().__init__("There is no such resource.")
 
 
-class TakenError(ScimError):
+class ResourceExistsError(ScimError):
     """The resource exists already: the request is repeated, or another resource has the name or id."""
 
     status = 409

@@ -19,7 +19,7 @@ from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
-from chatui.lifecycle.scim_resources import ForbiddenAccountError, TakenError
+from chatui.lifecycle.scim_resources import ForbiddenAccountError, ResourceExistsError
 from chatui.limits import GuessLimit, Scope, Throttle
 from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
 from chatui.models.user import User
@@ -48,7 +48,7 @@ def all_or_nothing(visitor: Visitor, provider: Provider) -> Iterator[None]:
         with transaction.atomic():
             yield
     except IntegrityError:
-        raise TakenError from None
+        raise ResourceExistsError from None
     except CannotCloseError as error:
         record(closing.REFUSED, visitor, error.name, detail=error.detail)
         raise ForbiddenAccountError from None

@@ -96,7 +96,7 @@ MIN_BYTES = 30_000
 response that the client is still reading."""
 
 
-class Channel(HTTPChannel):
+class HttpChannel(HTTPChannel):
     """Twisted's channel, with a time limit for the head and a minimum speed for the body. It stays open while the client reads a response
     slowly, although the response may have been written long before."""
 
@@ -223,4 +223,4 @@ def unsent(transport: object) -> int:
 
 def protocol() -> _GenericHTTPChannelProtocol:
     """Twisted's protocol for one connection, with this channel in it."""
-    return _GenericHTTPChannelProtocol(Channel())  # type: ignore[no-untyped-call]
+    return _GenericHTTPChannelProtocol(HttpChannel())  # type: ignore[no-untyped-call]

@@ -23,9 +23,9 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.tools import catalogue
 from chatui.turns import running, sweep
-from chatui.turns.asks import FileUse
-from chatui.turns.running import Place
-from chatui.turns.start import Ask, AskRefusedError, Kind, Started
+from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
+from chatui.turns.running import TurnPlace
+from chatui.turns.start import Started
 from chatui.wire.bus import PROCESS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Following:
     conversation_id: UUID
     turn_id: UUID | None
     state: str | None
-    running: Place | None
+    running: TurnPlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def visitor_of(caller: Caller) -> Visitor:
     return Visitor(person if is_same(caller.session, person) else None, caller.address, "socket")
 
 
-async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted, Following], None]) -> Following | None:
+async def ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.Accepted, Following], None]) -> Following | None:
     """Store the question, and launch its turn. The session is checked in the transaction that stores the question.
 
     ``accept`` is called in between, with the reply to the browser. Returns what to follow if the turn had already started; None for a new
@@ -138,14 +138,14 @@ def continue_watching(visitor: Visitor, before: Following) -> Following:
     return following
 
 
-def own_turn(visitor: Visitor, command: wire.Stop | wire.AnswerNow) -> Place:
+def own_turn(visitor: Visitor, command: wire.Stop | wire.AnswerNow) -> TurnPlace:
     """A turn that this person may stop or ask to answer now: one in their own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
     turn = access.turn_of(conversation, command.turn)
-    return Place(turn.pk, turn.lease_owner)
+    return TurnPlace(turn.pk, turn.lease_owner)
 
 
-def followed_here(following: Following | None, command: wire.Stop) -> Place | None:
+def followed_here(following: Following | None, command: wire.Stop) -> TurnPlace | None:
     """The turn that a person may stop although the database is away: their socket follows it, which was allowed only in their own
     conversation, and this process runs it."""
     place = following.running if following is not None else None
@@ -158,7 +158,7 @@ def _following(conversation: Conversation) -> Following:
 
 
 def _following_turn(turn: Turn) -> Following:
-    place = Place(turn.pk, turn.lease_owner) if turn.state == "running" else None
+    place = TurnPlace(turn.pk, turn.lease_owner) if turn.state == "running" else None
     return Following(turn.conversation_id, turn.pk, turn.state, place)
 
 
@@ -168,7 +168,7 @@ def _person(visitor: Visitor) -> User:
     return visitor.user
 
 
-def _ask_of(command: wire.Ask, caller: Caller) -> Ask:
+def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
     client_id = _client_id(command)
     match command:
         case wire.Send():
@@ -184,7 +184,7 @@ def _ask_of(command: wire.Ask, caller: Caller) -> Ask:
 
 def _sent(command: wire.Send, client_id: UUID, caller: Caller) -> Ask:
     return Ask(
-        Kind.SEND,
+        AskKind.SEND,
         client_id,
         command.effort,
         conversation=None if command.conversation is None else _uuid(command.conversation),
@@ -201,7 +201,7 @@ def _sent(command: wire.Send, client_id: UUID, caller: Caller) -> Ask:
 
 def _edited(command: wire.Edit, client_id: UUID, caller: Caller) -> Ask:
     return Ask(
-        Kind.EDIT,
+        AskKind.EDIT,
         client_id,
         command.effort,
         conversation=_uuid(command.conversation),
@@ -217,7 +217,7 @@ def _edited(command: wire.Edit, client_id: UUID, caller: Caller) -> Ask:
 
 def _regenerated(command: wire.Regenerate, client_id: UUID, caller: Caller) -> Ask:
     return Ask(
-        Kind.REGENERATE,
+        AskKind.REGENERATE,
         client_id,
         command.effort,
         conversation=_uuid(command.conversation),
@@ -230,7 +230,7 @@ def _regenerated(command: wire.Regenerate, client_id: UUID, caller: Caller) -> A
 
 def _continued(command: wire.Continue, client_id: UUID, caller: Caller) -> Ask:
     return Ask(
-        Kind.CONTINUE,
+        AskKind.CONTINUE,
         client_id,
         "",
         conversation=_uuid(command.conversation),
@@ -247,11 +247,11 @@ def _format(schema: str) -> AnswerFormat:
         raise AskRefusedError(ProductCode.COMMAND) from None
 
 
-def _files(command: wire.Send | wire.Edit) -> tuple[FileUse, ...]:
-    return tuple(FileUse(_uuid(file.id), file.use, file.places) for file in command.files or ())
+def _files(command: wire.Send | wire.Edit) -> tuple[QuestionFile, ...]:
+    return tuple(QuestionFile(_uuid(file.id), file.use, file.places) for file in command.files or ())
 
 
-def _client_id(command: wire.Ask) -> UUID:
+def _client_id(command: wire.AskCommand) -> UUID:
     try:
         return UUID(command.client_id)
     except ValueError:

@@ -29,7 +29,7 @@ from chatui.live.snapshots import Snapshots
 from chatui.observability import measures
 from chatui.permissions import access
 from chatui.turns import running
-from chatui.turns.running import Place
+from chatui.turns.running import TurnPlace
 from chatui.turns.start import AskRefusedError
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, Message, bus
@@ -128,7 +128,7 @@ class ChatConsumer(PageSocket):
         except wire.UnreadableCommandError as error:
             self.refuse(error.client_id, ProductCode.COMMAND)
             return
-        client_id = command.client_id if isinstance(command, wire.Ask) else None
+        client_id = command.client_id if isinstance(command, wire.AskCommand) else None
         try:
             await self._dispatch(command)
         except _REFUSALS as error:
@@ -174,7 +174,7 @@ class ChatConsumer(PageSocket):
         self.outbox.put_events(str(message["json"]))
         if audience is Audience.END_USER and message["process"] != PROCESS:
             self._snapshots.note_events()
-            self._report_following(Place(UUID(str(message["turn"])), str(message["process"])))
+            self._report_following(TurnPlace(UUID(str(message["turn"])), str(message["process"])))
 
     def _forward_snapshot(self, message: Message) -> None:
         """Forward the snapshot that this socket asked a runner for."""
@@ -186,7 +186,7 @@ class ChatConsumer(PageSocket):
         if audience in self._followed:
             self.outbox.put_events(str(message["json"]))
 
-    def _report_following(self, place: Place) -> None:
+    def _report_following(self, place: TurnPlace) -> None:
         """Tell the process that runs a turn, at most once per CHECK_SECONDS, that its events are followed here."""
         now = asyncio.get_running_loop().time()
         if now - self._reported_at.get(place.turn_id, float("-inf")) > CHECK_SECONDS:
@@ -202,7 +202,7 @@ class ChatConsumer(PageSocket):
         if self.take_signal(command):
             return
         match command:
-            case wire.Ask():
+            case wire.AskCommand():
                 begun_before = await commands.ask(self._caller, command, self._accept)
                 if begun_before is not None:
                     await self._follow(Audience.END_USER, begun_before)
@@ -227,7 +227,7 @@ class ChatConsumer(PageSocket):
         elif await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE) and self._counted:
             bus().send(wire_bus.person(self._counted), conversation_list.seen(UUID(command.conversation)))
 
-    async def _place_of(self, command: wire.Stop) -> Place:
+    async def _place_of(self, command: wire.Stop) -> TurnPlace:
         try:
             return await self._run_command(commands.own_turn, command)
         except DatabaseBusyError:

@@ -27,7 +27,7 @@ SHARED_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class WrittenAnswer:
     """A stored answer: what pages get, and when it was written, in seconds of the event loop's clock. The rest as in StoredAnswer."""
 
     snapshot: wire.Snapshot
@@ -36,10 +36,10 @@ class Read:
     has_withdrawn: bool
 
 
-_reads: dict[UUID, tuple[float, asyncio.Task[Read | None]]] = {}
+_reads: dict[UUID, tuple[float, asyncio.Task[WrittenAnswer | None]]] = {}
 
 
-async def read_stored(turn_id: UUID) -> Read | None:
+async def read_stored(turn_id: UUID) -> WrittenAnswer | None:
     """What is stored of a turn; None if it is not to be shown.
 
     Raises:
@@ -56,15 +56,15 @@ async def read_stored(turn_id: UUID) -> Read | None:
     return await asyncio.shield(_reads[turn_id][1])
 
 
-async def _read(turn_id: UUID) -> Read | None:
+async def _read(turn_id: UUID) -> WrittenAnswer | None:
     began = asyncio.get_running_loop().time()
     answer = await pools.commands.run_or_busy(stored.stored_answer, turn_id)
     if answer is None:
         return None
-    return Read(await stored.snapshot_of(answer), began - answer.seconds, answer.has_answer, answer.has_withdrawn)
+    return WrittenAnswer(await stored.snapshot_of(answer), began - answer.seconds, answer.has_answer, answer.has_withdrawn)
 
 
-def _noted(task: asyncio.Task[Read | None]) -> None:
+def _noted(task: asyncio.Task[WrittenAnswer | None]) -> None:
     """Otherwise asyncio reports an error that nobody waits for any more, because the sockets have closed."""
     if not task.cancelled():
         task.exception()
@@ -198,7 +198,7 @@ class Snapshots:
             self._socket.send_event(read.snapshot)
         return read is not None or bus().is_late
 
-    def _is_wanted(self, read: Read, following: Following) -> bool:
+    def _is_wanted(self, read: WrittenAnswer, following: Following) -> bool:
         """Whether the page shows something else. Meanwhile it may have got events or a snapshot, or have opened another conversation."""
         if not self.is_awaited(Audience.END_USER) or self._socket.following(Audience.END_USER) is not following:
             return False

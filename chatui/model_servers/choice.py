@@ -92,7 +92,7 @@ class NoSuchModelError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A model that a person may choose.
 
     ``value`` is stored with a Conversation and a Turn; ``effort`` is the default of a new conversation.
@@ -111,12 +111,12 @@ class Choice:
         return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
 
-def choices_for(user: User | None) -> tuple[Choice, ...]:
+def choices_for(user: User | None) -> tuple[ModelChoice, ...]:
     """The choices that this person has in the composer, the default first. Never waits for a model server."""
     return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec))
 
 
-def current_value(choices: Iterable[Choice], stored: str) -> str | None:
+def current_value(choices: Iterable[ModelChoice], stored: str) -> str | None:
     """The value among ``choices`` for a stored choice: the same, or its replacement at the same back end; None if neither exists."""
     values = [choice.value for choice in choices]
     if stored in values:
@@ -160,8 +160,8 @@ def _usable_specs(user: User | None) -> list[BackendSpec]:
     return [spec for spec in specs if not spec.groups or mine.intersection(spec.groups) or user.is_superuser]
 
 
-def _choices_of(spec: BackendSpec) -> list[Choice]:
+def _choices_of(spec: BackendSpec) -> list[ModelChoice]:
     models = models_of(spec)
     if len(models) < 2:
-        return [Choice(spec.name, spec.shown, spec.effort, spec.is_demo)]
-    return [Choice(f"{spec.name}/{model}", f"{spec.shown}{SEPARATOR}{model}", spec.effort, spec.is_demo) for model in models]
+        return [ModelChoice(spec.name, spec.shown, spec.effort, spec.is_demo)]
+    return [ModelChoice(f"{spec.name}/{model}", f"{spec.shown}{SEPARATOR}{model}", spec.effort, spec.is_demo) for model in models]

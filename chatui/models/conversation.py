@@ -35,7 +35,7 @@ class Effort(models.TextChoices):
     HIGH = "high", pgettext_lazy("reasoning effort", "High")
 
 
-class Source(models.TextChoices):
+class ImportSource(models.TextChoices):
     """The product that an imported conversation was exported from; empty for a transcript."""
 
     CHATGPT = "chatgpt", "ChatGPT"
@@ -79,7 +79,7 @@ class Conversation(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     imported_at = models.DateTimeField(null=True, blank=True)
     unfinished_until = models.DateTimeField(null=True, blank=True)
-    imported_from = models.CharField(max_length=16, choices=Source, blank=True, default="", db_default="")
+    imported_from = models.CharField(max_length=16, choices=ImportSource, blank=True, default="", db_default="")
     import_key = models.CharField(max_length=64, blank=True, default="", db_default="")
     document_header = models.TextField(blank=True)
     sampled_with = models.JSONField(null=True, blank=True)

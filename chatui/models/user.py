@@ -141,7 +141,7 @@ class AccountChange(models.Model):
         return f"Account change {self.id}"
 
 
-class Cause(models.TextChoices):
+class ClosingCause(models.TextChoices):
     """Why an account was closed. Requests from other servers cannot close the accounts of people who manage this site."""
 
     STAFF = "staff", "by staff"
@@ -153,7 +153,7 @@ class Cause(models.TextChoices):
     @property
     def is_from_outside(self) -> bool:
         """Whether another server requested it."""
-        return self in (Cause.PROVISIONING, Cause.LOGOUT)
+        return self in (ClosingCause.PROVISIONING, ClosingCause.LOGOUT)
 
 
 class ClosedAccount(models.Model):
@@ -165,7 +165,7 @@ class ClosedAccount(models.Model):
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="closed_account")
     closed_at = models.DateTimeField(auto_now_add=True)
-    cause = models.CharField(max_length=16, choices=Cause)
+    cause = models.CharField(max_length=16, choices=ClosingCause)
     source = models.CharField(max_length=40, blank=True)
     by_name = models.CharField(max_length=150, blank=True)
     is_going = models.BooleanField(default=False, db_default=False)

@@ -31,7 +31,7 @@ UNUSABLE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class AskedServer:
     """The server that the options select: its spec, the requested model (None: its default), and the key that may be sent to it."""
 
     spec: BackendSpec
@@ -50,7 +50,7 @@ def add_server_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--max-tokens", type=int, metavar="N", help="maximum length of the answer, in tokens")
 
 
-def server_for(options: dict[str, Any]) -> Server:
+def server_for(options: dict[str, Any]) -> AskedServer:
     """The server that the options select: the first configured one if they name none.
 
     Raises:
@@ -62,7 +62,7 @@ def server_for(options: dict[str, Any]) -> Server:
         spec = _unconfigured(options) if options["url"] else connected.spec_of(options["backend"])
         if options["kind"] and spec.kind != options["kind"]:
             spec = check_spec({**spec.model_dump(), "kind": options["kind"]})
-        return Server(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
+        return AskedServer(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
     except BackendError as error:
         raise CommandError(f"{error.detail} {_configured_names()}", returncode=UNUSABLE) from error
     except SpecError as error:
@@ -71,7 +71,7 @@ def server_for(options: dict[str, Any]) -> Server:
         raise CommandError(f"The key cannot be used: {error}.", returncode=UNUSABLE) from error
 
 
-def backend_for(server: Server, **limits: float) -> Backend:
+def backend_for(server: AskedServer, **limits: float) -> Backend:
     """Create a back end for one command.
 
     Raises:
@@ -83,7 +83,7 @@ def backend_for(server: Server, **limits: float) -> Backend:
         raise CommandError(f"There is no such back end: {error}.", returncode=UNUSABLE) from error
 
 
-def request_for(server: Server, options: dict[str, Any], prompt: str) -> SampleRequest:
+def request_for(server: AskedServer, options: dict[str, Any], prompt: str) -> SampleRequest:
     """One question after the operator's instructions, as in a new conversation."""
     env = environment()
     before = (Frame(Header(Role.DEVELOPER), env.instructions),) if env.instructions else ()

@@ -9,7 +9,16 @@ from enum import StrEnum
 
 from chatui.env import environment
 from chatui.model_servers import vocabulary
-from chatui.operations.second_reader import Message, Read, ReadMessage, SecondReader, SecondReaderError, Unreadable, Write, Written
+from chatui.operations.second_reader import (
+    ReadMessage,
+    ReadTokens,
+    SecondReader,
+    SecondReaderError,
+    SecondReaderMessage,
+    Unreadable,
+    WriteConversation,
+    Written,
+)
 from renderer.command import MAX_BUFFERED_BYTES
 from renderer.errors import OpenChatMLError
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
@@ -19,7 +28,7 @@ from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
 from renderer.tokens import Token
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """The kinds of differences, by the names that reports and scripts use."""
 
     NAME_LEFT_OUT = "name-left-out"
@@ -53,44 +62,52 @@ class Kind(StrEnum):
 class Difference:
     """A difference between the two readers. ``message`` counts from 1; 0 means the whole. ``detail``: what differs; it quotes nothing."""
 
-    kind: Kind
+    kind: DifferenceKind
     message: int = 0
     detail: str = ""
 
 
-_ON_PURPOSE: dict[Kind, str] = {
-    Kind.NAME_LEFT_OUT: (
+_ON_PURPOSE: dict[DifferenceKind, str] = {
+    DifferenceKind.NAME_LEFT_OUT: (
         "We leave out the name of a person or an assistant, and the side record stores it: "
         "openai-harmony writes it after the role, but cannot read it there."
     ),
-    Kind.CHANNEL_ADDED: (
+    DifferenceKind.CHANNEL_ADDED: (
         "We write an assistant's message without a channel on final, which is its meaning in OpenChatML: "
         "Harmony requires a channel for every message."
     ),
-    Kind.CONTENT_TYPE_LEFT_OUT: (
+    DifferenceKind.CONTENT_TYPE_LEFT_OUT: (
         "We leave out a content type without a recipient, and the side record stores it: "
         "openai-harmony writes it and then reads it as the recipient."
     ),
-    Kind.NO_CALL: "We end a message that is not a call with <|end|>: openai-harmony ends any message that has a recipient as a call.",
-    Kind.HIDDEN_ON_ANALYSIS: (
+    DifferenceKind.NO_CALL: (
+        "We end a message that is not a call with <|end|>: openai-harmony ends any message that has a recipient as a call."
+    ),
+    DifferenceKind.HIDDEN_ON_ANALYSIS: (
         "We write a message on analysis if people may not see it, but would if this were read without the side record: "
         "Harmony cannot represent intents, and openai-harmony leaves them out."
     ),
-    Kind.REASONING_KEPT: (
+    DifferenceKind.REASONING_KEPT: (
         "A transcript is a record, so we write all of it: openai-harmony drops the reasoning before the first answer. "
         "A prompt would have to drop the reasoning before the last answer."
     ),
-    Kind.REPLY_WITHOUT_RECIPIENT: "We read a tool's reply without a recipient: openai-harmony treats its author as an unknown role.",
-    Kind.CONSTRAINT_IS_NO_RECIPIENT: "We read a constraint without a recipient as a constraint: openai-harmony reads it as the recipient.",
-    Kind.CONSTRAINT_WORD: "We read a constraint in lower case, and only if it is a plain word: openai-harmony reads any characters.",
-    Kind.HEADER_HIDDEN: "We hide a message whose header is ambiguous: openai-harmony guesses.",
+    DifferenceKind.REPLY_WITHOUT_RECIPIENT: (
+        "We read a tool's reply without a recipient: openai-harmony treats its author as an unknown role."
+    ),
+    DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT: (
+        "We read a constraint without a recipient as a constraint: openai-harmony reads it as the recipient."
+    ),
+    DifferenceKind.CONSTRAINT_WORD: (
+        "We read a constraint in lower case, and only if it is a plain word: openai-harmony reads any characters."
+    ),
+    DifferenceKind.HEADER_HIDDEN: "We hide a message whose header is ambiguous: openai-harmony guesses.",
 }
-_OTHERS: dict[Kind, str] = {
-    Kind.WRITTEN_OTHERWISE: "The token ids differ.",
-    Kind.NOT_WRITTEN: "openai-harmony cannot write it.",
-    Kind.READ_OTHERWISE: "The readers differ.",
-    Kind.NOT_READ: "openai-harmony cannot read it.",
-    Kind.OTHER_COUNT: "One reader finds more messages than the other.",
+_OTHERS: dict[DifferenceKind, str] = {
+    DifferenceKind.WRITTEN_OTHERWISE: "The token ids differ.",
+    DifferenceKind.NOT_WRITTEN: "openai-harmony cannot write it.",
+    DifferenceKind.READ_OTHERWISE: "The readers differ.",
+    DifferenceKind.NOT_READ: "openai-harmony cannot read it.",
+    DifferenceKind.OTHER_COUNT: "One reader finds more messages than the other.",
 }
 
 
@@ -104,22 +121,22 @@ def compare_readings(ours: Sequence[Frame], theirs: Sequence[ReadMessage]) -> It
     for number, (frame, message) in enumerate(zip(ours, theirs, strict=False), 1):
         yield from (Difference(kind, number, detail) for kind, detail in _differing(frame, message))
     if len(ours) != len(theirs):
-        yield Difference(Kind.OTHER_COUNT, 0, f"{len(ours)} by ours, {len(theirs)} by openai-harmony")
+        yield Difference(DifferenceKind.OTHER_COUNT, 0, f"{len(ours)} by ours, {len(theirs)} by openai-harmony")
 
 
-def as_message(frame: Frame) -> Message:
+def as_message(frame: Frame) -> SecondReaderMessage:
     """A frame as a message of openai-harmony, with everything that such a message can represent."""
     header = frame.header
     kind = f"{CONSTRAIN}{header.constrain}" if header.constrain is not None else header.content_type
-    return Message(header.role, header.name, header.channel, header.recipient, kind, frame.body)
+    return SecondReaderMessage(header.role, header.name, header.channel, header.recipient, kind, frame.body)
 
 
 def shown(messages: Sequence[ReadMessage]) -> str:
     """All text that people would see if openai-harmony's reading were used."""
-    return "".join(one.text for one in messages if isinstance(one, Message) and may_see(_header(one), Audience.END_USER))
+    return "".join(one.text for one in messages if isinstance(one, SecondReaderMessage) and may_see(_header(one), Audience.END_USER))
 
 
-def _header(message: Message) -> Header:
+def _header(message: SecondReaderMessage) -> Header:
     is_preamble = message.channel == Channel.COMMENTARY and message.content_type is None
     # In Harmony, a message without a channel is not an answer; a stored frame without a channel would be.
     channel = message.channel if message.channel is not None or message.role != Role.ASSISTANT else "none"
@@ -134,33 +151,33 @@ def _without_cut_header(ours: list[Frame], theirs: list[ReadMessage]) -> tuple[l
     return ours, theirs
 
 
-def _differing(frame: Frame, message: ReadMessage) -> Iterator[tuple[Kind, str]]:
+def _differing(frame: Frame, message: ReadMessage) -> Iterator[tuple[DifferenceKind, str]]:
     is_hidden = frame.header.intent == Intent.DEBUG
     if isinstance(message, Unreadable):
         if frame.header.role == Role.TOOL and frame.header.recipient is None and message.problem == "unknown-role":
-            yield Kind.REPLY_WITHOUT_RECIPIENT, ""
+            yield DifferenceKind.REPLY_WITHOUT_RECIPIENT, ""
         elif not is_hidden:
-            yield Kind.NOT_READ, message.problem
+            yield DifferenceKind.NOT_READ, message.problem
         return
     ours = as_message(frame)
     kinds, message = _on_purpose(ours, message)
     fields = [label for name, label in _FIELDS.items() if getattr(ours, name) != getattr(message, name)]
     if fields and is_hidden and frame.body.endswith(message.text):
-        yield Kind.HEADER_HIDDEN, ""
+        yield DifferenceKind.HEADER_HIDDEN, ""
     elif fields:
-        yield Kind.READ_OTHERWISE, " and ".join(fields)
+        yield DifferenceKind.READ_OTHERWISE, " and ".join(fields)
     else:
         yield from ((kind, "") for kind in kinds)
 
 
-def _on_purpose(ours: Message, message: Message) -> tuple[list[Kind], Message]:
+def _on_purpose(ours: SecondReaderMessage, message: SecondReaderMessage) -> tuple[list[DifferenceKind], SecondReaderMessage]:
     """``message`` as our reader reads the same header, and the rules that explain the difference. Others are not on purpose."""
     kinds = []
     if ours.recipient is None and message.content_type is None and (message.recipient or "").startswith(CONSTRAIN):
-        kinds.append(Kind.CONSTRAINT_IS_NO_RECIPIENT)
+        kinds.append(DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT)
         message = replace(message, recipient=None, content_type=message.recipient)
     if message.content_type != ours.content_type and ours.content_type == _constraint(message.content_type):
-        kinds.append(Kind.CONSTRAINT_WORD)
+        kinds.append(DifferenceKind.CONSTRAINT_WORD)
         message = replace(message, content_type=ours.content_type)
     return kinds, message
 
@@ -204,8 +221,8 @@ def compare(frames: Sequence[Frame], vocabulary: Vocabulary, second: SecondReade
 def compare_all(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, second: SecondReader) -> list[Comparison]:
     """Compare several; the second reader is started once. Raises as ``compare``."""
     ours = [hip1.to_tokens(frames, vocabulary)[0] for frames in transcripts]
-    wanted = [Write([form(frame) for frame in frames]) for frames in transcripts for form in (as_message, _message_like_ours)]
-    written, readings = second.write_and_read(wanted, [Read(ids, is_completion=bool(ids) and ids[0] != _START) for ids in ours])
+    wanted = [WriteConversation([form(frame) for frame in frames]) for frames in transcripts for form in (as_message, _message_like_ours)]
+    written, readings = second.write_and_read(wanted, [ReadTokens(ids, is_completion=bool(ids) and ids[0] != _START) for ids in ours])
     compared = []
     for frames, ids, plain, like_ours, theirs in zip(transcripts, ours, written[::2], written[1::2], readings, strict=True):
         segments = _segments(ids, vocabulary)
@@ -215,7 +232,7 @@ def compare_all(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, 
     return compared
 
 
-def _message_like_ours(frame: Frame) -> Message:
+def _message_like_ours(frame: Frame) -> SecondReaderMessage:
     """The message for which openai-harmony should write the same ids as we do."""
     frame = hip1.as_written(frame)
     message = as_message(frame)
@@ -241,7 +258,7 @@ def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...
 
 def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], plain: Written, like_ours: Written) -> Iterator[Difference]:
     if len(ours) != len(frames):
-        yield Difference(Kind.WRITTEN_OTHERWISE, 0, "a different number of messages")
+        yield Difference(DifferenceKind.WRITTEN_OTHERWISE, 0, "a different number of messages")
         return
     for number, (frame, ids, as_is, as_ours) in enumerate(zip(frames, ours, plain.ids, like_ours.ids, strict=True), 1):
         if ids != as_is:
@@ -250,23 +267,27 @@ def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], 
         yield difference
 
 
-def _rules(frame: Frame, ours: tuple[int, ...], as_ours: tuple[int, ...] | None) -> list[Kind]:
+def _rules(frame: Frame, ours: tuple[int, ...], as_ours: tuple[int, ...] | None) -> list[DifferenceKind]:
     """The rules that explain how we write ``frame``; if they do not explain every id, the difference is not on purpose."""
     if as_ours is None:
-        return [Kind.NOT_WRITTEN]
+        return [DifferenceKind.NOT_WRITTEN]
     written = hip1.as_written(frame)
     if written != frame:
-        return [Kind.HIDDEN_ON_ANALYSIS if ours == as_ours else Kind.WRITTEN_OTHERWISE]
+        return [DifferenceKind.HIDDEN_ON_ANALYSIS if ours == as_ours else DifferenceKind.WRITTEN_OTHERWISE]
     message, like_ours = as_message(frame), _message_like_ours(frame)
     kinds = [kind for name, kind in _BY_FIELD.items() if getattr(message, name) != getattr(like_ours, name)]
     if message.role == Role.ASSISTANT and message.recipient is not None and frame.terminator is not Terminator.CALL:
-        kinds.append(Kind.NO_CALL)
+        kinds.append(DifferenceKind.NO_CALL)
         if as_ours[-1:] == (_CALL,):
             as_ours = (*as_ours[:-1], _END)
-    return kinds if kinds and ours == as_ours else [Kind.WRITTEN_OTHERWISE]
+    return kinds if kinds and ours == as_ours else [DifferenceKind.WRITTEN_OTHERWISE]
 
 
-_BY_FIELD = {"name": Kind.NAME_LEFT_OUT, "channel": Kind.CHANNEL_ADDED, "content_type": Kind.CONTENT_TYPE_LEFT_OUT}
+_BY_FIELD = {
+    "name": DifferenceKind.NAME_LEFT_OUT,
+    "channel": DifferenceKind.CHANNEL_ADDED,
+    "content_type": DifferenceKind.CONTENT_TYPE_LEFT_OUT,
+}
 
 
 def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
@@ -276,8 +297,8 @@ def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
     first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
     spent = [place for place in range(first_answer) if frames[place].header.channel == Channel.ANALYSIS]
     if plain.whole != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
-        return Difference(Kind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
-    return Difference(Kind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
+        return Difference(DifferenceKind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
+    return Difference(DifferenceKind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
 
 
 def _joined(written: Written, places: Sequence[int]) -> tuple[int, ...]:
@@ -350,8 +371,8 @@ def _as_json(difference: Difference) -> dict[str, object]:
     return {"kind": kind.value, "on_purpose": kind.is_on_purpose, "message": difference.message, "detail": difference.detail}
 
 
-def _grouped(differences: tuple[Difference, ...]) -> dict[tuple[Kind, str], list[int]]:
-    grouped: dict[tuple[Kind, str], list[int]] = {}
+def _grouped(differences: tuple[Difference, ...]) -> dict[tuple[DifferenceKind, str], list[int]]:
+    grouped: dict[tuple[DifferenceKind, str], list[int]] = {}
     for one in sorted(differences, key=lambda one: one.kind.is_on_purpose):
         grouped.setdefault((one.kind, one.detail), []).append(one.message)
     return grouped

@@ -27,7 +27,7 @@ class SecondReaderError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SecondReaderMessage:
     """A message in openai-harmony's terms. A constraint is a ``content_type`` such as ``<|constrain|>json``."""
 
     role: str
@@ -45,11 +45,11 @@ class Unreadable:
     problem: str
 
 
-ReadMessage = Message | Unreadable
+ReadMessage = SecondReaderMessage | Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadTokens:
     """Token ids to read. ``is_completion``: they begin after ``<|start|>assistant``."""
 
     ids: Sequence[int] = field(repr=False)
@@ -57,10 +57,10 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteConversation:
     """A conversation to write."""
 
-    messages: Sequence[Message] = field(repr=False)
+    messages: Sequence[SecondReaderMessage] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class SecondReader:
     seconds: float = SECONDS
     command: Sequence[str] = COMMAND
 
-    def read(self, completions: Sequence[Read]) -> list[tuple[ReadMessage, ...]]:
+    def read(self, completions: Sequence[ReadTokens]) -> list[tuple[ReadMessage, ...]]:
         """The messages of each request. Blocks for at most ``seconds``.
 
         Raises:
@@ -92,12 +92,12 @@ class SecondReader:
         """
         return self.write_and_read((), completions)[1]
 
-    def write(self, conversations: Sequence[Write]) -> list[Written]:
+    def write(self, conversations: Sequence[WriteConversation]) -> list[Written]:
         """The token ids of each conversation. Blocks and raises as ``read``."""
         return self.write_and_read(conversations, ())[0]
 
     def write_and_read(
-        self, conversations: Sequence[Write], completions: Sequence[Read]
+        self, conversations: Sequence[WriteConversation], completions: Sequence[ReadTokens]
     ) -> tuple[list[Written], list[tuple[ReadMessage, ...]]]:
         """Write and read with one process. Blocks and raises as ``read``."""
         to_write = [{"write": [_plain(message) for message in one.messages]} for one in conversations]
@@ -155,7 +155,7 @@ class SecondReader:
         return SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.")
 
 
-def _plain(message: Message) -> dict[str, str | None]:
+def _plain(message: SecondReaderMessage) -> dict[str, str | None]:
     return {
         "role": message.role,
         "name": message.name,
@@ -185,7 +185,7 @@ def _message(raw: object) -> ReadMessage:
             "content_type": str() | None as content_type,
             "text": str(text),
         }:
-            return Message(role, name, channel, recipient, content_type, text)
+            return SecondReaderMessage(role, name, channel, recipient, content_type, text)
     raise _invalid_answer()
 
 

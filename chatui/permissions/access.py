@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 
-from chatui.audit_log.record import Cause, Visitor
+from chatui.audit_log.record import RequestCause, Visitor
 from chatui.codes import ProductCode
 from chatui.database.compiled_statements import CompiledQuery, Parameter
 from chatui.models.conversation import Conversation, Folder
@@ -262,7 +262,7 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
     request = open_request(visitor, conversation)
     if not request:
         raise OptInNeededError
-    if visitor.cause in (Cause.PREFETCH, Cause.EMBEDDED):
+    if visitor.cause in (RequestCause.PREFETCH, RequestCause.EMBEDDED):
         refuse(visitor, conversation.pk, action)
     debug_views.record_access(visitor, request, action)
     return conversation
@@ -313,7 +313,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
     if conversation and visitor.way == "socket" and open_request(visitor, conversation):
         # The page was open when the permission was revoked, and its socket has reconnected by itself.
-        visitor = replace(visitor, cause=Cause.RECONNECT)
+        visitor = replace(visitor, cause=RequestCause.RECONNECT)
     debug_views.record_attempt(visitor, conversation or key, action)
     raise RefusedError
 

@@ -96,7 +96,7 @@ def usage_reader(user: User | None) -> User:
     return user
 
 
-class Part(StrEnum):
+class AdminPart(StrEnum):
     """A part of the admin pages."""
 
     PEOPLE = "people"
@@ -109,25 +109,25 @@ class Part(StrEnum):
     SYSTEM = "system"
 
 
-def parts_of(user: User | None) -> tuple[Part, ...]:
+def parts_of(user: User | None) -> tuple[AdminPart, ...]:
     """The parts that this person may use, in the order of the menu. Staff status alone opens none."""
     if user is None or not user.is_active or not user.is_staff:
         return ()
     opened = {
-        Part.PEOPLE: user.has_perm("chatui.view_user"),
-        Part.SERVERS: access.can_see_failures(user),
-        Part.FAILURES: access.can_see_failures(user),
-        Part.REQUESTS: access.can_see_hidden(user),
-        Part.DEBUG_VIEWS: access.can_read_audit(user),
-        Part.USAGE: can_read_usage(user),
+        AdminPart.PEOPLE: user.has_perm("chatui.view_user"),
+        AdminPart.SERVERS: access.can_see_failures(user),
+        AdminPart.FAILURES: access.can_see_failures(user),
+        AdminPart.REQUESTS: access.can_see_hidden(user),
+        AdminPart.DEBUG_VIEWS: access.can_read_audit(user),
+        AdminPart.USAGE: can_read_usage(user),
         # People who may configure model servers manage the whole installation. The first account has this permission.
-        Part.SETTINGS: user.has_perm("chatui.change_storedbackend"),
-        Part.SYSTEM: user.has_perm("chatui.change_storedbackend"),
+        AdminPart.SETTINGS: user.has_perm("chatui.change_storedbackend"),
+        AdminPart.SYSTEM: user.has_perm("chatui.change_storedbackend"),
     }
     return tuple(part for part, is_open in opened.items() if is_open)
 
 
-def require_part(user: User | None, part: Part | None = None) -> User:
+def require_part(user: User | None, part: AdminPart | None = None) -> User:
     """This person, if they may use that part (without ``part``: any part). Raises NotFoundError for everybody else."""
     parts = parts_of(user)
     if user is None or not parts or (part is not None and part not in parts):

@@ -15,8 +15,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatui.audit_log import aggregation
-from chatui.audit_log.lines import Filters, tallies
-from chatui.audit_log.record import NOT_BY_PERSON, Cause, Visitor, lock, record
+from chatui.audit_log.lines import LineFilters, tallies
+from chatui.audit_log.record import NOT_BY_PERSON, RequestCause, Visitor, lock, record
 from chatui.env import environment
 from chatui.limits import Throttle, address_group
 from chatui.models.audit import AttemptWarning, AuditEvent
@@ -106,7 +106,7 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
         _record_anonymous(visitor, target, action)
         return
     _record_person(visitor, visitor.user, target, action)
-    if visitor.cause is Cause.PERSON:
+    if visitor.cause is RequestCause.PERSON:
         _warn(visitor.user)
 
 
@@ -115,7 +115,7 @@ def attempts_of(person: User, since: datetime | None = None) -> int:
 
     A count that overlaps the period is included in full.
     """
-    filters = Filters(actor=person.pk, code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
+    filters = LineFilters(actor=person.pk, code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
     return sum(tally.times for tally in tallies(filters, by=frozenset({"person"})))
 
 
@@ -137,7 +137,7 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
 
 def _record_person(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> None:
     # Attempts that another site caused have a separate limit, so that no site can use up the lines for a person's own attempts.
-    kind = f"{'attempt' if visitor.cause is Cause.PERSON else 'caused'}:{person.pk}:"
+    kind = f"{'attempt' if visitor.cause is RequestCause.PERSON else 'caused'}:{person.pk}:"
     conversation_id = target.pk if isinstance(target, Conversation) else target
     key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
 

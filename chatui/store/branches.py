@@ -149,7 +149,7 @@ _EVERYTHING = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class BranchWindow:
     """Some exchanges of a branch: the keys of their messages, in order, exchange by exchange.
 
     ``anchored``: the number of exchanges below the anchor's own. ``has_earlier`` and ``has_later``: whether the branch has more visible
@@ -167,7 +167,7 @@ class Window:
         return [key for exchange in self.exchanges for key in exchange]
 
 
-def window(conversation_id: UUID, leaf_id: UUID, anchor_id: UUID, reach: range) -> Window | None:
+def window(conversation_id: UUID, leaf_id: UUID, anchor_id: UUID, reach: range) -> BranchWindow | None:
     """The exchanges in ``reach`` around a message of the branch that ends in ``leaf_id``.
 
     None if the message is not on it. The query starts at the leaf: with the anchor itself as the leaf, loading the exchanges above it takes
@@ -186,7 +186,7 @@ def window(conversation_id: UUID, leaf_id: UUID, anchor_id: UUID, reach: range) 
     if not rows or rows[0][3] is None:
         return None
     anchor = rows[0][3]
-    return Window(
+    return BranchWindow(
         exchanges=tuple(_exchanges([(as_uuid(key), below) for key, below, _, _ in rows if below < anchor + reach.stop])),
         anchored=anchor,
         has_earlier=any(is_shown and below >= anchor + reach.stop for _, below, is_shown, _ in rows),
@@ -194,7 +194,7 @@ def window(conversation_id: UUID, leaf_id: UUID, anchor_id: UUID, reach: range) 
     )
 
 
-def whole(conversation_id: UUID, leaf_id: UUID) -> Window | None:
+def whole(conversation_id: UUID, leaf_id: UUID) -> BranchWindow | None:
     """The whole branch that ends in ``leaf_id``. None if there is no such message."""
     return window(conversation_id, leaf_id, leaf_id, range(_EVERYTHING))
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from chatui.database.short_transactions import short_transaction
-from chatui.documents.reading import Reading, State
+from chatui.documents.reading import FileReading, ReadingState
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, DocumentUse, FileContent, FileSource, SentDocument, StoredFile
 from chatui.models.keys import new_key
@@ -86,7 +86,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NumberedPart:
     """A part of a document: ``number`` from 1; ``label`` such as "page 3"; ``tokens`` of its text."""
 
     number: int
@@ -101,7 +101,7 @@ class Document:
 
     name: str = field(repr=False)
     kind: str
-    parts: tuple[Part, ...] = field(repr=False)
+    parts: tuple[NumberedPart, ...] = field(repr=False)
     is_cut: bool = False
 
     @property
@@ -145,7 +145,7 @@ def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, 
         takes = part.tokens + (MARK_TOKENS if part.label else 0)
         if takes > left:
             text, tokens = begin(part.text, max(left - MARK_TOKENS, 0))
-            parts += [Part(part.number, part.label, tokens, text)] if text else []
+            parts += [NumberedPart(part.number, part.label, tokens, text)] if text else []
             break
         parts.append(part)
         left -= takes
@@ -175,7 +175,7 @@ def give(document: Document, use: str, wanted: str) -> DocumentFrame:
     return whole(document)
 
 
-def _document_frame(document: Document, parts: Sequence[Part], note: str, written: str = "") -> DocumentFrame:
+def _document_frame(document: Document, parts: Sequence[NumberedPart], note: str, written: str = "") -> DocumentFrame:
     body = "\n\n".join([_line(document, note), *_pages(parts)])
     return DocumentFrame(Frame(DOCUMENT, body), Document(document.name, document.kind, tuple(parts)).tokens, written)
 
@@ -193,7 +193,7 @@ def _size(document: Document) -> str:
     return f" It has {count} {_PLACES[document.kind]}." if count > 1 else ""
 
 
-def _pages(parts: Iterable[Part]) -> list[str]:
+def _pages(parts: Iterable[NumberedPart]) -> list[str]:
     return [f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts]
 
 
@@ -205,7 +205,7 @@ _BATCH_PARTS = 200
 class ExtractedText:
     """Extracted text with its token counts. ``tokens``: of each part."""
 
-    reading: Reading = field(repr=False)
+    reading: FileReading = field(repr=False)
     tokens: Sequence[int]
     is_counted: bool
 
@@ -221,7 +221,7 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
     It replaces a failed extraction, because the extractor may have improved, but not text that another request has stored meanwhile: that
     may be indexed.
     """
-    if (before := DocumentText.objects.filter(content=content, state=State.READ).first()) is not None:
+    if (before := DocumentText.objects.filter(content=content, state=ReadingState.READ).first()) is not None:
         return before
     reading = found.reading
     delete_texts([content.pk])
@@ -270,7 +270,7 @@ def parts_of(file: StoredFile) -> list[DocumentPart]:
 
 def document_of(file: StoredFile, text: DocumentText) -> Document:
     """A file as a document for a model."""
-    parts = tuple(Part(part.number, part.label, part.tokens, part.text) for part in parts_of(file))
+    parts = tuple(NumberedPart(part.number, part.label, part.tokens, part.text) for part in parts_of(file))
     return Document(file.name, text.kind, parts, text.is_cut)
 
 
@@ -287,7 +287,7 @@ class AnsweringError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FileUse:
+class QuestionFile:
     """A file that comes with a question. ``use``: a value of ``DocumentUse``; ``places``: the chosen ones, such as "1-12, 15"."""
 
     id: UUID
@@ -300,7 +300,7 @@ class PreparedDocument:
     """A file with its frame, to be stored."""
 
     file: StoredFile
-    use: FileUse
+    use: QuestionFile
     given: DocumentFrame
 
 
@@ -314,7 +314,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
     return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 
-def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, in_question: Collection[UUID] = ()) -> list[PreparedDocument]:
+def prepare(person_id: UUID, wanted: Sequence[QuestionFile], room: Room, in_question: Collection[UUID] = ()) -> list[PreparedDocument]:
     """Prepare the frames of documents that a person sends, in order, without storing anything.
 
     ``kept``: files sent before that may be attached to another version of their question.
@@ -341,9 +341,9 @@ def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, in_question:
     return [found[use.id] for use in wanted]
 
 
-def _given(file: StoredFile, use: FileUse, left: int) -> DocumentFrame:
+def _given(file: StoredFile, use: QuestionFile, left: int) -> DocumentFrame:
     text: DocumentText | None = getattr(file.content, "document", None)
-    if text is None or text.state != State.READ:
+    if text is None or text.state != ReadingState.READ:
         raise NoSuchFileError
     document = document_of(file, text)
     if use.use != DocumentUse.FIRST:

@@ -101,7 +101,7 @@ _MAX_SEGMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MediaKind:
     """A detected media type.
 
     ``width`` and ``height`` in pixels, for a picture that a browser may show in place; None for everything else.
@@ -112,7 +112,7 @@ class Kind:
     height: int | None = None
 
 
-def kind_of(data: bytes) -> Kind:
+def kind_of(data: bytes) -> MediaKind:
     """Recognizes pictures in four formats without scripts, and a few other types.
 
     SVG and HTML count as text: shown in place, they could run scripts.
@@ -123,9 +123,9 @@ def kind_of(data: bytes) -> Kind:
         except (struct.error, IndexError):
             size = None
         if size is not None:
-            return Kind(media_type, *size) if _is_shown(*size) else Kind(media_type)
+            return MediaKind(media_type, *size) if _is_shown(*size) else MediaKind(media_type)
     known = next((media_type for magic, media_type in _MAGIC if data.startswith(magic)), "")
-    return Kind(known or (_TEXT if _is_text(data) else _ANYTHING))
+    return MediaKind(known or (_TEXT if _is_text(data) else _ANYTHING))
 
 
 def _is_shown(width: int, height: int) -> bool:

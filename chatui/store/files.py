@@ -19,7 +19,7 @@ from chatui.env import environment
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.user import User
 from chatui.store import file_names
-from chatui.store.file_names import Kind
+from chatui.store.file_names import MediaKind
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -106,7 +106,7 @@ class NewFile:
     name: str = field(repr=False)
     data: bytes = field(repr=False)
     sha256: str = field(repr=False)
-    kind: Kind
+    kind: MediaKind
 
     @classmethod
     def of(cls, name: str, data: bytes, read_as: str = "") -> NewFile:

@@ -82,19 +82,19 @@ def are_in(conversation_id: UUID) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class SearchedBranch:
     """The scope of a search: a message and those above it. Documents of other branches are not searched."""
 
     conversation_id: UUID
     message_id: UUID
 
 
-def names_in(branch: Branch) -> list[str]:
+def names_in(branch: SearchedBranch) -> list[str]:
     """The names of the searchable documents on a branch."""
     return sorted({each.name for each in _named(branch).values()})
 
 
-def find(branch: Branch, asked: str, name: str, most: int) -> list[Passage]:
+def find(branch: SearchedBranch, asked: str, name: str, most: int) -> list[Passage]:
     """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
     named = {content: each for content, each in _named(branch).items() if not name or each.name.casefold() == name.casefold()}
     query = search_index.query(asked, MAX_WORDS)
@@ -165,7 +165,7 @@ class _Sent:
     name: str = field(repr=False)
 
 
-def _named(branch: Branch) -> dict[int, _Sent]:
+def _named(branch: SearchedBranch) -> dict[int, _Sent]:
     """The file, and the name under which it was last sent, by content."""
     sent = _sent(branch.conversation_id).order_by("message__position")
     rows = list(sent.values_list("message", "file__content", "file", "file__name"))
@@ -241,14 +241,14 @@ MAX_DOCUMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPassage:
     """A passage with all of the words, and when its document was uploaded."""
 
     passage: Passage = field(repr=False)
     at: datetime
 
 
-def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found]:
+def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) -> list[FoundPassage]:
     """The passages with all of these words, best first, at most one per document.
 
     Documents that are not indexed yet are indexed first, starting none after ``seconds``; the next search continues.
@@ -258,10 +258,10 @@ def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) 
     files = _sent_by(person_id)
     _index_missing(files, seconds)
     named = {content: (file.pk, file.name) for content, file in files.items()}
-    found: dict[UUID, Found] = {}
+    found: dict[UUID, FoundPassage] = {}
     by_key = {file.pk: file for file in files.values()}
     for file_id, passage in with_all(named, query):
-        found.setdefault(file_id, Found(passage, by_key[file_id].created_at))
+        found.setdefault(file_id, FoundPassage(passage, by_key[file_id].created_at))
     return list(found.values())[:most]
 
 

@@ -59,7 +59,7 @@ COLUMN_CHARS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NewRow:
     """A row that is not stored yet and has no place in the tree; ``found_by``: its text for the search index, if any."""
 
     message: Message
@@ -140,7 +140,7 @@ def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
         replace_text(message.pk, replace(frame_of(message), body=body))
 
 
-def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> Row:
+def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> NewRow:
     """The row of a frame, repaired if it could not be written unchanged."""
     is_repaired = (writable := ocml.writable(frame)) is not frame
     message = branches.MESSAGES.new(
@@ -156,7 +156,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
     message.pk, message.created_at = metadata.key or message.pk, metadata.ended_at or message.created_at
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
-    return Row(message, show(writable, Audience.END_USER) if is_found else None)
+    return NewRow(message, show(writable, Audience.END_USER) if is_found else None)
 
 
 def _columns(frame: Frame) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import yaml
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
 from chatui.tools.remote.exchange import Connections, HttpRequest, HttpResponse
-from chatui.tools.remote.offers import Listing, Offer, Place, ServerError, argument_name, cleaned, tool_name
+from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
 
@@ -39,7 +39,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class OpenApiDocument:
     """The whole document, decoded."""
 
     root: Mapping[str, Any] = field(repr=False)
@@ -84,7 +84,7 @@ class Document:
         return place
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path) -> OpenApiDocument:
     """The document in a file, JSON or YAML.
 
     Raises:
@@ -103,7 +103,7 @@ def read_document(path: Path) -> Document:
         raise ServerError(f"the document is neither JSON nor YAML ({type(error).__name__})") from None
     if not isinstance(root, Mapping) or not str(root.get("openapi", "")).startswith("3."):
         raise ServerError("the file is not an OpenAPI document of version 3")
-    return Document(root)
+    return OpenApiDocument(root)
 
 
 def _yaml(data: bytes) -> Any:
@@ -142,7 +142,7 @@ _TEMPLATE = re.compile(r"\{([^{}/]*)\}")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
 
 
-def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str) -> Offer:
+def offered(document: OpenApiDocument, spec: OpenApiSpec, operation_id: str, name: str) -> ToolOffer:
     """The operation as a tool with that name.
 
     Raises:
@@ -159,7 +159,7 @@ def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str)
         raise ToolUnusableError("its path and its path parameters do not match")
     if any(part in (".", "..") for part in operation.path.split("/")) or operation.path.startswith("//"):
         raise ToolUnusableError("its path has dots or slashes that could change the address")
-    return Offer(
+    return ToolOffer(
         name=name,
         server=spec.name,
         remote=operation_id,
@@ -175,8 +175,8 @@ def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str)
 class _Arguments:
     """Collects the arguments that a model may set, under our own names, and their positions in the request."""
 
-    def __init__(self, document: Document, taken: Collection[tuple[str, str]], headers: Collection[str]) -> None:
-        self.places: dict[str, Place] = {}
+    def __init__(self, document: OpenApiDocument, taken: Collection[tuple[str, str]], headers: Collection[str]) -> None:
+        self.places: dict[str, ArgumentPlace] = {}
         self.in_path: set[str] = set()
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
@@ -219,7 +219,7 @@ class _Arguments:
         explode = definition.get("explode", style in ("form", "deepObject"))
         if style not in ("form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"):
             raise ToolUnusableError("it has a parameter with an unsupported style")
-        place = Place.model_validate({"part": part, "name": wire, "style": style, "explode": explode is True})
+        place = ArgumentPlace.model_validate({"part": part, "name": wire, "style": style, "explode": explode is True})
         self._add(name, {"description": definition.get("description"), **reduced(schema, self._document.root)}, place, is_needed=is_needed)
 
     def _may_be_set(self, part: str, wire: str) -> bool:
@@ -240,10 +240,10 @@ class _Arguments:
             return ""
         schema = reduced(self._document.resolved(content[kind]).get("schema", True), self._document.root)
         name = BODY if BODY not in self._properties else "request_body"
-        self._add(name, schema, Place(part="body", name=""), is_needed=body.get("required") is True)
+        self._add(name, schema, ArgumentPlace(part="body", name=""), is_needed=body.get("required") is True)
         return kind
 
-    def _add(self, name: str, schema: dict[str, Any], place: Place, *, is_needed: bool) -> None:
+    def _add(self, name: str, schema: dict[str, Any], place: ArgumentPlace, *, is_needed: bool) -> None:
         self._properties[name] = {key: value for key, value in schema.items() if value is not None}
         self.places[name] = place
         if is_needed:
@@ -256,13 +256,13 @@ def _words(definition: Mapping[str, Any]) -> str:
     return " ".join(each if each.endswith((".", "!", "?")) else f"{each}." for each in sentences)
 
 
-def _taken_by_operator(document: Document, spec: OpenApiSpec) -> set[tuple[str, str]]:
+def _taken_by_operator(document: OpenApiDocument, spec: OpenApiSpec) -> set[tuple[str, str]]:
     """The parameters that carry credentials: those that the operator sets, and those that the document declares."""
     own = {("header", name.lower()) for name in spec.headers} | {("query", name.lower()) for name in spec.query}
     return own | set(_schemes(document))
 
 
-def _schemes(document: Document) -> Iterator[tuple[str, str]]:
+def _schemes(document: OpenApiDocument) -> Iterator[tuple[str, str]]:
     components = document.root.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
     for scheme in schemes.values() if isinstance(schemes, Mapping) else ():
@@ -277,7 +277,7 @@ _DELIMITERS = {"form": ",", "simple": ",", "spaceDelimited": " ", "pipeDelimited
 _TIMES_DECODED = 3
 
 
-def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> HttpRequest:
+def written(url: str, offer: ToolOffer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> HttpRequest:
     """The HTTP request of a call. ``headers`` and ``query``: the operator's, which no argument can replace.
 
     Raises:
@@ -323,7 +323,7 @@ def _segment(name: str, value: Any) -> str:
     return quote(text, safe=",")
 
 
-def _pairs(place: Place, value: Any) -> Iterator[tuple[str, str]]:
+def _pairs(place: ArgumentPlace, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         if place.style == "deepObject":
             yield from ((f"{place.name}[{key}]", _text(each)) for key, each in value.items())
@@ -378,7 +378,7 @@ class OpenApiServer:
         """See ``Server``. The document is read in a thread: it may be large."""
         return await asyncio.to_thread(listed, self._spec)
 
-    async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
+    async def call(self, offer: ToolOffer, arguments: dict[str, Any]) -> Any:
         """See ``Server``."""
         spec = self._spec
         secret = credentials.secrets(spec.headers, spec.query)
@@ -406,7 +406,7 @@ def listed(spec: OpenApiSpec) -> Listing:
         ServerError: the document cannot be read.
     """
     read = read_document(spec.document)
-    offers: dict[str, Offer] = {}
+    offers: dict[str, ToolOffer] = {}
     problems: dict[str, str] = {}
     for operation_id in spec.operations:
         try:

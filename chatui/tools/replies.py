@@ -22,7 +22,7 @@ _CUT = "… [cut here: the reply was longer]"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ToolReply:
     """The reply to a call. ``text``: the envelope. ``error``: its code; None if the call succeeded."""
 
     text: str = field(repr=False)
@@ -62,21 +62,21 @@ def bounded_json(value: object, max_chars: int) -> str:
     return "".join(parts)
 
 
-def succeeded(content: str, provenance: Provenance) -> Reply:
+def succeeded(content: str, provenance: Provenance) -> ToolReply:
     """The reply to a call that succeeded. ``content``: JSON, see ``bounded_json``."""
-    return Reply(f'{{"ok": true, "content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
+    return ToolReply(f'{{"ok": true, "content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
 
 
-def plain_text_reply(content: str) -> Reply:
+def plain_text_reply(content: str) -> ToolReply:
     """The reply of a tool that the model was trained with: no envelope, and strings have no quotes. ``content``: see ``bounded_json``."""
     value = json.loads(content)
-    return Reply(value if isinstance(value, str) else content)
+    return ToolReply(value if isinstance(value, str) else content)
 
 
-def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> Reply:
+def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> ToolReply:
     """The reply to a call that failed, was refused, timed out or was cancelled."""
     error = {"code": code.value, "message": sentence}
-    return Reply(_ENCODER.encode({"ok": False, "content": None, "error": error, "provenance": provenance.as_json()}), code)
+    return ToolReply(_ENCODER.encode({"ok": False, "content": None, "error": error, "provenance": provenance.as_json()}), code)
 
 
 def _parts(value: Any, max_chars: int) -> Iterator[str]:

@@ -30,7 +30,7 @@ from chatui.tools.openapi import OpenApiServer
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
-from chatui.tools.remote.offers import Listing, Offer, Server, ServerError
+from chatui.tools.remote.offers import Listing, ServerError, ToolOffer, ToolServer
 from chatui.tools.tool import Tool, ToolError, ToolUnusableError
 
 FILE = "confirmed_tools.json"
@@ -42,7 +42,7 @@ class Confirmation(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    offer: Offer
+    offer: ToolOffer
     digest: str
     confirmed_at: datetime
 
@@ -55,11 +55,11 @@ class Confirmations(BaseModel):
     version: int = Field(1, ge=1, le=1)
     tools: dict[str, Confirmation] = Field(default_factory=dict)
 
-    def of(self, offer: Offer) -> Confirmation | None:
+    def of(self, offer: ToolOffer) -> Confirmation | None:
         """The confirmation under the name of this offer."""
         return self.tools.get(offer.name)
 
-    def is_confirmed(self, offer: Offer) -> bool:
+    def is_confirmed(self, offer: ToolOffer) -> bool:
         """Whether exactly this offer was confirmed."""
         found = self.of(offer)
         return found is not None and found.digest == offer.digest()
@@ -108,7 +108,7 @@ def write(data_dir: Path, confirmations: Confirmations) -> None:
         raise
 
 
-def confirm(known: Confirmations, offer: Offer) -> Confirmations:
+def confirm(known: Confirmations, offer: ToolOffer) -> Confirmations:
     """The confirmations with this offer added, replacing any of the same name."""
     made = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
     return Confirmations(tools={**known.tools, offer.name: made})
@@ -126,7 +126,7 @@ MAX_CALLS = 20
 class ServerConnection:
     """The connection to a tool server. Use it on the tools' event loop; only ``changed`` may be called in any thread."""
 
-    def __init__(self, spec: ServerSpec, server: Server) -> None:
+    def __init__(self, spec: ServerSpec, server: ToolServer) -> None:
         self.spec = spec
         self._server = server
         self._breaker = Breaker()
@@ -135,12 +135,12 @@ class ServerConnection:
         self._is_listing = asyncio.Lock()
         self._places = asyncio.Semaphore(MAX_CALLS)
 
-    def changed(self, offer: Offer) -> bool:
+    def changed(self, offer: ToolOffer) -> bool:
         """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed."""
         listing = self._listing
         return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
 
-    async def call(self, offer: Offer, arguments: Mapping[str, Any]) -> Any:
+    async def call(self, offer: ToolOffer, arguments: Mapping[str, Any]) -> Any:
         """The result of a call, as JSON.
 
         Raises:
@@ -200,7 +200,7 @@ def refresh_if_due() -> None:
         _known(path).refresh_if_due()
 
 
-def server_of(spec: OpenApiSpec | McpSpec) -> Server:
+def server_of(spec: OpenApiSpec | McpSpec) -> ToolServer:
     """The server that a table in the file describes."""
     return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
 
@@ -208,7 +208,7 @@ def server_of(spec: OpenApiSpec | McpSpec) -> Server:
 @dataclass(frozen=True, slots=True)
 class _ServerTool:
     tool: Tool
-    offer: Offer
+    offer: ToolOffer
     watched: ServerConnection
 
 
@@ -257,7 +257,7 @@ def _known(path: Path) -> _ToolServers:
     return _ToolServers(path)
 
 
-def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
+def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
     """The tool for an offer. Its label is the operator's.
 
     Raises:

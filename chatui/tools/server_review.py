@@ -13,12 +13,12 @@ from pathlib import Path
 from chatui.tools import server_registry
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec
-from chatui.tools.remote.offers import Listing, Offer, ServerError
+from chatui.tools.remote.offers import Listing, ServerError, ToolOffer
 from chatui.tools.server_registry import LIST_SECONDS, Confirmations, ServerConnection
 from chatui.tools.tool import ToolUnusableError
 
 
-class State(Enum):
+class ReviewState(Enum):
     """The review states of a tool."""
 
     CONFIRMED = 1
@@ -33,9 +33,9 @@ class Review:
     """The review of one tool. ``offer``: the current offer; None if it cannot be confirmed. ``before``: the confirmed offer."""
 
     name: str
-    state: State
-    offer: Offer | None = None
-    before: Offer | None = None
+    state: ReviewState
+    offer: ToolOffer | None = None
+    before: ToolOffer | None = None
     problem: str = ""
     confirmed_at: datetime | None = None
 
@@ -68,7 +68,7 @@ async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
     asked = {spec.name for spec, listing in zip(file.servers, listings, strict=True) if isinstance(listing, str)}
     seen = {each.name for each in tools}
     removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in asked]
-    tools += [Review(offer.name, State.GONE, before=offer) for offer in removed]
+    tools += [Review(offer.name, ReviewState.GONE, before=offer) for offer in removed]
     return Reviewed(tuple(tools), tuple(problems))
 
 
@@ -87,14 +87,14 @@ async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
 
 def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Confirmations) -> Iterator[Review]:
     for remote, problem in listing.problems.items():
-        yield Review(f"{spec.name}/{remote}", State.UNUSABLE, problem=problem)
+        yield Review(f"{spec.name}/{remote}", ReviewState.UNUSABLE, problem=problem)
     for offer in listing.offers.values():
         found = confirmations.of(offer)
         before = found.offer if found else None
         try:
             server_registry.tool_of(offer, ServerConnection(spec, server_registry.server_of(spec)))
         except ToolUnusableError as error:
-            yield Review(offer.name, State.UNUSABLE, before=before, problem=str(error))
+            yield Review(offer.name, ReviewState.UNUSABLE, before=before, problem=str(error))
             continue
-        state = State.NEW if found is None else State.CONFIRMED if confirmations.is_confirmed(offer) else State.CHANGED
+        state = ReviewState.NEW if found is None else ReviewState.CONFIRMED if confirmations.is_confirmed(offer) else ReviewState.CHANGED
         yield Review(offer.name, state, offer, before, confirmed_at=found.confirmed_at if found else None)

@@ -30,7 +30,7 @@ from renderer.gate import Audience, show
 from renderer.ocml import document, interchange
 
 
-class Format(StrEnum):
+class DownloadFormat(StrEnum):
     """The format of a download."""
 
     MARKDOWN = "markdown"
@@ -40,19 +40,19 @@ class Format(StrEnum):
     @property
     def extension(self) -> str:
         """The file name extension."""
-        return {Format.MARKDOWN: "md", Format.OPENCHATML: "ocml", Format.JSON: "json"}[self]
+        return {DownloadFormat.MARKDOWN: "md", DownloadFormat.OPENCHATML: "ocml", DownloadFormat.JSON: "json"}[self]
 
 
-def transcript(row: Conversation, person: User, audience: Audience, file_format: Format = Format.OPENCHATML) -> str:
+def transcript(row: Conversation, person: User, audience: Audience, file_format: DownloadFormat = DownloadFormat.OPENCHATML) -> str:
     """The open branch as a document. For the audience DEBUG, the caller must have checked ``access.view_hidden``."""
     messages = transcripts.branch(row, transcripts.active_leaf(row, person))
     found = transcripts.transcript(row, messages, audience)
     match file_format:
-        case Format.OPENCHATML:
+        case DownloadFormat.OPENCHATML:
             return document.dump(found)
-        case Format.JSON:
+        case DownloadFormat.JSON:
             return interchange.dump_json(found)
-        case Format.MARKDOWN:
+        case DownloadFormat.MARKDOWN:
             return _markdown(transcripts.title_text(row), found, audience)
 
 
@@ -72,7 +72,7 @@ def all_files(person: User) -> Iterator[tuple[str, str | bytes]]:
     inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
         inside[row.folder_id].append(conversation_file_name(row))
-        for file_format in (Format.MARKDOWN, Format.OPENCHATML):
+        for file_format in (DownloadFormat.MARKDOWN, DownloadFormat.OPENCHATML):
             yield f"{conversation_file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
         yield from files.for_archive(row, conversation_file_name(row))
     # One query for all folders, because a folder may be deleted while the archive is sent.

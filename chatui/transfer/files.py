@@ -19,7 +19,7 @@ from chatui.audit_log.record import Visitor
 from chatui.database.connections import release_request_connection
 from chatui.database.short_transactions import short_transaction
 from chatui.documents import kinds, reading
-from chatui.documents.reading import Reading, State
+from chatui.documents.reading import FileReading, ReadingState
 from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentText, FileSource, StoredFile
@@ -79,7 +79,7 @@ log = logging.getLogger(__name__)
 SECONDS = 60.0
 
 
-class Verdict(StrEnum):
+class ScanVerdict(StrEnum):
     """The scanner's verdict. Only clean files are stored."""
 
     CLEAN = "clean"
@@ -87,22 +87,22 @@ class Verdict(StrEnum):
     UNCHECKED = "unchecked"
 
 
-def scan(command: str, data: bytes) -> Verdict:
+def scan(command: str, data: bytes) -> ScanVerdict:
     """Pass a file to the command's standard input. Exit code 0 means clean, 1 infected; any other, or a timeout, means not checked.
 
     Without a command every file counts as clean.
     """
     if not command:
-        return Verdict.CLEAN
+        return ScanVerdict.CLEAN
     try:
         # The operator's own command line, without a shell; it contains nothing from the file.
         done = subprocess.run(shlex.split(command), input=data, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         log.warning("a file could not be checked by the scanner (%s)", type(error).__name__)
-        return Verdict.UNCHECKED
+        return ScanVerdict.UNCHECKED
     if done.returncode not in (0, 1):
         log.warning("a file could not be checked by the scanner (exit code %d)", done.returncode)
-    return {0: Verdict.CLEAN, 1: Verdict.INFECTED}.get(done.returncode, Verdict.UNCHECKED)
+    return {0: ScanVerdict.CLEAN, 1: ScanVerdict.INFECTED}.get(done.returncode, ScanVerdict.UNCHECKED)
 
 
 MAX_RESULTS = 50
@@ -117,7 +117,7 @@ def search(person: User, words: str) -> tuple[list[StoredFile], bool]:
 
     Each pair of name and content occurs once.
     """
-    rows = files.own_documents(person).filter(content__document__state=State.READ)
+    rows = files.own_documents(person).filter(content__document__state=ReadingState.READ)
     for word in transcripts.storable(words).split()[:_MAX_WORDS]:
         rows = rows.filter(name__icontains=word)
     newest: dict[tuple[int, str], StoredFile] = {}
@@ -135,7 +135,7 @@ def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> Stored
     """
     with short_transaction():
         store_files.lock_owner(person.pk)
-        known = files.own_documents(person).filter(content__document__state=State.READ, pk=file_id).select_related("content").first()
+        known = files.own_documents(person).filter(content__document__state=ReadingState.READ, pk=file_id).select_related("content").first()
         if known is None:
             raise NotFoundError
         same = uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
@@ -201,7 +201,7 @@ class UploadRefusedError(Exception):
     the file was read.
     """
 
-    def __init__(self, why: str, found: Reading | None = None) -> None:
+    def __init__(self, why: str, found: FileReading | None = None) -> None:
         super().__init__(why)
         self.why = why
         self.found = found
@@ -261,18 +261,18 @@ def remove(file: StoredFile) -> None:
 
 def _scan(data: bytes) -> None:
     verdict = scan(environment().file_scanner, data)
-    if verdict is not Verdict.CLEAN:
+    if verdict is not ScanVerdict.CLEAN:
         raise UploadRefusedError(verdict)
 
 
 def _read(file: StoredFile, data: bytes) -> None:
     """Extract the text of a file, unless the same content was read before."""
     known = DocumentText.objects.filter(content=file.content_id).first()
-    if known is not None and known.state == State.READ:
+    if known is not None and known.state == ReadingState.READ:
         return
     release_request_connection()
     found = async_to_sync(reading.read)(file.name, data)
-    if found.state is not State.READ:
+    if found.state is not ReadingState.READ:
         raise UploadRefusedError(found.reason, found)
     tokens, is_counted = uploads.tokens_of([part.text for part in found.parts])
     read = ExtractedText(found, tokens, is_counted)

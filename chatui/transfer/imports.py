@@ -28,7 +28,7 @@ from chatui.store.bulk_append import ImportLostError, Placed
 from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import upload
 from chatui.transfer.other_products import frames, reading
-from chatui.transfer.other_products.conversation_tree import Counts, ExportedConversation, Kind, Node
+from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node
 from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.errors import OpenChatMLError
@@ -157,7 +157,7 @@ def tree_of(exported: ExportedConversation) -> Tree:
             placed.append(Placed(frame, end, FrameMetadata(is_complete=node.is_complete), node.at))
             end = len(placed) - 1
         ends[node.key] = end
-    exported.left_out[Kind.UNPLACED] += len(exported.nodes) - len(ends)
+    exported.left_out[DroppedKind.UNPLACED] += len(exported.nodes) - len(ends)
     current = ends.get(exported.current)
     return Tree(placed, _end_below(placed, len(placed) - 1 if current is None else current))
 
@@ -208,12 +208,12 @@ def import_export(person: User, data: bytes) -> ImportedExport:
     result, limit = ImportedExport(), _Limit()
     known = access.own_import_keys(person)
     for found in reading.conversations(data):
-        if isinstance(found, Kind):
+        if isinstance(found, DroppedKind):
             result.left_out[found] += 1
         elif found.key in known:
-            result.left_out[Kind.CONVERSATION_EXISTS] += 1
+            result.left_out[DroppedKind.CONVERSATION_EXISTS] += 1
         elif limit.is_reached:
-            result.left_out[Kind.CONVERSATION_POSTPONED] += 1
+            result.left_out[DroppedKind.CONVERSATION_POSTPONED] += 1
         else:
             known.add(found.key)
             _import(person, found, result, limit)
@@ -238,20 +238,20 @@ class _Limit:
 
 def _import(person: User, found: RawConversation, result: ImportedExport, limit: _Limit) -> None:
     exported = found.read()
-    kind = exported if isinstance(exported, Kind) else _store(person, found.key, exported, result, limit)
+    kind = exported if isinstance(exported, DroppedKind) else _store(person, found.key, exported, result, limit)
     if kind is not None:
         result.left_out[kind] += 1
 
 
-def _store(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> Kind | None:
+def _store(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> DroppedKind | None:
     """Store one conversation. Returns the reason if it is not stored."""
     tree = tree_of(exported)
     if len(tree.placed) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_CONVERSATION_CHARS:
-        return Kind.CONVERSATION_TOO_LARGE
+        return DroppedKind.CONVERSATION_TOO_LARGE
     placed = [replace(item, frame=as_imported(item.frame)) for item in tree.placed]
     first = _first_visible(placed)
     if first is None:
-        return Kind.CONVERSATION_EMPTY
+        return DroppedKind.CONVERSATION_EMPTY
     conversation = Conversation(
         owner=person,
         title=_title(exported, first),
@@ -265,7 +265,7 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
     try:
         store_frames(conversation, placed, tree.leaf)
     except bulk_append.ImportedMeanwhileError:
-        return Kind.CONVERSATION_EXISTS
+        return DroppedKind.CONVERSATION_EXISTS
     limit.count(len(placed))
     result.conversations.append(conversation)
     result.left_out.update(exported.left_out)

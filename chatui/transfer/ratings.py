@@ -36,7 +36,7 @@ _KEPT_KEYS = ("profiles", "capabilities", document_headers.IMPORTED, document_he
 """Keys of a document header that describe how to read a document, not who wrote it."""
 
 
-class Format(StrEnum):
+class RatingFormat(StrEnum):
     """How the conversation in a line is written."""
 
     OPENCHATML = "openchatml"
@@ -44,7 +44,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class RatingFilters:
     """Selects ratings: from ``since`` to before ``before`` (UTC), by thumb, and by the model and back end of the answer.
 
     Empty fields select all.
@@ -67,13 +67,13 @@ class ExportOptions:
     """The options of an export. ``reason``: why hidden channels are included; only with ``ratings.hidden_exporter``, or for the
     operator in the shell."""
 
-    filters: Filters
-    format: Format = Format.OPENCHATML
+    filters: RatingFilters
+    format: RatingFormat = RatingFormat.OPENCHATML
     has_hidden: bool = False
     reason: str = ""
 
 
-def count(filters: Filters) -> int:
+def count(filters: RatingFilters) -> int:
     """How many ratings match."""
     return _rows(filters).count()
 
@@ -88,7 +88,7 @@ def export(visitor: Visitor, options: ExportOptions) -> Iterator[str]:
     return _lines(keys, visitor, options)
 
 
-def _rows(filters: Filters) -> QuerySet[Rating]:
+def _rows(filters: RatingFilters) -> QuerySet[Rating]:
     """The matching ratings, without those of deleted, unfinished or temporary conversations, which nobody may export."""
     existing = {"deleted_at": None, "unfinished_until": None, "temporary_until": None}
     rows = Rating.objects.filter(**{f"message__conversation__{name}": value for name, value in existing.items()})
@@ -108,7 +108,7 @@ def _lines(keys: list[UUID], visitor: Visitor, options: ExportOptions) -> Iterat
     recorded: set[UUID] = set()
     for key in keys:
         # Read one by one, because a rating may be removed meanwhile, or its conversation deleted.
-        found = _rows(Filters()).select_related("message__turn", "message__conversation__owner").defer("message__turn__request")
+        found = _rows(RatingFilters()).select_related("message__turn", "message__conversation__owner").defer("message__turn__request")
         row = found.filter(pk=key).first()
         if row is None:
             continue
@@ -158,13 +158,13 @@ def _conversation(answer: Message, options: ExportOptions) -> str | None:
     if not options.has_hidden:
         # A summary of the reasoning was made for the person who asked, as in share links.
         branch = [message for message in branch if message.name not in PRODUCT_NAMES]
-    if options.format is Format.HARMONY:
+    if options.format is RatingFormat.HARMONY:
         # No model should learn reasoning that ends in the middle of a thought.
         branch = [message for message in branch if message.is_complete or message.is_visible]
     found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if options.has_hidden else Audience.END_USER)
     if not options.has_hidden:
         found = _without_names(found, answer.turn.model if answer.turn else "")
-    if options.format is Format.OPENCHATML:
+    if options.format is RatingFormat.OPENCHATML:
         return document.dump(found)
     turn = answer.turn
     if turn is None or not answer.is_complete:

@@ -21,7 +21,7 @@ from renderer.frames import Channel, Frame, Header
 from renderer.gate import Audience, may_see, visible
 
 
-class AnswerNow:
+class AnswerNowButton:
     """The button in one turn. ``press`` may be called at any time: only the first call while the model thinks counts.
 
     Between two samplings there is nothing to cut: the next one is then asked for the answer alone.

@@ -12,14 +12,14 @@ from uuid import UUID
 from chatui.accounts.sessions import SignedIn
 from chatui.json_schemas import AnswerFormat
 from chatui.store import transcripts
-from chatui.store.documents import FileUse as FileUse
 from chatui.store.documents import PreparedDocument
+from chatui.store.documents import QuestionFile as QuestionFile
 from chatui.tools.tool import Tool
 from chatui.turns.streams.program import ProgramStream
 from renderer.errors import ErrorCode
 
 
-class Kind(StrEnum):
+class AskKind(StrEnum):
     """How a request relates to the tree: a new question at the end, a sibling of an old question, a new answer to an old question, or the
     continuation of an answer."""
 
@@ -41,7 +41,7 @@ class Ask:
     edited question has only these files; otherwise it keeps the documents of the old version.
     """
 
-    kind: Kind
+    kind: AskKind
     client_id: UUID
     effort: str
     conversation: UUID | None = None
@@ -52,7 +52,7 @@ class Ask:
     tools_off: frozenset[str] = frozenset()
     answer_format: AnswerFormat | None = None
     temporary: bool = False
-    files: tuple[FileUse, ...] = ()
+    files: tuple[QuestionFile, ...] = ()
     has_own_files: bool = False
     documents: tuple[PreparedDocument, ...] = field(default=(), repr=False)
     text: str = field(default="", repr=False)
@@ -82,7 +82,7 @@ FUNCTIONS = "functions."
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class FunctionOffer:
     """``functions``: the program's functions that may be called, by the name that the model reads. ``names``: the program's own names for
     all functions that it sent, by the name that the model reads.
 
@@ -162,7 +162,7 @@ class ProgramAsk:
     choice: str
     effort: str = "medium"
     before: tuple[EarlierMessage | EarlierCall | EarlierReply, ...] = field(default=(), repr=False)
-    offer: Offer = field(default_factory=Offer, repr=False)
+    offer: FunctionOffer = field(default_factory=FunctionOffer, repr=False)
     continue_after: UUID | None = None
     previous: UUID | None = None
     instructions: str = field(default="", repr=False)

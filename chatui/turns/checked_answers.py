@@ -12,7 +12,7 @@ from chatui import json_schemas, prompts
 from chatui.backends.base import SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
-from chatui.turns.ledger import Job, Outcome
+from chatui.turns.ledger import Job, TurnOutcome
 from chatui.turns.start import Started
 from renderer import history
 from renderer.errors import Code
@@ -89,11 +89,11 @@ class CheckedAnswers:
         frames = history.frames_for_prompt((*self._job.frames, *written, Frame(ANSWER, body)))
         return replace(request, frames=(*frames, Frame(Header(Role.USER), message)), tools=(), given_back={}, cut_answer=None)
 
-    def verdict(self, outcome: Outcome) -> Outcome:
+    def verdict(self, outcome: TurnOutcome) -> TurnOutcome:
         """The outcome of the turn, given the ``outcome`` of its samplings."""
         if self._fault is None or outcome.state is TurnState.INCOMPLETE:
             return outcome
-        return Outcome(TurnState.FAILED, Code.BODY_CONSTRAINT_VIOLATION)
+        return TurnOutcome(TurnState.FAILED, Code.BODY_CONSTRAINT_VIOLATION)
 
     def _close(self, closed: FrameClosed, body: str) -> None:
         self._body = None

@@ -18,7 +18,7 @@ from chatui.observability.error_reports import log_without_content
 from chatui.turns import ledger, statements
 from chatui.turns.calls.requested import HandingBack
 from chatui.turns.frame_recorder import FrameRecorder, LastFrames
-from chatui.turns.ledger import Account, Job, LeaseLostError, Outcome
+from chatui.turns.ledger import Job, LeaseLostError, TokenAccount, TurnOutcome
 from chatui.turns.sampling import Sampling
 from chatui.usage import settling
 from renderer.errors import Code
@@ -26,7 +26,7 @@ from renderer.errors import Code
 log = logging.getLogger(__name__)
 
 
-def note_end(job: Job, outcome: Outcome, account: Account, milliseconds: int) -> None:
+def note_end(job: Job, outcome: TurnOutcome, account: TokenAccount, milliseconds: int) -> None:
     """Log the end and count it. Both name the back end as the operator does; neither contains text from a server."""
     code, seconds = outcome.code.value if outcome.code else "", milliseconds / 1000
     measures.TURNS.labels(account.backend, outcome.state.value, code).inc()
@@ -58,7 +58,7 @@ def note_end(job: Job, outcome: Outcome, account: Account, milliseconds: int) ->
 T = TypeVar("T")
 
 
-class Write(Protocol):
+class WriterJob(Protocol):
     """Runs work in the writer, in a transaction."""
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
@@ -70,8 +70,8 @@ class End:
     """How a turn ends. ``has_pieces`` is called last, when no more pieces can be written."""
 
     job: Job
-    outcome: Outcome
-    account: Account
+    outcome: TurnOutcome
+    account: TokenAccount
     has_pieces: Callable[[], bool]
 
     def store(self, last: LastFrames | None) -> Sequence[Message]:
@@ -103,7 +103,7 @@ class End:
         return ledger.store_frames(self.job, last.parents, last.written)
 
 
-async def store(end: End, last: LastFrames, write: Write) -> tuple[Sequence[Message], Exception | None]:
+async def store(end: End, last: LastFrames, write: WriterJob) -> tuple[Sequence[Message], Exception | None]:
     """Store the last frames and the end. Returns the messages, and the error if the frames cannot be stored; then the end is not stored.
 
     If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
@@ -131,23 +131,23 @@ PROCESS_ENDED = "the chat server's process ended"
 """The cause, for admins, of turns that were cut off with their process."""
 
 
-def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> Outcome:
+def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> TurnOutcome:
     """The outcome of a turn whose last sample ended without an error."""
     if sampling.end_reason is EndReason.LENGTH:
-        return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
+        return TurnOutcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
     if sampling.end_reason is EndReason.CONTENT_FILTER:
-        return Outcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
+        return TurnOutcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
     if frames.waits_for_tool:
-        return Outcome(TurnState.COMPLETED) if handing.has_handed_back else Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
+        return TurnOutcome(TurnState.COMPLETED) if handing.has_handed_back else TurnOutcome(TurnState.INCOMPLETE, ProductCode.TOOL)
     if handing.misses_call(frames.written):
-        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
+        return TurnOutcome(TurnState.FAILED, Code.CALL_SCHEMA)
     if frames.has_answer:
-        return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
+        return TurnOutcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
     if frames.is_withheld:
-        return Outcome(TurnState.FAILED, ProductCode.WITHHELD)
+        return TurnOutcome(TurnState.FAILED, ProductCode.WITHHELD)
     if sampling.end_reason is EndReason.TOOL_CALLS:
-        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
-    return Outcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
+        return TurnOutcome(TurnState.FAILED, Code.CALL_SCHEMA)
+    return TurnOutcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
 
 
 def _nothing_more(frames: FrameRecorder) -> ProductCode:
@@ -156,7 +156,7 @@ def _nothing_more(frames: FrameRecorder) -> ProductCode:
     return ProductCode.ONLY_THINKING if frames.has_thought else ProductCode.NO_ANSWER
 
 
-def failed_by(error: BackendError) -> Outcome:
+def failed_by(error: BackendError) -> TurnOutcome:
     """The outcome for a model server's failure."""
     wait = None if error.retry_after is None else math.ceil(error.retry_after)
-    return Outcome(TurnState.FAILED, error.code, error.detail, error.context, error.cause, wait)
+    return TurnOutcome(TurnState.FAILED, error.code, error.detail, error.context, error.cause, wait)

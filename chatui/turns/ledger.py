@@ -131,7 +131,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TurnOutcome:
     """How a turn ended. ``detail`` is for staff and may contain a server's response; ``cause`` quotes nothing (``BackendError``).
 
     ``context``: the context use of a question that was too long. ``retry_after``: how many seconds a busy server asked us to wait.
@@ -146,7 +146,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class TokenAccount:
     """What the back end reported about a turn's samples; None or empty if it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None if nothing was sampled. ``context``: how full the context
@@ -298,7 +298,7 @@ def ask_to_stop(turn_id: UUID) -> None:
     Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING).update(stop_requested=True)
 
 
-def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable[[], bool] = lambda: True) -> bool:
+def finish(job: Job, outcome: TurnOutcome, account: TokenAccount, *, has_pieces: Callable[[], bool] = lambda: True) -> bool:
     """Give the turn its one terminal state. False if it was no longer ours. ``has_pieces``: whether pieces may be stored; called last."""
     now, shown, keeps = timezone.now(), _shown(outcome, account), hidden_text.keeps_reasoning()
     columns = {
@@ -332,7 +332,7 @@ def is_news(state: TurnState) -> bool:
     return state is not TurnState.STOPPED
 
 
-def ended(turn: Turn, outcome: Outcome, account: Account) -> Turn:
+def ended(turn: Turn, outcome: TurnOutcome, account: TokenAccount) -> Turn:
     """The turn as ``finish`` has stored it, with the columns that pages show. Reads nothing from the database."""
     turn = copy(turn)
     for name, value in _shown(outcome, account).items():
@@ -340,7 +340,7 @@ def ended(turn: Turn, outcome: Outcome, account: Account) -> Turn:
     return turn
 
 
-def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
+def _shown(outcome: TurnOutcome, account: TokenAccount) -> dict[str, Any]:
     """The columns of an ended turn that pages show."""
     context = outcome.context or account.context
     return {

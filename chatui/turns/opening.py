@@ -33,10 +33,10 @@ from chatui.store import opened_pages
 from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from chatui.turns import ledger
-from chatui.turns.asks import ProgramAsk
+from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.calls.requested import TurnTools
 from chatui.turns.ledger import Job
-from chatui.turns.start import Kind, Started
+from chatui.turns.start import Started
 from chatui.turns.summaries import TurnSummary
 from renderer.frame_kinds import is_document
 from renderer.gate import VisibleText
@@ -165,7 +165,7 @@ def created(started: Started) -> wire.TurnCreated:
 
 
 def _shown_question(started: Started, language: str) -> SafeHtml | None:
-    if started.kind not in (Kind.SEND, Kind.EDIT):
+    if started.kind not in (AskKind.SEND, AskKind.EDIT):
         return None
     try:
         return fragments.question(started.turn.question, started.versions, language, started.documents)

@@ -21,10 +21,10 @@ from chatui.prompts import notes_message, notes_of
 from chatui.store import transcripts
 from chatui.turns import sealed as tokens
 from chatui.turns import start, statements
-from chatui.turns.asks import FUNCTIONS, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
+from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
 from chatui.turns.sealed import Purpose
-from chatui.turns.start import Ask, Kind, NewConversation, Started, first_title
+from chatui.turns.start import NewConversation, Started, first_title
 from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
 
@@ -252,10 +252,10 @@ def _last_of(turn: Turn) -> Message:
 def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:
     """The request for the turn. Without a question it continues the last one: that of ``continued``, otherwise ``leaf``."""
     if asked.question is not None:
-        return Ask(Kind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
+        return Ask(AskKind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
     question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
     turn = continued.pk if continued else None
-    return Ask(Kind.CONTINUE, asked.id, asked.effort, conversation.pk, question=question, continued_turn=turn, choice=asked.choice)
+    return Ask(AskKind.CONTINUE, asked.id, asked.effort, conversation.pk, question=question, continued_turn=turn, choice=asked.choice)
 
 
 @dataclass(frozen=True, slots=True)

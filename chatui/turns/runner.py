@@ -31,13 +31,13 @@ from chatui.store.turn_pieces import Pieces
 from chatui.turns import ending, ledger, titles
 from chatui.turns import opening as turns_opening
 from chatui.turns import slots as turns_slots
-from chatui.turns.answer_now import AnswerNow
+from chatui.turns.answer_now import AnswerNowButton
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.checked_answers import CheckedAnswers, format_of
 from chatui.turns.ending import PROCESS_ENDED, failed_by, note_end, verdict
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
-from chatui.turns.ledger import Account, LeaseLostError, Outcome
+from chatui.turns.ledger import LeaseLostError, TokenAccount, TurnOutcome
 from chatui.turns.opening import created, first_request, opening_at_once, opening_of, summary_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
@@ -80,18 +80,18 @@ class Runner:
         self._language = fragments.language_of(started.language)
         self._turn_id = started.turn.pk
         self._job = ledger.job_of(started.turn)
-        self.wait = turns_slots.Wait(started.turn, is_for_person=started.program is None)
+        self.wait = turns_slots.SlotWait(started.turn, is_for_person=started.program is None)
         stream, first = started.program.stream if started.program else None, self.wait.first_number
         self._publisher = Publisher(
             self._turn_id, self._job.conversation_id, first, is_continuation=started.continued_turn is not None, program=stream
         )
         self._pieces = Pieces(self._turn_id)
         self._frames: FrameRecorder | None = None
-        self._answer_now: AnswerNow | None = None
+        self._answer_now: AnswerNowButton | None = None
         self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
         self._hosted: HostedTools | None = None
-        self._work: asyncio.Task[Outcome] | None = None
+        self._work: asyncio.Task[TurnOutcome] | None = None
         self.is_stopped = False
         self._is_lost = False
         self._failure: BaseException | None = None
@@ -133,7 +133,7 @@ class Runner:
             if self._frames is not None:
                 self._frames.release()
 
-    async def _outcome(self) -> Outcome:
+    async def _outcome(self) -> TurnOutcome:
         self._work = asyncio.create_task(self._conduct())
         if self.is_stopped:
             self._work.cancel()
@@ -141,11 +141,11 @@ class Runner:
             return await self._work
         except asyncio.CancelledError:
             if self.is_stopped or self._is_lost or self._failure:
-                return Outcome(TurnState.STOPPED)
+                return TurnOutcome(TurnState.STOPPED)
             self._work.cancel()
             self.wait.leave()
             code = Code.STREAM_TRUNCATED if self.wait.is_over else ProductCode.SERVER_BUSY
-            return Outcome(TurnState.INTERRUPTED, code, cause=PROCESS_ENDED)
+            return TurnOutcome(TurnState.INTERRUPTED, code, cause=PROCESS_ENDED)
         except BackendError as error:
             return failed_by(error)
         except turns_slots.LeftToOthersError:
@@ -153,12 +153,12 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person is told so
             return self._failed_with(error)
 
-    async def _conduct(self) -> Outcome:
+    async def _conduct(self) -> TurnOutcome:
         """Wait for a slot, if there is a queue, and write the answer."""
         async with self.wait.slot(slots(), self._publisher.set_position, self._started.groups):
             return await self._write()
 
-    async def _write(self) -> Outcome:
+    async def _write(self) -> TurnOutcome:
         """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
         program = self._started.program
         opening = opening_at_once(self._started)
@@ -173,7 +173,7 @@ class Runner:
         backend = connected.backend(job.choice)
         summary = await summary_of(spec, job, self._publisher.step)
         frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._on_write_failed)
-        answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
+        answer_now = self._answer_now = AnswerNowButton(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
         request = first_request(job, spec, program, tools.definitions, checked.requested)
@@ -194,7 +194,7 @@ class Runner:
                 return checked.verdict(verdict(sampling, frames, conductor.handing))
             request = following
 
-    async def _saved(self, outcome: Outcome) -> Outcome:
+    async def _saved(self, outcome: TurnOutcome) -> TurnOutcome:
         """Wait until all frames are stored. Returns the outcome, which is a failure if they could not be."""
         if self._frames is None or self._is_lost:
             return outcome
@@ -205,7 +205,7 @@ class Runner:
             await self._wait_for_write(asyncio.create_task(self._frames.saved()))
         return outcome if self._failure is None or self._is_lost else self._failed_with(self._failure)
 
-    async def _end(self, outcome: Outcome) -> None:
+    async def _end(self, outcome: TurnOutcome) -> None:
         await self._publisher.catch_up()
         account = account_of(
             self._samplings,
@@ -236,7 +236,7 @@ class Runner:
             )
         )
 
-    async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome:
+    async def _stored_end(self, outcome: TurnOutcome, account: TokenAccount) -> TurnOutcome:
         """Store the end, together with the frames that waited for it. Returns the outcome, which is a failure if those frames cannot be
         stored. Raises LeaseLostError: the turn is no longer ours."""
         last = self._frames.take_last_frames() if self._frames is not None else None
@@ -310,9 +310,9 @@ class Runner:
             self._failure = error
             self._cancel()
 
-    def _failed_with(self, error: BaseException) -> Outcome:
+    def _failed_with(self, error: BaseException) -> TurnOutcome:
         log_without_content(log, self._turn_id, error)
-        return Outcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
+        return TurnOutcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
 
     def _receive(self, group: str, message: Message) -> None:
         audience = Audience(str(message.get("audience", Audience.END_USER)))

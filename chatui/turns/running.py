@@ -30,11 +30,11 @@ from chatui.tools import execution
 from chatui.tools.python import tool
 from chatui.turns import leases, ledger, start, sweep, temporary
 from chatui.turns import slots as turns_slots
-from chatui.turns.asks import ProgramAsk
+from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
 from chatui.turns.program_start import start_program
 from chatui.turns.runner import Runner
 from chatui.turns.slots import slots
-from chatui.turns.start import Ask, AskRefusedError, Kind, Started
+from chatui.turns.start import Started
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus, send_to_from_thread
 from renderer.gate import Audience
@@ -159,7 +159,7 @@ async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | No
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnPlace:
     """A turn and the process that runs it."""
 
     turn_id: UUID
@@ -194,7 +194,7 @@ def _forget(turn_id: UUID) -> None:
     _ended.append(turn_id)
 
 
-async def stop(place: Place) -> None:
+async def stop(place: TurnPlace) -> None:
     """Stop a turn in whichever process runs it: at once over the bus, or within about a second if Redis is down.
 
     Raises:
@@ -205,18 +205,18 @@ async def stop(place: Place) -> None:
         await writer.run(ledger.ask_to_stop, place.turn_id, patience=STOP_PATIENCE)
 
 
-def answer_now(place: Place) -> None:
+def answer_now(place: TurnPlace) -> None:
     """End the thinking of a turn in whichever process runs it, over the bus. While Redis is down this reaches only this process; the person
     can press the button again."""
     bus().send_to(place.process, wire_bus.control(place.turn_id), {"type": "turn.answer_now"})
 
 
-def stop_from_thread(place: Place) -> None:
+def stop_from_thread(place: TurnPlace) -> None:
     """As ``stop``, from synchronous code."""
     send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.stop"})
 
 
-def decided_from_thread(place: Place) -> None:
+def decided_from_thread(place: TurnPlace) -> None:
     """Tell a turn, from synchronous code, that the person has decided about one of its calls. It reads the decision at once, or within
     seconds if Redis is down."""
     send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.decided"})
@@ -227,17 +227,17 @@ def stop_all_from_thread(conversation_id: UUID) -> None:
     conversation was deleted."""
     running = Turn.objects.filter(conversation=conversation_id, state=TurnState.RUNNING)
     for turn_id, process in running.values_list("pk", "lease_owner"):
-        stop_from_thread(Place(turn_id, process))
+        stop_from_thread(TurnPlace(turn_id, process))
     tool.forget_from_thread(conversation_id)
 
 
-def ask_snapshot(place: Place, audience: Audience, group: str) -> None:
+def ask_snapshot(place: TurnPlace, audience: Audience, group: str) -> None:
     """Ask the turn's runner, in whichever process it runs, to send a snapshot to a group of this process."""
     message = {"type": "turn.snapshot", "audience": audience.value, "process": PROCESS, "group": group}
     bus().send_to(place.process, wire_bus.control(place.turn_id), message)
 
 
-def keep_following(place: Place, audience: Audience) -> None:
+def keep_following(place: TurnPlace, audience: Audience) -> None:
     """Tell the turn's runner that somebody of this audience still follows it here. For DEBUG, check the permission first."""
     if place.process != PROCESS:
         bus().send_to(place.process, wire_bus.control(place.turn_id), {"type": "turn.followed", "audience": audience.value})
@@ -297,7 +297,7 @@ def _adopted(turn: Turn) -> Started | None:
     """A queued turn of a process that has ended, which this process takes over; None if there is nothing to take over."""
     found = turns_slots.adopt(turn) if turn.is_queued else None
     # As for an old question: pages already show it, with its files and its other versions.
-    return start.started_again(found, Kind.CONTINUE if found.continued_message else Kind.REGENERATE) if found else None
+    return start.started_again(found, AskKind.CONTINUE if found.continued_message else AskKind.REGENERATE) if found else None
 
 
 def _never_launched() -> list[Started]:

@@ -15,7 +15,7 @@ from chatui.backends.context_window import weight
 from chatui.observability import measures, spans
 from chatui.observability.spans import Span
 from chatui.store import transcripts
-from chatui.turns.ledger import Account
+from chatui.turns.ledger import TokenAccount
 from chatui.usage.counting import Spent, plausible_count, spent_on
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn, RawEvent, UnansweredCalls
 from renderer.frame_kinds import is_answer
@@ -87,11 +87,11 @@ class Sampling:
         """The model's reasoning before its calls, as its server sent it. Hidden from people."""
         return self._ended.reasoning if self._ended else None
 
-    def account(self) -> Account:
+    def account(self) -> TokenAccount:
         """What the server reported about this sample."""
         usage = self._ended.usage if self._ended else None
         reported = usage or Usage()
-        return Account(
+        return TokenAccount(
             backend=self._backend.name,
             model=(self._ended.model or "") if self._ended else "",
             input_tokens=plausible_count(reported.prompt_tokens),
@@ -129,11 +129,11 @@ def account_of(
     turns_left_out: int = 0,
     by_server: Mapping[str, object] | None = None,
     ended_at: datetime | None = None,
-) -> Account:
+) -> TokenAccount:
     """The account of a turn: the token counts of all its samplings added up, everything else from the last one. The model is the last one
     that was reported: servers name it at the end, so a stopped sample has none. ``turns_left_out``: those that the turn left out before
     its server did."""
-    accounts = [sampling.account() for sampling in samplings] or [Account()]
+    accounts = [sampling.account() for sampling in samplings] or [TokenAccount()]
     return replace(
         accounts[-1],
         model=next((account.model for account in reversed(accounts) if account.model), ""),

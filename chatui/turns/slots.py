@@ -235,7 +235,7 @@ class LeftToOthersError(Exception):
     """Another process launches the turn, or has done so."""
 
 
-class Wait:
+class SlotWait:
     """The wait of one turn for its slot."""
 
     def __init__(self, turn: Turn, *, is_for_person: bool) -> None:

@@ -31,9 +31,8 @@ from chatui.store.documents import NoSuchFileError, PlacesError, PreparedDocumen
 from chatui.store.transcripts import TreePosition
 from chatui.turns import statements, sweep
 from chatui.turns.asks import Ask as Ask
+from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.asks import AskRefusedError as AskRefusedError
-from chatui.turns.asks import Kind as Kind
-from chatui.turns.asks import ProgramAsk
 from chatui.usage import counting, reserving
 from chatui.usage.limits import NearLimit, limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved
@@ -88,7 +87,7 @@ def prepared(person: User, ask: Ask) -> Ask:
 
 def _of_edited(person: User, ask: Ask) -> frozenset[UUID]:
     """The files of the question that is being edited: the new version may use them too."""
-    if ask.kind is not Kind.EDIT:
+    if ask.kind is not AskKind.EDIT:
         return frozenset()
     question = access.message_of(access.own_conversation(person, ask.conversation), ask.question)
     return frozenset(row.file_id for row in of_question(question) if row.file_id)
@@ -143,7 +142,7 @@ class Started:
 
     turn: Turn
     after: UUID | None
-    kind: Kind
+    kind: AskKind
     is_new: bool = True
     continued_turn: UUID | None = None
     groups: frozenset[str] = frozenset()
@@ -157,7 +156,7 @@ class Started:
     @property
     def has_new_question(self) -> bool:
         """Whether the question was new, so that it has no other answer."""
-        return self.is_new and self.kind in (Kind.SEND, Kind.EDIT)
+        return self.is_new and self.kind in (AskKind.SEND, AskKind.EDIT)
 
 
 def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | None = None) -> Started:
@@ -170,7 +169,7 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
             this conversation or too many in others, the answer cannot be continued, or the model is not available to this person.
         access.NotFoundError: the conversation, the folder, the question or the answer does not belong to this person.
     """
-    if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
+    if ask.kind is not AskKind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
     text = _checked(ask)
     person = _locked(person, ask)
@@ -208,10 +207,10 @@ def started_before(person: User, ask: Ask) -> Started:
     raise AskRefusedError(ProductCode.BUSY)
 
 
-def started_again(turn: Turn, kind: Kind | None = None) -> Started:
+def started_again(turn: Turn, kind: AskKind | None = None) -> Started:
     """A turn that is already stored. ``turn`` must come with its conversation, question, continued message and asking person."""
     cut = turn.continued_message
-    kind = kind or (Kind.CONTINUE if cut else Kind.SEND)
+    kind = kind or (AskKind.CONTINUE if cut else AskKind.SEND)
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
     started = Started(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
     return replace(started, groups=groups.groups_of(turn.asked_by))
@@ -226,7 +225,7 @@ def _twin(person: User, ask: Ask) -> Started | None:
 
 def _checked(ask: Ask) -> str:
     text = transcripts.storable(ask.text)
-    if ask.kind in (Kind.SEND, Kind.EDIT) and not text.strip():
+    if ask.kind in (AskKind.SEND, AskKind.EDIT) and not text.strip():
         raise AskRefusedError(ProductCode.EMPTY)
     if len(text) > environment().max_message_chars:
         raise AskRefusedError(ProductCode.TOO_LARGE)
@@ -288,7 +287,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
     tree = _tree(person, wanted)
     if wanted.running >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
-    if tree is not None and ask.kind is Kind.CONTINUE:
+    if tree is not None and ask.kind is AskKind.CONTINUE:
         return _continue_answer(person, tree.conversation, wanted) if ask.question is None else _continue_exchange(person, tree, wanted)
     choice = (tree.conversation.choice if tree else "") if ask.choice is None else ask.choice
     chosen = _chosen(person, choice)
@@ -298,8 +297,8 @@ def _start(person: User, wanted: _Wanted) -> Started:
         _touch_with_settings(tree.conversation, choice, wanted)
     question, after, base = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
-    is_old = ask.kind is Kind.REGENERATE or ask.conversation is None or wanted.created is not None
-    documents = of_question(question) if ask.documents or ask.kind is Kind.EDIT else ()
+    is_old = ask.kind is AskKind.REGENERATE or ask.conversation is None or wanted.created is not None
+    documents = of_question(question) if ask.documents or ask.kind is AskKind.EDIT else ()
     others = () if is_old else transcripts.question_versions(tree.conversation, base)
     return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
 
@@ -334,7 +333,7 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     transcripts.activate(conversation, person, end)
     turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
     _touch(conversation)
-    return Started(turn, vars(cut)["after"], Kind.CONTINUE, continued_turn=cut.pk)
+    return Started(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
 
 
 def _continue_exchange(person: User, tree: _Tree, wanted: _Wanted) -> Started:
@@ -346,7 +345,7 @@ def _continue_exchange(person: User, tree: _Tree, wanted: _Wanted) -> Started:
     _touch_with_settings(conversation, ask.choice or "", wanted)
     last = access.message_of(conversation, tree.leaf_id) if ask.continued_turn else None
     turn = wanted.turn(person, question, chosen, ask.effort, last)
-    return Started(turn, vars(question)["after"], Kind.CONTINUE, continued_turn=last.turn_id if last else None)
+    return Started(turn, vars(question)["after"], AskKind.CONTINUE, continued_turn=last.turn_id if last else None)
 
 
 def _touch_with_settings(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
@@ -400,7 +399,7 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
 def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID | None]:
     """The question of the new turn, the question before it on its branch, and the message above all its versions and their documents."""
     ask, conversation = wanted.ask, tree.conversation
-    if ask.kind is Kind.SEND:
+    if ask.kind is AskKind.SEND:
         end, after = _end(tree), tree.last_question
         place, base = put(conversation, end, ask.documents), end.parent_id
     else:
@@ -410,7 +409,7 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
         old.conversation = conversation
         after = vars(old)["after"]
         base = question_versions.base_of(old)
-        if ask.kind is Kind.REGENERATE:
+        if ask.kind is AskKind.REGENERATE:
             return old, after, base
         above = base if ask.has_own_files else old.parent_id
         place = put(conversation, transcripts.TreePosition(above, tree.position), ask.documents)

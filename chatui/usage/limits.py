@@ -18,7 +18,7 @@ CACHE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class UsageLimits:
     """How much somebody may use; None: unlimited."""
 
     day_tokens: int | None = None
@@ -31,19 +31,19 @@ class Limits:
         return self != _NONE
 
 
-_NONE = Limits()
+_NONE = UsageLimits()
 
 
 @dataclass(slots=True)
 class _Cache:
     at: float = float("-inf")
-    by_group: dict[int | None, Limits] | None = None
+    by_group: dict[int | None, UsageLimits] | None = None
 
 
 _cache = _Cache()
 
 
-def limits_of(person: User) -> Limits:
+def limits_of(person: User) -> UsageLimits:
     """The largest limits of the person's groups, separately for each kind; the limits for everybody if none of their groups has any.
 
     No statement if there are no limits at all, one more if groups have some.
@@ -53,7 +53,7 @@ def limits_of(person: User) -> Limits:
     own = list(person.groups.filter(pk__in=named).values_list("pk", flat=True)) if named else []
     if own:
         return _largest([by_group[key] for key in own])
-    return by_group.get(None, Limits())
+    return by_group.get(None, UsageLimits())
 
 
 def clear_cache() -> None:
@@ -61,18 +61,18 @@ def clear_cache() -> None:
     _cache.at = float("-inf")
 
 
-def _by_group() -> dict[int | None, Limits]:
+def _by_group() -> dict[int | None, UsageLimits]:
     now = time.monotonic()
     if _cache.by_group is None or now - _cache.at >= CACHE_SECONDS:
         rows = UsageLimit.objects.values_list("group", "day_tokens", "day_turns", "month_tokens", "month_turns")
-        _cache.by_group = {group: Limits(*numbers) for group, *numbers in rows}
+        _cache.by_group = {group: UsageLimits(*numbers) for group, *numbers in rows}
         _cache.at = now
     return _cache.by_group
 
 
-def _largest(found: Iterable[Limits]) -> Limits:
+def _largest(found: Iterable[UsageLimits]) -> UsageLimits:
     kinds = zip(*(astuple(limits) for limits in found), strict=True)
-    return Limits(*(None if None in numbers else max(numbers) for numbers in kinds))
+    return UsageLimits(*(None if None in numbers else max(numbers) for numbers in kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LimitLine:
     """One limit and its usage, until ``until``."""
 
     code: ProductCode
@@ -154,12 +154,12 @@ class NearLimit:
     until: datetime
 
 
-def lines(limits: Limits, used: Used, period: Period) -> list[Line]:
+def lines(limits: UsageLimits, used: Used, period: Period) -> list[LimitLine]:
     """The existing limits, each with its usage."""
     numbers = astuple(used)[:4]
     found = zip(_KINDS, numbers, astuple(limits), strict=True)
     return [
-        Line(code, of, count, limit, period.day_ends if code is ProductCode.QUOTA_DAY else period.month_ends)
+        LimitLine(code, of, count, limit, period.day_ends if code is ProductCode.QUOTA_DAY else period.month_ends)
         for (code, of), count, limit in found
         if limit is not None
     ]
@@ -180,14 +180,14 @@ def used_by(person: User, period: Period) -> Used:
     )
 
 
-def status_of(person: User) -> list[Line]:
+def status_of(person: User) -> list[LimitLine]:
     """The limits of a person, for their page. Empty if they have none."""
     period = now()
     limits = limits_of(person)
     return lines(limits, used_by(person, period), period) if limits else []
 
 
-def warning(limits: Limits, used: Used, period: Period) -> NearLimit | None:
+def warning(limits: UsageLimits, used: Used, period: Period) -> NearLimit | None:
     """The warning to show with an accepted question; None below WARN_PERCENT."""
     fullest = max(lines(limits, used, period), key=lambda line: (line.percent, line.until), default=None)
     if fullest is None or fullest.percent < WARN_PERCENT:

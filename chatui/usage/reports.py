@@ -20,7 +20,7 @@ _MILLION = Decimal(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PriceSpan:
     """Days, the last one included, on which no price changes, with the price of each model."""
 
     first: date
@@ -28,13 +28,13 @@ class Span:
     prices: dict[str, ModelPrice]
 
 
-def spans(first: date, last: date) -> list[Span]:
+def spans(first: date, last: date) -> list[PriceSpan]:
     """The spans of those days, in order. One statement."""
     rows = list(ModelPrice.objects.filter(since__lte=last).order_by("since"))
     begins = sorted({first, *(row.since for row in rows if row.since > first)})
     ends = [*(day - timedelta(days=1) for day in begins[1:]), last]
     return [
-        Span(begin, end, {row.model: row for row in rows if row.since <= begin})  # the later of two replaces the earlier
+        PriceSpan(begin, end, {row.model: row for row in rows if row.since <= begin})  # the later of two replaces the earlier
         for begin, end in zip(begins, ends, strict=True)
     ]
 
@@ -65,7 +65,7 @@ class Days:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """The sum of some lines. ``name``: what they have in common; None for requests from pages, people in no group, or erased people.
     ``estimated``: how many of the lines are estimates. ``cost`` is None if nothing has a price; ``unpriced``: how many
     tokens have none."""
@@ -84,10 +84,10 @@ class Row:
         """All tokens."""
         return self.input + self.output
 
-    def __add__(self, other: Row) -> Row:
+    def __add__(self, other: ReportRow) -> ReportRow:
         """The sum of both, under this name."""
         known = [each for each in (self.cost, other.cost) if each is not None]
-        return Row(
+        return ReportRow(
             self.name,
             self.turns + other.turns,
             self.input + other.input,
@@ -105,20 +105,20 @@ def lines_of(days: Days, person: User | None = None) -> QuerySet[UsageEntry]:
     return found.filter(person=person) if person else found
 
 
-def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Row]:
+def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[ReportRow]:
     """The sums, by day or with the most tokens first. Without ``by`` there is one sum. A person in two groups counts in both.
 
     One statement for each span of days without a change of prices, and one for those.
     """
-    found: dict[object, Row] = {}
+    found: dict[object, ReportRow] = {}
     for span in spans(days.first, days.last):
         columns = {"model", *([_COLUMN[by]] if by else [])}
         rows = lines.filter(day__gte=span.first, day__lte=span.last).values(*columns).annotate(**_SUMS)
         for row in rows:
             name = row[_COLUMN[by]] if by else None
-            found[name] = found.get(name, Row(name)) + _row(name, row, span)
+            found[name] = found.get(name, ReportRow(name)) + _row(name, row, span)
     if by is None:
-        return list(found.values()) or [Row(None)]
+        return list(found.values()) or [ReportRow(None)]
     return sorted(found.values(), key=_in_time if by is By.DAY else _largest_first)
 
 
@@ -140,19 +140,19 @@ def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:
     return {key: f"{name} ({prefix}…)" for key, name, prefix in rows}
 
 
-def _row(name: object, row: dict[str, Any], span: Span) -> Row:
+def _row(name: object, row: dict[str, Any], span: PriceSpan) -> ReportRow:
     tokens_in, cached, out = row["sum_in"], row["sum_cached"], row["sum_out"]
     price = span.prices.get(row["model"])
     cost = cost_of(price, tokens_in, cached, out) if price else None
     unpriced = 0 if price else tokens_in + out
-    return Row(name, row["sum_turns"], tokens_in, cached, out, row["estimates"], cost, unpriced)
+    return ReportRow(name, row["sum_turns"], tokens_in, cached, out, row["estimates"], cost, unpriced)
 
 
-def _in_time(row: Row) -> Any:
+def _in_time(row: ReportRow) -> Any:
     return row.name
 
 
-def _largest_first(row: Row) -> Any:
+def _largest_first(row: ReportRow) -> Any:
     return -row.tokens, str(row.name)
 
 

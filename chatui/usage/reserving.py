@@ -19,7 +19,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount
 from chatui.models.user import User
 from chatui.usage import limits as usage_limits
-from chatui.usage.limits import Limits, NearLimit, Period, now
+from chatui.usage.limits import NearLimit, Period, UsageLimits, now
 
 
 class LimitReachedError(Exception):
@@ -42,7 +42,7 @@ class Reserved:
     near: NearLimit | None = None
 
 
-def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
+def reserve(person: User, limits: UsageLimits, tokens: int) -> Reserved:
     """Reserve one answer and about this many tokens. Call it in the transaction that stores the turn, with the person's row locked.
 
     An answer is never cut off because of a limit, and its length is not known beforehand. So a person with anything left may ask if none of
@@ -59,7 +59,7 @@ def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
     return Reserved(tokens, usage_limits.warning(limits, usage_limits.used_by(person, period), period))
 
 
-def _try_to_reserve(person: User, limits: Limits, tokens: int, period: Period) -> bool:
+def _try_to_reserve(person: User, limits: UsageLimits, tokens: int, period: Period) -> bool:
     """Run the statement that decides. Returns whether the tokens and the answer are reserved now."""
     within = Q(person=person)
     for name, limit, wanted in (("tokens", limits.day_tokens, tokens), ("turns", limits.day_turns, 1)):
@@ -96,7 +96,7 @@ def _begin(person: User, period: Period) -> None:
     )
 
 
-def _reached(person: User, limits: Limits, period: Period) -> LimitReachedError:
+def _reached(person: User, limits: UsageLimits, period: Period) -> LimitReachedError:
     """The limit that was reached; of several, the one that lasts longest. If none is reached, only running answers are in the way."""
     over = [line for line in usage_limits.lines(limits, usage_limits.used_by(person, period), period) if line.used >= line.limit]
     if not over:

@@ -22,7 +22,7 @@ from chatui.display.tools import tools_for_keys
 from chatui.limits import Throttle
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers import connected
-from chatui.model_servers.choice import Choice
+from chatui.model_servers.choice import ModelChoice
 from chatui.permissions import programs
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in.pages import person_of
@@ -65,7 +65,12 @@ class KeyForm(forms.Form):
     per_minute = forms.IntegerField(label=_("Maximum requests per minute"), min_value=1, max_value=MAX_PER_MINUTE, initial=60)
 
     def __init__(
-        self, *args: Any, choices: Iterable[Choice], tools: Sequence[tuple[str, str]] = (), may_view_hidden: bool = False, **kwargs: Any
+        self,
+        *args: Any,
+        choices: Iterable[ModelChoice],
+        tools: Sequence[tuple[str, str]] = (),
+        may_view_hidden: bool = False,
+        **kwargs: Any,
     ) -> None:
         """``choices``: the models that the person may use; ``tools``: name and title of each tool that the key can name.
         ``may_view_hidden``: whether their keys may read reasoning."""

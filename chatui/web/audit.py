@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui.audit_log import aggregation, chain, lines
-from chatui.audit_log.lines import Filters
+from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
 from chatui.permissions import access, debug_views
@@ -59,11 +59,11 @@ class FilterForm(forms.Form):
         for name in ("person", "whose", "conversation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
-    def filters(self) -> Filters:
+    def filters(self) -> LineFilters:
         """The filter of a valid form. Days are whole days, the last one included."""
         values = dict(self.cleaned_data)
         since, until = values.pop("since"), values.pop("until")
-        return Filters(
+        return LineFilters(
             **values,
             since=datetime.combine(since, time.min, UTC) if since else None,
             before=datetime.combine(until + timedelta(days=1), time.min, UTC) if until and until < date.max else None,
@@ -78,7 +78,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     access.audit_reader(person_of(request))
     form = FilterForm(request.GET)
     if not form.is_valid():
-        return _page(request, form, lines.Page((), None, None), status=400)
+        return _page(request, form, lines.LinePage((), None, None), status=400)
     page = lines.page(form.filters(), below=_number(request, "below"), above=_number(request, "above"))
     return _page(request, form, page)
 
@@ -99,7 +99,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
         words = _("More than %(count)s lines. Narrow the filter, or use manage.py audit export.")
         asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True)})
-        return _page(request, asked, lines.Page((), None, None), status=400)
+        return _page(request, asked, lines.LinePage((), None, None), status=400)
     aggregation.close_expired()
     record("audit export", visitor, detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(lines.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
@@ -118,10 +118,10 @@ def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
     return redirect("audit")
 
 
-def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, form: FilterForm, page: lines.LinePage, status: int = 200) -> HttpResponse:
     filters = {name: value for name in form.fields if (value := form.data.get(name, ""))}
     since = datetime.combine(timezone.now().date(), time.min, UTC) - timedelta(days=COUNTED_DAYS - 1)
-    refused = Filters(code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
+    refused = LineFilters(code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
     context = {
         "form": form,
         "filters": filters,

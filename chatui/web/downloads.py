@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.transfer import exports
-from chatui.transfer.exports import Format, attachment
+from chatui.transfer.exports import DownloadFormat, attachment
 from chatui.web.guards import guarded, hidden_channels, visitor_of
 from chatui.web.sign_in.pages import person_of
 from renderer.gate import Audience
@@ -103,16 +103,16 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
-def _format_of(request: HttpRequest) -> Format:
+def _format_of(request: HttpRequest) -> DownloadFormat:
     # Old links use ``form``.
-    asked = request.GET.get("format", request.GET.get("form", Format.OPENCHATML))
+    asked = request.GET.get("format", request.GET.get("form", DownloadFormat.OPENCHATML))
     try:
-        return Format(asked)
+        return DownloadFormat(asked)
     except ValueError:
         raise access.NotFoundError from None
 
 
-def _attachment(row: Conversation, text: str, file_format: Format, suffix: str = "") -> HttpResponse:
+def _attachment(row: Conversation, text: str, file_format: DownloadFormat, suffix: str = "") -> HttpResponse:
     # Served as a download: a transcript may contain anything.
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = attachment(row.title, f"{suffix}.{file_format.extension}")

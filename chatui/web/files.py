@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatui.codes import ProductCode
 from chatui.display import files as display_files
-from chatui.documents.kinds import Reason
+from chatui.documents.kinds import NoTextReason
 from chatui.env import environment
 from chatui.limits import Throttle
 from chatui.permissions import access
@@ -76,7 +76,7 @@ _uploads = Throttle("files", attempts=120, seconds=600)
 _NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
 _NAME_CHARS = 1000
 _MAX_NUMBER = 2**31 - 1
-_TEMPORARY = ("busy", "unchecked", Reason.UNAVAILABLE)
+_TEMPORARY = ("busy", "unchecked", NoTextReason.UNAVAILABLE)
 """Temporary reasons: the page offers to try again."""
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 
-from chatui.audit_log.record import Cause, Visitor
+from chatui.audit_log.record import RequestCause, Visitor
 from chatui.codes import ProductCode
 from chatui.limits import MustWaitError, ThrottledError
 from chatui.permissions import access, ratings
@@ -25,17 +25,17 @@ def visitor_of(request: HttpRequest, way: str) -> Visitor:
     return Visitor(as_person(request.user), request.META.get("REMOTE_ADDR") or "", way, cause_of(request.headers))
 
 
-def cause_of(headers: Mapping[str, str]) -> Cause:
+def cause_of(headers: Mapping[str, str]) -> RequestCause:
     """What caused a request, according to the browser (Fetch Metadata Request Headers; ``Purpose`` is the older name).
 
     No script can set these headers. Another client can: then the attempt is missing from the warnings, but not from the log.
     """
     if any(word in headers.get(name, "").lower() for name in ("Sec-Purpose", "Purpose") for word in ("prefetch", "prerender")):
-        return Cause.PREFETCH
+        return RequestCause.PREFETCH
     if headers.get("Sec-Fetch-Site") not in ("cross-site", "same-site"):
-        return Cause.PERSON
+        return RequestCause.PERSON
     is_navigation = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
-    return Cause.LINK if is_navigation else Cause.EMBEDDED
+    return RequestCause.LINK if is_navigation else RequestCause.EMBEDDED
 
 
 View = Callable[..., HttpResponseBase]

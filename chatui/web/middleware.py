@@ -148,7 +148,7 @@ def _headers(request: HttpRequest) -> Iterator[tuple[bytes, bytes]]:
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 
 
-class Inline:
+class InlineMiddleware:
     """A mixin for a ``MiddlewareMixin``. ``may_wait_before`` and ``may_wait_after`` say when its steps need a thread all the same."""
 
     def may_wait_before(self, request: HttpRequest) -> bool:
@@ -172,19 +172,19 @@ class Inline:
         return response  # type: ignore[no-any-return] # Django's methods have no types here
 
 
-class SecurityMiddleware(Inline, DjangoSecurity):
+class SecurityMiddleware(InlineMiddleware, DjangoSecurity):
     """HTTPS and the headers that go with it."""
 
 
-class XFrameOptionsMiddleware(Inline, DjangoXFrameOptions):
+class XFrameOptionsMiddleware(InlineMiddleware, DjangoXFrameOptions):
     """Prevents other sites from framing pages."""
 
 
-class CSPMiddleware(Inline, DjangoCSP):
+class CSPMiddleware(InlineMiddleware, DjangoCSP):
     """The content security policy of each page."""
 
 
-class SessionMiddleware(Inline, DjangoSessions):
+class SessionMiddleware(InlineMiddleware, DjangoSessions):
     """The session of a browser: read at first use, stored here if it has changed."""
 
     def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
@@ -192,15 +192,15 @@ class SessionMiddleware(Inline, DjangoSessions):
         return bool(request.session.modified)
 
 
-class CommonMiddleware(Inline, DjangoCommon):
+class CommonMiddleware(InlineMiddleware, DjangoCommon):
     """Slashes at the ends of addresses, and the length of what is sent."""
 
 
-class AuthenticationMiddleware(Inline, DjangoAuthentication):
+class AuthenticationMiddleware(InlineMiddleware, DjangoAuthentication):
     """The signed-in person, loaded at first use."""
 
 
-class MessageMiddleware(Inline, DjangoMessages):
+class MessageMiddleware(InlineMiddleware, DjangoMessages):
     """Confirmation messages, stored in the session until they are shown."""
 
     def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
@@ -209,7 +209,7 @@ class MessageMiddleware(Inline, DjangoMessages):
         return storage is not None and bool(storage.used or storage.added_new)
 
 
-class CsrfViewMiddleware(Inline, DjangoCsrf):
+class CsrfViewMiddleware(InlineMiddleware, DjangoCsrf):
     """Refuses other sites' forms. A thread is only used to read a token from the body, and to load a view with its first request."""
 
     def __init__(self, get_response: Any) -> None:
@@ -233,7 +233,7 @@ HEADERS = {
 }
 
 
-class HeadersMiddleware(Inline, MiddlewareMixin):
+class HeadersMiddleware(InlineMiddleware, MiddlewareMixin):
     """Adds the headers, and ``no-store`` unless it is a static file."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -270,7 +270,7 @@ class TrustedProxyMiddleware:
         return self._get_response(request)
 
 
-class RefusedMethodMiddleware(Inline, MiddlewareMixin):
+class RefusedMethodMiddleware(InlineMiddleware, MiddlewareMixin):
     """Replaces a blank 405 by the error page. The innermost middleware, so that the page has a language."""
 
     def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
@@ -297,7 +297,7 @@ _IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
 """Pages that several people compare, or filter by days, use one time zone."""
 
 
-class LanguageMiddleware(Inline, MiddlewareMixin):
+class LanguageMiddleware(InlineMiddleware, MiddlewareMixin):
     """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
 
     def may_wait_before(self, request: HttpRequest) -> bool:

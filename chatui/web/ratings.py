@@ -28,7 +28,7 @@ from chatui.permissions import access
 from chatui.permissions import ratings as permissions_ratings
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings as transfer_ratings
-from chatui.transfer.ratings import ExportOptions, Filters, Format
+from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import downloads
 from chatui.web.guards import guarded, visitor_of
 from chatui.wire import bus
@@ -54,7 +54,7 @@ class ExportForm(forms.Form):
     backend = forms.CharField(label=_("Back end"), required=False, max_length=100)
     format = forms.ChoiceField(
         label=pgettext_lazy("of a file", "Format"),
-        choices=[(Format.OPENCHATML, "OpenChatML"), (Format.HARMONY, _("Harmony training examples"))],
+        choices=[(RatingFormat.OPENCHATML, "OpenChatML"), (RatingFormat.HARMONY, _("Harmony training examples"))],
     )
     hidden = forms.BooleanField(label=_("With hidden channels, such as raw reasoning"), required=False)
     why = forms.CharField(label=_("Why hidden channels are needed"), required=False, help_text=_("It is recorded for each conversation."))
@@ -76,14 +76,16 @@ class ExportForm(forms.Form):
         """The export that a valid form asks for. Days are whole days, the last one included."""
         values = self.cleaned_data
         since, until = values["since"], values["until"]
-        filters = Filters(
+        filters = RatingFilters(
             since=datetime.combine(since, time.min, UTC) if since else None,
             before=datetime.combine(until + timedelta(days=1), time.min, UTC) if until and until < date.max else None,
             verdict=values["verdict"],
             model=values["model"],
             backend=values["backend"],
         )
-        return ExportOptions(filters, Format(values["format"]), has_hidden=bool(values.get("hidden")), reason=values.get("why", "").strip())
+        return ExportOptions(
+            filters, RatingFormat(values["format"]), has_hidden=bool(values.get("hidden")), reason=values.get("why", "").strip()
+        )
 
 
 @require_http_methods(["GET", "POST"])
@@ -97,7 +99,7 @@ def ratings(request: HttpRequest) -> HttpResponseBase:
     form = ExportForm(request.POST or None, may_see_hidden=may_see_hidden)
     if request.method == "POST" and form.is_valid() and _is_bounded(form):
         return _file(request, visitor, form.wanted())
-    context = {"form": form, "count": transfer_ratings.count(Filters()), "may_see_hidden": may_see_hidden}
+    context = {"form": form, "count": transfer_ratings.count(RatingFilters()), "may_see_hidden": may_see_hidden}
     return render(request, "ratings/export.html", context, status=400 if form.errors else 200)
 
 

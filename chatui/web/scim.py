@@ -27,7 +27,7 @@ TYPE = "application/scim+json"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScimCall:
     """A directory's request. ``base``: the SCIM base URL; ``body``: the JSON object that was sent, empty if none."""
 
     visitor: Visitor
@@ -79,7 +79,7 @@ def _answered(
 ) -> HttpResponse:
     base = request.build_absolute_uri(reverse("scim_users")).removesuffix("Users")
     try:
-        call = Call(visitor, provider, request.method or "", base, request.GET.dict(), _body(request))
+        call = ScimCall(visitor, provider, request.method or "", base, request.GET.dict(), _body(request))
         status, found = view(call, **parameters)
     except ScimError as error:
         return JsonResponse(scim_resources.problem(error), status=error.status, content_type=TYPE)
@@ -131,25 +131,25 @@ urlpatterns = [
 
 
 @scim("GET")
-def service_provider_config(call: Call) -> Answer:
+def service_provider_config(call: ScimCall) -> Answer:
     """The features of this server."""
     return 200, scim_resources.service_provider_config(call.base)
 
 
 @scim("GET")
-def resource_types(call: Call, key: str = "") -> Answer:
+def resource_types(call: ScimCall, key: str = "") -> Answer:
     """The resource types."""
     return _listed_or_one(scim_resources.resource_types(call.base), key)
 
 
 @scim("GET")
-def schemas(call: Call, key: str = "") -> Answer:
+def schemas(call: ScimCall, key: str = "") -> Answer:
     """The schemas of the resources."""
     return _listed_or_one(scim_resources.schemas(call.base), key)
 
 
 @scim("GET", "POST")
-def users(call: Call) -> Answer:
+def users(call: ScimCall) -> Answer:
     """The accounts of this directory, and new ones."""
     if call.method == "POST":
         return 201, scim_resources.person(scim_people.create(call.visitor, call.provider, scim_patches.of_resource(call.body)), call.base)
@@ -157,7 +157,7 @@ def users(call: Call) -> Answer:
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
-def user(call: Call, key: str) -> Answer:
+def user(call: ScimCall, key: str) -> Answer:
     """One account."""
     match call.method:
         case "GET":
@@ -173,7 +173,7 @@ def user(call: Call, key: str) -> Answer:
 
 
 @scim("GET", "POST")
-def all_groups(call: Call) -> Answer:
+def all_groups(call: ScimCall) -> Answer:
     """The groups of this directory, and new ones."""
     if call.method == "POST":
         return 201, _group(call, scim_groups.create(call.visitor, call.provider, call.body))
@@ -181,7 +181,7 @@ def all_groups(call: Call) -> Answer:
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
-def group(call: Call, key: str) -> Answer:
+def group(call: ScimCall, key: str) -> Answer:
     """One group."""
     match call.method:
         case "GET":
@@ -197,29 +197,29 @@ def group(call: Call, key: str) -> Answer:
 
 
 @scim("GET", "POST", "PUT", "PATCH", "DELETE")
-def nothing(call: Call, rest: str) -> Answer:
+def nothing(call: ScimCall, rest: str) -> Answer:
     """All other addresses, such as those of bulk requests."""
     raise NoSuchResourceError
 
 
-def _group(call: Call, row: Any) -> scim_resources.Json:
+def _group(call: ScimCall, row: Any) -> scim_resources.Json:
     is_short = "members" in call.query.get("excludedAttributes", "")
     return scim_resources.group(row, call.base, None if is_short else list(scim_groups.members_of(call.provider, row)))
 
 
-def _filter(call: Call) -> str:
+def _filter(call: ScimCall) -> str:
     text = call.query.get("filter", "")
     if len(text) > 1000:
         raise ScimError("The filter is too long.", "invalidFilter")
     return text
 
 
-def _page(call: Call, rows: Any, write: Callable[[Any], scim_resources.Json]) -> Answer:
+def _page(call: ScimCall, rows: Any, write: Callable[[Any], scim_resources.Json]) -> Answer:
     start, count = max(1, _number(call, "startIndex", 1)), min(scim_resources.MAX_RESULTS, max(0, _number(call, "count", 100)))
     return 200, scim_resources.page([write(row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
 
 
-def _number(call: Call, name: str, otherwise: int) -> int:
+def _number(call: ScimCall, name: str, otherwise: int) -> int:
     text = call.query.get(name, "")
     if not text:
         return otherwise

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatui.display import tools as display_tools
 from chatui.display.conversation_list import shown_conversation
-from chatui.display.tools import Chosen
+from chatui.display.tools import MessageBoxSettings
 from chatui.model_servers import connected
 from chatui.permissions import access
 from chatui.tools import catalogue
 from chatui.turns import running, sweep
-from chatui.turns.running import Place
+from chatui.turns.running import TurnPlace
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in.pages import person_of
 
@@ -41,7 +41,7 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
     is_decided = True
     try:
         turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
-        running.decided_from_thread(Place(turn.pk, turn.lease_owner))
+        running.decided_from_thread(TurnPlace(turn.pk, turn.lease_owner))
     except display_tools.NotWaitingError:
         is_decided = False
     if "application/json" in request.headers.get("Accept", ""):
@@ -54,7 +54,7 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
 @guarded
 def new_tools(request: HttpRequest) -> HttpResponse:
     """The fragment with the tools for a new conversation, without those in ``off``, for the model ``choice``."""
-    chosen = Chosen(request.GET.get("choice", ""), catalogue.names_of(request.GET.get("off", "")))
+    chosen = MessageBoxSettings(request.GET.get("choice", ""), catalogue.names_of(request.GET.get("off", "")))
     shown = display_tools.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
     return render(request, "tools/_choice.html", {"tools": shown})
 
@@ -69,5 +69,5 @@ def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         row = display_tools.switch(person, conversation_id, request.POST.get("tool", ""), request.POST.get("state", ""))
     else:
         row = access.own_conversation(person, conversation_id)
-    shown = display_tools.shown_tools(person, row, Chosen(request.GET.get("choice", "")), is_demo=connected.is_demo())
+    shown = display_tools.shown_tools(person, row, MessageBoxSettings(request.GET.get("choice", "")), is_demo=connected.is_demo())
     return render(request, "tools/_choice.html", {"tools": shown})

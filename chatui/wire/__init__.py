@@ -9,7 +9,7 @@ from chatui.wire.base import Event, Numbered, encode
 from chatui.wire.commands import (
     COMMANDS,
     AnswerNow,
-    Ask,
+    AskCommand,
     Command,
     Continue,
     Edit,
@@ -135,7 +135,7 @@ __all__ = [
     "AnswerSeen",
     "Answered",
     "Archived",
-    "Ask",
+    "AskCommand",
     "Beat",
     "BlockFlushed",
     "BlockGrew",

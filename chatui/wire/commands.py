@@ -34,14 +34,14 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Command):
+class AskCommand(Command):
     """A command that starts a turn. A second command with the same ``client_id`` is the same question, and starts no new turn."""
 
     client_id: Reference
 
 
 @dataclass(frozen=True, slots=True)
-class Send(Ask):
+class Send(AskCommand):
     """A new message. Without a ``conversation`` it starts a new one, with these settings. ``folder``: where to put it. ``tools_off``: names
     of tools to turn off, separated by commas. ``temporary``: keep it out of all lists, and erase it soon. ``answer_format``: the JSON
     schema for its answers. ``files``: those that the person has uploaded for the message."""
@@ -59,7 +59,7 @@ class Send(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class Edit(Ask):
+class Edit(AskCommand):
     """A new version of a question. ``files``: all its files, old and newly uploaded; if absent, it keeps those of the old version."""
 
     type = "edit"
@@ -72,7 +72,7 @@ class Edit(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class Regenerate(Ask):
+class Regenerate(AskCommand):
     """Another answer to a question."""
 
     type = "regenerate"
@@ -83,7 +83,7 @@ class Regenerate(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class Continue(Ask):
+class Continue(AskCommand):
     """Continue the answer of ``turn``, which was cut off."""
 
     type = "continue"

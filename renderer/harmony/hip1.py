@@ -23,8 +23,8 @@ from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import (
+    HarmonyMessage,
     Marker,
-    Message,
     Piece,
     TokenPieces,
     escaped,
@@ -36,7 +36,7 @@ from renderer.harmony.pieces import (
     text_of_pieces,
     unescaped,
 )
-from renderer.harmony.reader import Reader, author_of
+from renderer.harmony.reader import HarmonyReader, author_of
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.tokens import Token
 
@@ -143,7 +143,7 @@ _WRITABLE = re.compile(r"(?:(?!<\|)[!-~])+")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class HarmonyReading:
     """The result of reading Harmony. With ``record``, ``to_text`` writes the same again; it is None if the input was not well-formed."""
 
     finished: tuple[Finished, ...]
@@ -186,7 +186,7 @@ def from_tokens(
     record: SideRecord | None = None,
     conversation: bool = False,
     new_call_id: Callable[[], str] | None = None,
-) -> Reading:
+) -> HarmonyReading:
     """Frames from token ids.
 
     Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller trusts. Calls
@@ -198,9 +198,9 @@ def from_tokens(
     reader = TokenPieces(vocabulary)
     pieces = [*reader.feed(ids), *reader.finish()]
     if record is not None:
-        return Reading(tuple(_restored(pieces, record)), record)
-    finished = fold(pieces, Reader(new_call_id or _numbered(), conversation=conversation))
-    return Reading(tuple(finished), _record(pieces, finished))
+        return HarmonyReading(tuple(_restored(pieces, record)), record)
+    finished = fold(pieces, HarmonyReader(new_call_id or _numbered(), conversation=conversation))
+    return HarmonyReading(tuple(finished), _record(pieces, finished))
 
 
 def from_text(
@@ -209,20 +209,20 @@ def from_text(
     record: SideRecord | None = None,
     conversation: bool = False,
     new_call_id: Callable[[], str] | None = None,
-) -> Reading:
+) -> HarmonyReading:
     """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``harmony.text``)."""
     if record is not None:
-        return Reading(tuple(_cut_out(text, record)), record)
+        return HarmonyReading(tuple(_cut_out(text, record)), record)
     new_call_id = new_call_id or _numbered()
     pieces = pieces_of_text(text)
-    finished = fold(pieces, Reader(new_call_id, conversation=True)) if conversation else read_completion(text, new_call_id)
-    return _unescaped(Reading(tuple(finished), _record(pieces, finished)))
+    finished = fold(pieces, HarmonyReader(new_call_id, conversation=True)) if conversation else read_completion(text, new_call_id)
+    return _unescaped(HarmonyReading(tuple(finished), _record(pieces, finished)))
 
 
-def _unescaped(reading: Reading) -> Reading:
+def _unescaped(reading: HarmonyReading) -> HarmonyReading:
     bodies = [unescaped(frame.body) for frame in reading.frames]
     finished = (replace(done, frame=replace(done.frame, body=body)) for done, body in zip(reading.finished, bodies, strict=True))
-    return Reading(tuple(finished), reading.record and _with_lengths(reading.record, bodies))
+    return HarmonyReading(tuple(finished), reading.record and _with_lengths(reading.record, bodies))
 
 
 def _with_lengths(record: SideRecord, bodies: Sequence[str]) -> SideRecord:
@@ -255,7 +255,7 @@ def as_written(frame: Frame) -> Frame:
 @lru_cache(maxsize=512)
 def _would_be_seen(header: Header) -> bool:
     pieces = pieces_of_frame(Frame(header, "text"))
-    read = (done for whole in (False, True) for done in fold(pieces, Reader(_numbered(), conversation=whole)))
+    read = (done for whole in (False, True) for done in fold(pieces, HarmonyReader(_numbered(), conversation=whole)))
     return any(may_see(done.frame.header, Audience.END_USER) for done in read)
 
 
@@ -351,7 +351,7 @@ def _record(pieces: Sequence[Piece], finished: Sequence[Finished]) -> SideRecord
     return SideRecord(tuple(written), completion=_is_completion(pieces))
 
 
-def _message_record(frame: Frame, message: Message) -> MessageRecord:
+def _message_record(frame: Frame, message: HarmonyMessage) -> MessageRecord:
     return MessageRecord(frame.header, frame.terminator, text_of_pieces(message.header), message.stop, len(message.body))
 
 

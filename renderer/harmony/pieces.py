@@ -12,7 +12,7 @@ from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import BROKEN, is_answer, is_preamble
 from renderer.frames import Channel, Frame, Terminator
-from renderer.harmony.reader import Reader, is_json
+from renderer.harmony.reader import HarmonyReader, is_json
 from renderer.harmony.vocabulary import MARKER_IDS, ORDINARY_IDS, Vocabulary, marker_name
 from renderer.tokens import TERMINATORS, Token
 
@@ -140,7 +140,7 @@ def read_text(text: str, new_call_id: Callable[[], str]) -> list[RawEvent]:
 def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]:
     """The frames of a whole completion, in order."""
     pieces = pieces_of_text(text)
-    frames = fold(pieces, Reader(new_call_id))
+    frames = fold(pieces, HarmonyReader(new_call_id))
     shown = _proven_for_people(frames, pieces)
     return [finished if index in shown or not _is_for_people(finished) else _hidden(finished) for index, finished in enumerate(frames)]
 
@@ -155,14 +155,14 @@ def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> 
     if not is_over or not frames or frames[-1].complete:
         return frames
     pieces = [*pieces_of_text(text), Marker(Token.RETURN)]
-    ended = fold(pieces, Reader(new_call_id))
+    ended = fold(pieces, HarmonyReader(new_call_id))
     answer = ended[-1].frame.body.lstrip()
     if _is_regular(ended, messages(pieces)) and not answer[:1].islower():
         return ended
     return frames
 
 
-def fold(pieces: Sequence[Piece], reader: Reader) -> list[Finished]:
+def fold(pieces: Sequence[Piece], reader: HarmonyReader) -> list[Finished]:
     """Read these pieces with ``reader`` and return its frames."""
     assembler = Assembler()
     events: list[RawEvent] = []
@@ -173,7 +173,7 @@ def fold(pieces: Sequence[Piece], reader: Reader) -> list[Finished]:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class HarmonyMessage:
     """One Harmony message: the pieces between ``<|start|>`` and ``<|message|>``, the body, and the marker that ended it."""
 
     header: tuple[Piece, ...]
@@ -181,9 +181,9 @@ class Message:
     stop: Terminator
 
 
-def messages(pieces: Sequence[Piece]) -> list[Message] | None:
+def messages(pieces: Sequence[Piece]) -> list[HarmonyMessage] | None:
     """The messages of well-formed Harmony, whose first header may lack its beginning. None if it is not well-formed."""
-    found: list[Message] = []
+    found: list[HarmonyMessage] = []
     position = 1 if pieces and pieces[0] == Marker(Token.START) else 0
     while position < len(pieces):
         message = _next_marker(pieces, position, _IN_A_HEADER)
@@ -193,7 +193,7 @@ def messages(pieces: Sequence[Piece]) -> list[Message] | None:
         if stop is None or (token := _token(pieces[stop])) not in TERMINATORS:
             return None
         body = "".join(piece for piece in pieces[message + 1 : stop] if isinstance(piece, str))
-        found.append(Message(tuple(pieces[position:message]), body, Terminator(token)))
+        found.append(HarmonyMessage(tuple(pieces[position:message]), body, Terminator(token)))
         position = stop + 1
         while position < len(pieces) and not _token(pieces[position]) and not str(pieces[position]).strip():
             position += 1
@@ -242,7 +242,7 @@ def _proven_for_people(frames: Sequence[Finished], pieces: Sequence[Piece]) -> s
     return shown
 
 
-def _is_regular(frames: Sequence[Finished], found: Sequence[Message] | None) -> bool:
+def _is_regular(frames: Sequence[Finished], found: Sequence[HarmonyMessage] | None) -> bool:
     """Whether this looks like output without quotations: complete messages, at most one answer, and that or a call at the end."""
     if found is None or len(found) != len(frames) or any(finished.error or not finished.complete for finished in frames):
         return False

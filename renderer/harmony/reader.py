@@ -28,7 +28,7 @@ from renderer.tokens import TERMINATORS, Token
 
 
 @dataclass(slots=True)
-class Section:
+class HeaderSection:
     """A section of a header: the text after the role, after ``<|channel|>`` or after ``<|constrain|>``."""
 
     marker: Token | None
@@ -45,10 +45,10 @@ class HeaderBuilder:
     def __init__(self, *, implied: bool, repaired: bool = False) -> None:
         self.implied = implied
         self.repaired = repaired
-        self.sections = [Section(None)]
+        self.sections = [HeaderSection(None)]
 
     def begin(self, marker: Token) -> None:
-        self.sections.append(Section(marker))
+        self.sections.append(HeaderSection(marker))
 
     def write(self, text: str) -> None:
         self.sections[-1].parts.append(text)
@@ -69,7 +69,7 @@ class HeaderBuilder:
         if self.repaired:
             return None
         match self.sections:
-            case [role, Section(marker=Token.CHANNEL) as channel] if role.text.split() == ([] if self.implied else [Role.ASSISTANT]):
+            case [role, HeaderSection(marker=Token.CHANNEL) as channel] if role.text.split() == ([] if self.implied else [Role.ASSISTANT]):
                 found = _FINAL_AND_MORE.fullmatch(channel.text)
                 return found[1] if found and "<|" not in channel.text else None
         return None
@@ -121,7 +121,7 @@ def interpret(head: HeaderBuilder, *, conversation: bool) -> Interpretation:
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class HarmonyAuthor:
     """Who writes a Harmony message: a role, for a tool with its name, and perhaps the name of a person or an assistant."""
 
     role: str
@@ -129,7 +129,7 @@ class Author:
     is_clear: bool = True
 
 
-def author_of(word: str) -> Author:
+def author_of(word: str) -> HarmonyAuthor:
     """The author that the first word of a header names.
 
     ``user:NAME`` is a role and a name, as openai-harmony writes it; a doubled role word is the role. Anything that is not a role is a tool
@@ -138,15 +138,17 @@ def author_of(word: str) -> Author:
     role, separator, name = word.partition(":")
     role = _DOUBLED.get(role, role)
     if role not in _AUTHORS:
-        return Author(Role.TOOL, word)
-    return Author(role, name if separator and name not in PRODUCT_NAMES else None, not separator or bool(HEADER_VALUE.fullmatch(name)))
+        return HarmonyAuthor(Role.TOOL, word)
+    return HarmonyAuthor(
+        role, name if separator and name not in PRODUCT_NAMES else None, not separator or bool(HEADER_VALUE.fullmatch(name))
+    )
 
 
 _AUTHORS = frozenset(Role) - {Role.TOOL}
 _DOUBLED = {str(role) * 2: str(role) for role in _AUTHORS}
 
 
-def _interpret_other(author: Author, attributes: list[str], sections: list[Section]) -> Interpretation:
+def _interpret_other(author: HarmonyAuthor, attributes: list[str], sections: list[HeaderSection]) -> Interpretation:
     """A message of another author in a whole conversation."""
     words = {marker: [s.text.split() for s in sections if s.marker is marker] for marker in (Token.CHANNEL, Token.CONSTRAIN)}
     channels, constraints = words[Token.CHANNEL], words[Token.CONSTRAIN]
@@ -203,7 +205,7 @@ END_OF_TEXT = "<|endoftext|>"
 """Not a Harmony marker, but a model can emit it. It ends the turn, and its characters are never text."""
 
 
-class Reader:
+class HarmonyReader:
     """Harmony pieces in, raw events out. Holds an incomplete header, and a body that is a call or may be a JSON value."""
 
     def __init__(self, new_call_id: Callable[[], str], *, conversation: bool = False) -> None:

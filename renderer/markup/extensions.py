@@ -64,7 +64,7 @@ def _is_punctuation(character: str) -> bool:
     return isMdAsciiPunct(ord(character)) or isPunctChar(character)
 
 
-class Inline(ParserInline):
+class InlineParser(ParserInline):
     """markdown-it's inline parser with our state."""
 
     def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:

@@ -299,7 +299,7 @@ class _Markdown(MarkdownIt):
     def __init__(self) -> None:
         super().__init__("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.block = _Blocks()
-        self.inline = extensions.Inline()
+        self.inline = extensions.InlineParser()
         self.configure("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.enable(["strikethrough", "linkify"])
         install(self)

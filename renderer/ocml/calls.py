@@ -14,7 +14,7 @@ from renderer.errors import BodyConstraintError, CallSchemaError, Code, Problem
 from renderer.events import violates_constraint
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.ocml.document_header import Profile
-from renderer.ocml.frame_header import Fault, fault_of_terminator
+from renderer.ocml.frame_header import HeaderFault, fault_of_terminator
 from renderer.strict_json import JsonError, JsonValue
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -91,7 +91,7 @@ def read_reply(frame: Frame) -> Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class CallFault(Fault):
+class CallFault(HeaderFault):
     """An error in how calls and replies are used. ``is_refused`` is false if a strict reader keeps the frame and flags it."""
 
     is_refused: bool = True

@@ -24,7 +24,7 @@ from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator, Tr
 from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.document import DocumentRules, Reading, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
-from renderer.ocml.frame_header import Fault
+from renderer.ocml.frame_header import HeaderFault
 from renderer.strict_json import JsonError, JsonValue
 
 __all__ = ["dump_json", "message_of", "parse_json", "read_leniently", "read_strictly", "to_values"]
@@ -108,7 +108,7 @@ _CALL_KEYS = frozenset({"id", "recipient", "content_type", "arguments"})
 _TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Terminator.CALL}
 _BEGINNING = Location(0, 1, 1)
 
-Report = Callable[[Fault], None]
+Report = Callable[[HeaderFault], None]
 """Receives a fault in the message that is being read. Raises it if reading is strict and refuses it."""
 
 
@@ -194,7 +194,7 @@ class _Reader:
         location = Location(0, 1, 1, number)
         found: list[Code] = []
 
-        def report(fault: Fault) -> None:
+        def report(fault: HeaderFault) -> None:
             is_refused = not isinstance(fault, calls.CallFault) or fault.is_refused
             self.report(Problem(fault.code, fault.hint, location, is_refused))
             found.append(fault.code)
@@ -214,7 +214,7 @@ def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
         report(end)
         frame = replace(frame, terminator=Terminator.END)
     if violates_constraint(frame):
-        report(Fault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint"))
+        report(HeaderFault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint"))
     for fault in calls.body_faults(frame):
         report(fault)
     return replace(frame, header=header)
@@ -254,7 +254,7 @@ class _Message:
         yield self._call(call, header)
 
     def _fault(self, hint: str, code: Code = Code.PARSE_HEADER, *, hides: bool = True) -> None:
-        self._report(Fault(code, hint))
+        self._report(HeaderFault(code, hint))
         self._hides = self._hides or hides
 
     def _frame(self, header: Header, body: str, terminator: Terminator = Terminator.END) -> Frame:

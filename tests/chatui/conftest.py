@@ -103,7 +103,7 @@ async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBack
     monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     yield scripted
     for key in list(running._runners):
-        await running.stop(running.Place(key, PROCESS))  # a failed test may have left one that waits forever
+        await running.stop(running.TurnPlace(key, PROCESS))  # a failed test may have left one that waits forever
     await running.settle()
 
 

@@ -17,7 +17,7 @@ from chatui.models.user import User
 from chatui.prompts import format_preferences, format_program_instructions
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from tests.chatui.turns.test_instructions import IMPORTED, say, sent_instructions
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
@@ -40,9 +40,9 @@ async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_t
     turn = await run(ada, ask(folder=folder.pk))
     question, conversation = turn.question_id, turn.conversation_id
     await Folder.objects.aupdate(instructions="Answer in verse.")
-    await run(ada, Ask(Kind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
-    await run(ada, Ask(Kind.REGENERATE, uuid4(), "low", conversation, question=question))
-    await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
+    await run(ada, Ask(AskKind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
+    await run(ada, Ask(AskKind.REGENERATE, uuid4(), "low", conversation, question=question))
+    await run(ada, Ask(AskKind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
     await database_sync_to_async(folders.move)(ada, conversation, "")
     await run(ada, ask(text="And 4 + 4?", conversation=conversation))
     verse = ["Be kind.", format_preferences("Answer in verse.")]

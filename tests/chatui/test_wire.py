@@ -12,7 +12,7 @@ from typing import get_type_hints
 import pytest
 
 from chatui import wire
-from chatui.turns.start import Kind
+from chatui.turns.asks import AskKind
 from renderer.frames import Frame, Header
 from renderer.gate import Audience, show
 from renderer.markup import html
@@ -88,7 +88,7 @@ def test_the_page_really_sends_every_command_and_the_server_handles_each() -> No
 
 
 def test_the_commands_that_begin_a_turn_are_the_kinds_of_turns() -> None:
-    assert {command.type for command in wire.COMMANDS if issubclass(command, wire.Ask)} == {kind.value for kind in Kind}
+    assert {command.type for command in wire.COMMANDS if issubclass(command, wire.AskCommand)} == {kind.value for kind in AskKind}
 
 
 def test_no_two_events_of_a_page_share_a_type_but_the_two_that_write_a_block() -> None:

@@ -11,7 +11,7 @@ from renderer.errors import OpenChatMLError
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.pieces import Marker, Piece, fold, pieces_of_text
-from renderer.harmony.reader import Reader
+from renderer.harmony.reader import HarmonyReader
 from tests.conformance.cases import Case, cases, finished_as_json, frame_as_json, frames_of
 from tests.support.cases import for_each
 
@@ -48,13 +48,13 @@ def test_harmony_text_is_written_and_comes_back_with_its_record(case: Case) -> N
     assert [frame_as_json(frame) for frame in back.frames] == case["frames"]
 
 
-def read(case: Case) -> hip1.Reading:
+def read(case: Case) -> hip1.HarmonyReading:
     """The case's text, read."""
     record = SideRecord.from_json(json.dumps(case["record"])) if "record" in case else None
     return hip1.from_text(case["harmony"], record=record, conversation=case.get("conversation", False))
 
 
-def reader(case: Case) -> Reader:
+def reader(case: Case) -> HarmonyReader:
     """A reader that numbers calls."""
     numbers = itertools.count(1)
-    return Reader(lambda: f"call_{next(numbers)}", conversation=case.get("conversation", False))
+    return HarmonyReader(lambda: f"call_{next(numbers)}", conversation=case.get("conversation", False))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chatui.backends.base import Endpoint, EndReason, Limits, SampleRequest
+from chatui.backends.base import Endpoint, EndReason, SampleLimits, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
 from chatui.codes import ProductCode
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 CANARY = "RAW-COT-CANARY-7391"
 THINK_HARD = "Think hard: how do I get to work fastest?"
-LIMITS = Limits(first=30, idle=10, overall=60)
+LIMITS = SampleLimits(first=30, idle=10, overall=60)
 
 
 @pytest_asyncio.fixture

@@ -6,19 +6,19 @@ import json
 
 import pytest
 
-from chatui.operations.doctor.examination import Target, examine
-from chatui.operations.doctor.faults import Fault, Level
-from chatui.operations.doctor.report import Report, as_json, as_text
+from chatui.operations.doctor.examination import ExaminedServer, examine
+from chatui.operations.doctor.faults import Level, ServerFault
+from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 
-async def examined(url: str, vocabulary: Vocabulary, kind: str) -> Report:
-    return await examine(Target("here", url, lambda: vocabulary, kind))
+async def examined(url: str, vocabulary: Vocabulary, kind: str) -> DoctorReport:
+    return await examine(ExaminedServer("here", url, lambda: vocabulary, kind))
 
 
-def found(report: Report) -> dict[str, dict[Fault, Level]]:
+def found(report: DoctorReport) -> dict[str, dict[ServerFault, Level]]:
     return {one.kind: {finding.fault: finding.level for finding in one.findings} for one in report.formats}
 
 
@@ -30,8 +30,8 @@ async def test_a_server_in_its_normal_mode_is_healthy_by_token_ids_and_has_its_k
     by_ids = kind if kind.startswith("harmony") else "harmony"
     assert found(report) == {
         by_ids: {},
-        "responses": {Fault.CUT_UNSAID: Level.FAULT, Fault.PREAMBLE_GLUED: Level.FAULT},
-        "chat": {Fault.PREAMBLE_GLUED: Level.FAULT},
+        "responses": {ServerFault.CUT_UNSAID: Level.FAULT, ServerFault.PREAMBLE_GLUED: Level.FAULT},
+        "chat": {ServerFault.PREAMBLE_GLUED: Level.FAULT},
     }
     assert report.level.exit_code == code
     assert report.best is not None and report.best.kind == by_ids
@@ -45,7 +45,7 @@ async def test_a_server_that_puts_reasoning_into_its_answers_is_told_so_and_that
     llama_server_unparsed: str, vocabulary: Vocabulary, kind: str, code: int
 ) -> None:
     report = await examined(llama_server_unparsed, vocabulary, kind)
-    leaks = {Fault.LEAK_MARKERS: Level.FAULT, Fault.ANSWER_HIDDEN: Level.UNUSABLE}
+    leaks = {ServerFault.LEAK_MARKERS: Level.FAULT, ServerFault.ANSWER_HIDDEN: Level.UNUSABLE}
     assert found(report)["chat"] == leaks
     assert leaks.items() <= found(report)["responses"].items()
     assert found(report)["harmony"] == {}

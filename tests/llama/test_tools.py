@@ -17,7 +17,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.tools.browser.tools import browser_tools
 from chatui.tools.python.tool import PYTHON
-from chatui.tools.replies import Reply
+from chatui.tools.replies import ToolReply
 from chatui.turns.calls.requested import Requested, reply_frame, requested
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.harmony.vocabulary import Vocabulary
@@ -80,7 +80,7 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
     read = requested(called, tools)
     assert isinstance(read, Requested) and read.tool.recipient == "browser.search"
     page = "[0] Harmony (https://harmony.example/)\n**viewing lines [0 - 1] of 1**\n\nL0: The Harmony format.\nL1: It has channels."
-    reply = reply_frame(called.header, Reply(page))
+    reply = reply_frame(called.header, ToolReply(page))
     second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
     assert second.error is None and "【0†" in second.visible
     [shown, *_] = html.render_blocks(second.visible, pages={0: CitableSource("https://harmony.example/", "Harmony")})
@@ -101,7 +101,7 @@ async def test_code_for_python_is_called_on_analysis_and_answered_from_its_outpu
     assert (called.header.channel, called.header.recipient, called.header.content_type) == ("analysis", "python", "code")
     read = requested(called, {PYTHON.name: PYTHON})
     assert isinstance(read, Requested) and read.arguments == {"code": FIBONACCI[1]}
-    reply = reply_frame(called.header, Reply("55\n"))
+    reply = reply_frame(called.header, ToolReply("55\n"))
     second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
     assert second.error is None and "55" in second.visible
     await backend.aclose()

@@ -48,7 +48,7 @@ def test_processes_wait_for_the_lock_which_ends_with_its_holder(tmp_path: Path) 
     with file_locks.take(database, file_locks.MIGRATING):
         thread = threading.Thread(target=wait)
         thread.start()
-        with pytest.raises(file_locks.TakenError):
+        with pytest.raises(file_locks.LockTakenError):
             file_locks.take(database, file_locks.MIGRATING)
         with file_locks.take(database, file_locks.SERVING):
             assert not has_it.is_set()

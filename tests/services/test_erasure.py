@@ -36,10 +36,10 @@ from chatui.models import Conversation, Message, Turn, User
 print("ANSWER" + json.dumps([[m.objects.count() for m in (User, Conversation, Message, Turn)], chain.verify().is_intact]))
 """
 COME_BACK = r"""
-from chatui.audit_log.lines import Filters, rows
+from chatui.audit_log.lines import LineFilters, rows
 from chatui.models import User
 from tests.chatui.store.long_conversations import long_conversation
-long_conversation(User.objects.create(pk=rows(Filters(action="account erased")).get().detail[3:39], username="ada"), 4)
+long_conversation(User.objects.create(pk=rows(LineFilters(action="account erased")).get().detail[3:39], username="ada"), 4)
 """
 AT_ONCE = r"""
 import json, threading

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from chatui.backends.base import Backend, BackendError, Effort, Limits, SampleEnded, SampleRequest
+from chatui.backends.base import Backend, BackendError, Effort, SampleEnded, SampleLimits, SampleRequest
 from renderer.events import Assembler, Finished
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, may_see, show
 
 # For tests in which only the machine can be slow, and for those that wait for a deadline.
-PATIENT = Limits(connect=10, first=20, idle=20, overall=60, discover=10, read_interval=0.001)
-HASTY = Limits(connect=1, first=1, idle=1, overall=6, discover=1, read_interval=0.001)
+PATIENT = SampleLimits(connect=10, first=20, idle=20, overall=60, discover=10, read_interval=0.001)
+HASTY = SampleLimits(connect=1, first=1, idle=1, overall=6, discover=1, read_interval=0.001)
 
 
 @dataclass

@@ -31,7 +31,7 @@ def source() -> str:
     """The content of the file."""
     events = [*wire.END_USER_EVENTS, *(event for event in wire.DEBUG_PAGE_EVENTS if event not in wire.END_USER_EVENTS)]
     steps = [event for event in events if issubclass(event, wire.TurnEvent)]
-    asks = [command for command in wire.COMMANDS if issubclass(command, wire.Ask)]
+    asks = [command for command in wire.COMMANDS if issubclass(command, wire.AskCommand)]
     types = [
         f"@typedef {{{_literals(get_args(wire.PartKind))}}} PartKind",
         *(_typedef(item) for item in (wire.MessageSoFar, wire.PlainEnd, wire.FrameSoFar, wire.FileUse)),

@@ -25,7 +25,7 @@ from chatui.backends.failures import error_of_body
 from chatui.backends.function_tools import as_json
 from chatui.backends.http import WHOLE
 from chatui.backends.speaker import is_defanged
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent
@@ -148,14 +148,14 @@ class _Reader:
         self.is_done = False
         self._bad = 0
 
-    def feed(self, events: Sequence[Event]) -> Iterator[RawEvent]:
+    def feed(self, events: Sequence[ServerSentEvent]) -> Iterator[RawEvent]:
         """The raw events of what was read together, up to the end of the answer."""
         for event, chunk in joined(zip(events, map(_decoded, events), strict=True)):
             yield from self._take(event, chunk)
             if self.is_done:
                 return
 
-    def _take(self, event: Event, chunk: Any) -> list[RawEvent]:
+    def _take(self, event: ServerSentEvent, chunk: Any) -> list[RawEvent]:
         if event.data.strip() == _DONE:
             self.is_done = True
             return []
@@ -182,7 +182,7 @@ class _Reader:
         return error_of_body(body, is_empty=self.deltas.is_empty)
 
 
-def _decoded(event: Event) -> Any:
+def _decoded(event: ServerSentEvent) -> Any:
     if event.data == _DONE:
         return None
     try:

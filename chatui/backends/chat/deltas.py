@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
-from chatui.backends.leaks.guard import LeakGuard, Span
-from chatui.backends.raw_frames import FrameWriter, Source, after_call, leak
-from chatui.backends.speaker import Label, Speaker, other_label
+from chatui.backends.leaks.guard import LeakGuard, TextSpan
+from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, leak
+from chatui.backends.speaker import Speaker, SpeakerLabel, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -65,9 +65,9 @@ class ReasoningCollector:
                 known[name] = value
 
 
-_ANALYSIS = Source(0, "reasoning", ANALYSIS)
-_SUMMARY = Source(0, "summary", SUMMARY)
-_ANSWER = Source(0, "answer", ANSWER)
+_ANALYSIS = FrameSource(0, "reasoning", ANALYSIS)
+_SUMMARY = FrameSource(0, "summary", SUMMARY)
+_ANSWER = FrameSource(0, "answer", ANSWER)
 # A server sends one of these, or the same text in two of them: the first with text counts.
 _REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 _FINISH_REASONS = {
@@ -100,7 +100,7 @@ class Deltas:
         self._new_call_id = new_call_id
         self._chars_left = max_chars
         self._writer = FrameWriter(restore=restore)
-        self._aside: list[tuple[Source, str]] = []
+        self._aside: list[tuple[FrameSource, str]] = []
         self._guard = LeakGuard(whole=whole, resumes=resumes)
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
@@ -226,7 +226,7 @@ class Deltas:
         room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
         return text[:room]
 
-    def _spans(self, spans: Iterable[Span]) -> list[RawEvent]:
+    def _spans(self, spans: Iterable[TextSpan]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
             if span.withdraws:
@@ -240,15 +240,15 @@ class Deltas:
             events += self._write(_ANSWER, gap + span.text)
         return events
 
-    def _between(self, source: Source, text: str) -> list[RawEvent]:
+    def _between(self, source: FrameSource, text: str) -> list[RawEvent]:
         """Text whose field or label says that it is not the answer. The answer that follows it begins a new paragraph."""
         self._is_interrupted = self._is_interrupted or (self._writer.open == _ANSWER and bool(text.strip()))
         return self._write(source, text)
 
-    def _hide(self, span: Span) -> list[RawEvent]:
+    def _hide(self, span: TextSpan) -> list[RawEvent]:
         return self._write(leak(0, is_withheld=span.is_withheld), span.text)
 
-    def _write(self, source: Source, text: str) -> list[RawEvent]:
+    def _write(self, source: FrameSource, text: str) -> list[RawEvent]:
         """Buffers whatever arrives in the middle of an answer, so that the answer stays one frame, which can be withdrawn as a whole."""
         if not text:
             return []
@@ -332,7 +332,7 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _labelled(label: Label) -> Source:
+def _labelled(label: SpeakerLabel) -> FrameSource:
     """The frame for labelled text: reasoning, another speaker's text, or unknown."""
     if label.name == "role":
         return leak(0, is_withheld=False)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 
 _TEXTS = ("content", "reasoning_content", "reasoning")
-Decoded = tuple[Event, Any]
+Decoded = tuple[ServerSentEvent, Any]
 """An event, and its decoded JSON; None if it is not JSON."""
 
 
@@ -20,7 +20,7 @@ Decoded = tuple[Event, Any]
 class _Piece:
     """A chunk with text in one field of its delta, and nothing else. The text was removed from it."""
 
-    event: Event
+    event: ServerSentEvent
     chunk: dict[str, Any]
     delta: dict[str, Any]
     name: str
@@ -52,7 +52,7 @@ def joined(events: Iterable[Decoded]) -> Iterator[Decoded]:
         yield pending.joined()
 
 
-def _piece_of(event: Event, chunk: Any) -> _Piece | None:
+def _piece_of(event: ServerSentEvent, chunk: Any) -> _Piece | None:
     """Removes the text from the chunk if it can be merged."""
     choices = chunk.get("choices") if isinstance(chunk, dict) else None
     choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None

@@ -14,7 +14,7 @@ from chatui.backends.base import BackendError, EndReason, Usage
 from chatui.backends.failures import error_of_body
 from chatui.backends.harmony.dialects import Chunks, CompletionRequest, Dialect
 from chatui.backends.http import WHOLE, Upstream
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, FrameClosed, FrameOpened, RawEvent
@@ -22,7 +22,7 @@ from renderer.frame_kinds import is_preamble, is_reasoning
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.hip1 import pieces_of_frame
 from renderer.harmony.pieces import Marker, Piece
-from renderer.harmony.reader import Reader
+from renderer.harmony.reader import HarmonyReader
 from renderer.harmony.vocabulary import Vocabulary
 
 _EVENTS_AFTER_THE_END = 8
@@ -30,17 +30,17 @@ _EVENTS_AFTER_THE_END = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class ReadingPause:
     """Pauses reading when a message opens whose header meets ``at``. ``drops``: that message is dropped."""
 
     at: Callable[[Header], bool]
     drops: bool = False
 
 
-class Answer:
+class HarmonyAnswer:
     """Stream events in, raw events out. An unreadable event ends the answer: with ids missing, hidden text could become visible."""
 
-    def __init__(self, chunks: Chunks, max_chars: int, pause: Pause | None = None) -> None:
+    def __init__(self, chunks: Chunks, max_chars: int, pause: ReadingPause | None = None) -> None:
         """``pause``: where reading stops, until ``resume`` or ``begin_call``."""
         self.chunks = chunks
         self.is_paused = False
@@ -51,7 +51,7 @@ class Answer:
         self._pause = pause
         self._assembler = Assembler()
         self._ids_before = 0
-        self._reader = Reader(_new_call_id)
+        self._reader = HarmonyReader(_new_call_id)
         self._chars_left = max_chars
         self._is_done = False
         self._is_empty = True
@@ -77,7 +77,7 @@ class Answer:
 
     def begin_call(self, header: Header, chunks: Chunks, ids_before: int) -> None:
         """Continue with another response, the body of a call that we opened; it pauses as before."""
-        pause, self._reader = self._pause, Reader(_new_call_id)
+        pause, self._reader = self._pause, HarmonyReader(_new_call_id)
         self.resume(chunks, ids_before)
         self._pause, self._events_left, self._opening = pause, _EVENTS_AFTER_THE_END, []
         self.continue_with(Frame(header, ""))
@@ -101,14 +101,14 @@ class Answer:
             return usage
         return Usage(max(usage.prompt_tokens - self._ids_before, 0), usage.completion_tokens + self._ids_before)
 
-    def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
+    def feed_all(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
         """The raw events of a batch, until reading can stop."""
         for event in events:
             yield from self.feed(event)
             if self.is_over or self.is_paused:
                 return
 
-    def feed(self, event: Event) -> list[RawEvent]:
+    def feed(self, event: ServerSentEvent) -> list[RawEvent]:
         if is_end(event):
             self._is_done = True
             return []
@@ -171,7 +171,7 @@ class Answer:
         # After a call it is the tool's turn: a message that opens here is no answer, and no second request is made.
         if not (self.is_paused and self._pause and (self._pause.drops or self._has_called)):
             return read
-        self._reader = Reader(_new_call_id)
+        self._reader = HarmonyReader(_new_call_id)
         return read[: opened[0]] if opened else _without_open_frame(read)
 
     def _stops(self, header: Header | None) -> bool:
@@ -195,12 +195,12 @@ def _without_open_frame(read: list[RawEvent]) -> list[RawEvent]:
     return read if any(isinstance(event, FrameClosed) for event in read[last:]) else read[:last]
 
 
-def is_end(event: Event) -> bool:
+def is_end(event: ServerSentEvent) -> bool:
     """Whether this event marks the end of the stream."""
     return event.data.strip() == "[DONE]"
 
 
-def decoded(event: Event, *, is_empty: bool) -> dict[str, Any]:
+def decoded(event: ServerSentEvent, *, is_empty: bool) -> dict[str, Any]:
     """The JSON of an event. ``is_empty``: nothing has been sampled yet.
 
     Raises:
@@ -239,7 +239,7 @@ class Wire:
         """A reader for one response."""
         return self.dialect.chunks(self.vocabulary)
 
-    async def written(self, answer: Answer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
+    async def written(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
         """Send one request, and read its answer until reading can stop."""
         async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent)) as read:
             async for events in read:
@@ -248,7 +248,7 @@ class Wire:
                 if answer.is_over or answer.is_paused:
                     return
 
-    async def in_schema(self, answer: Answer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
+    async def in_schema(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
         """As ``written``; if the server refuses the schema, for example because its grammar cannot express it, without it."""
         has_begun = False
         try:

@@ -17,7 +17,7 @@ from chatui.backends.context_fitting import Attempt, Fit, hidden_weight, sample_
 from chatui.backends.context_window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import Discovered, own_name
-from chatui.backends.harmony.answer import Answer, OnSent, Pause, Wire
+from chatui.backends.harmony.answer import HarmonyAnswer, OnSent, ReadingPause, Wire
 from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
 from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
 from chatui.backends.harmony.server import TokenServer, ask_token_server
@@ -67,7 +67,7 @@ class Forced:
         return recipient not in allowed or header.channel not in channels
 
 
-async def force_call(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
+async def force_call(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
     """The events of a call after what ``answer`` has read of ``asked``; none if there is a call already, or if the model names no tool."""
     answer.check_end()
     for _ in range(TRIES):
@@ -255,8 +255,8 @@ class HarmonyCompletionsBackend:
         """
         vocabulary = await self._loaded()
         wire = Wire(self._upstream, DIALECTS[(await self._server()).dialect], vocabulary, on_sent)
-        pause = Pause(forced.misses, drops=True) if forced else Pause(is_answer) if asked.schema is not None else None
-        answer = Answer(wire.chunks(), self._limits.max_output_chars, pause)
+        pause = ReadingPause(forced.misses, drops=True) if forced else ReadingPause(is_answer) if asked.schema is not None else None
+        answer = HarmonyAnswer(wire.chunks(), self._limits.max_output_chars, pause)
         if cut_answer:
             answer.continue_with(cut_answer)
         try:
@@ -313,7 +313,7 @@ class _IdAttempt:
     events: Callable[[], AsyncGenerator[SampleEvent, None]]
 
 
-async def _raw_events(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
+async def _raw_events(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
     """The raw events of all requests that the answer needs."""
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.speaker import Label, label_of_envelope, other_label
+from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
@@ -117,7 +117,7 @@ def token_ids(value: object) -> list[int]:
     return value
 
 
-def refuse(label: Label | None) -> None:
+def refuse(label: SpeakerLabel | None) -> None:
     """The error for a chunk with an unknown label: it may apply to any of its ids, so none of them is read."""
     if label:
         raise BackendError(ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}")

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from chatui.backends.leaks import labels
-from chatui.backends.leaks.labels import Label, Undecided, answer_after, label_of
-from chatui.backends.leaks.patterns import Kind, bare, beginnings_of, folded
-from chatui.backends.leaks.prose import Found, Prose
+from chatui.backends.leaks.labels import AnswerLabel, Undecided, answer_after, label_of
+from chatui.backends.leaks.patterns import SignKind, bare, beginnings_of, folded
+from chatui.backends.leaks.prose import EmittedSign, Prose
 from renderer.events import Finished
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import read_answer
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """A stretch of text, and whether it may be shown as the answer.
 
     ``withdraws``: all text shown before it turned out to be hidden text. ``is_withheld``: the page says that a part is missing. ``begins``:
@@ -49,7 +49,7 @@ STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 """Some servers leave the stop token at the end of the answer, as characters."""
 
 
-def judge(text: str, *, complete: bool) -> list[Span]:
+def judge(text: str, *, complete: bool) -> list[TextSpan]:
     """The spans of raw output."""
     seen = bare(folded(text))
     if "<|" in seen or "|>" in seen:
@@ -62,7 +62,7 @@ def is_collapsed(text: str) -> bool:
     return any(sign in text for sign in _COLLAPSED) or bool(_CUT_SIGN.search(text) or _SPACED.search(text))
 
 
-def _final_of_harmony(text: str, *, complete: bool) -> list[Span]:
+def _final_of_harmony(text: str, *, complete: bool) -> list[TextSpan]:
     """The spans according to the parser of Harmony text, which shows no more than token ids would."""
     lead = _LEADING.match(text)
     at = lead.end() if lead else 0
@@ -73,8 +73,8 @@ def _is_shown(done: Finished) -> bool:
     return may_see(done.frame.header, Audience.END_USER) and bool(done.frame.body.strip())
 
 
-def _split(text: str, begin: int, frames: Sequence[Finished]) -> list[Span]:
-    spans: list[Span] = []
+def _split(text: str, begin: int, frames: Sequence[Finished]) -> list[TextSpan]:
+    spans: list[TextSpan] = []
     at = begin
     for done in frames:
         body = done.frame.body
@@ -83,13 +83,13 @@ def _split(text: str, begin: int, frames: Sequence[Finished]) -> list[Span]:
             continue
         found = _place(text, body, at)
         if found < 0:
-            return [Span(False, text, is_withheld=True)]
-        spans += [Span(False, text[begin:found]), Span(True, body, begins=True)]
+            return [TextSpan(False, text, is_withheld=True)]
+        spans += [TextSpan(False, text[begin:found]), TextSpan(True, body, begins=True)]
         begin = found + len(body)
         at = _after_markers(text, begin)
     if not spans or text[begin:].strip() not in ("", *STOP_TOKENS):
         # More text follows: the marker may have been quoted in the answer, not its end.
-        return [Span(False, text, is_withheld=True)]
+        return [TextSpan(False, text, is_withheld=True)]
     return spans
 
 
@@ -114,13 +114,13 @@ def _after_markers(text: str, at: int) -> int:
     return markers.end() if markers else at
 
 
-def final_of_collapsed(text: str, *, complete: bool) -> list[Span]:
+def final_of_collapsed(text: str, *, complete: bool) -> list[TextSpan]:
     """The answer after the last ``assistantfinal``, if that cannot be a quotation and the answer is complete."""
     reasoning, sign, answer = text.rpartition("assistantfinal")
-    hidden = [Span(False, text, is_withheld=True)]
+    hidden = [TextSpan(False, text, is_withheld=True)]
     if not complete or not sign or not answer.strip() or is_collapsed(answer) or _may_be_quoted(reasoning, answer):
         return hidden
-    return [Span(False, reasoning + sign), Span(True, answer, begins=True)]
+    return [TextSpan(False, reasoning + sign), TextSpan(True, answer, begins=True)]
 
 
 def _may_be_quoted(before: str, after: str) -> bool:
@@ -140,10 +140,10 @@ _SMALL_LATIN = "".join(filter(str.islower, map(chr, range(0x250))))
 _GLUED_FINAL = re.compile(rf"(\s*)final(?=[0-9*#]|[^\W\d_{_SMALL_LATIN}])")
 # Signs of stripped markers even in the middle of an answer: no continuation of a sentence or of code begins with them.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
-_TAGS_ONLY = frozenset({Kind.OPENING, Kind.PLAIN, Kind.CLOSING})
+_TAGS_ONLY = frozenset({SignKind.OPENING, SignKind.PLAIN, SignKind.CLOSING})
 _PIECE = 1000
 """Characters. After a sign, the rest of a piece is read again; long text is cut into pieces so that many signs still take linear time."""
-_WITHDRAWAL = Span(False, "", withdraws=True, is_withheld=True)
+_WITHDRAWAL = TextSpan(False, "", withdraws=True, is_withheld=True)
 
 
 class LeakGuard:
@@ -163,27 +163,27 @@ class LeakGuard:
         self._buffered = ""
         self._parts: list[str] = []
         self._prose = Prose()
-        self._label: Label | None = None
+        self._label: AnswerLabel | None = None
         self._is_data = False
         self._has_shown = follows
         self._is_unprovable = False
         self._tag, self._depth = "", 0
 
-    def feed(self, text: str) -> list[Span]:
+    def feed(self, text: str) -> list[TextSpan]:
         """More text of the answer field."""
         if self._whole is not None:
             self._whole.append(text)
             return []
         return self._read(text, is_end=False)
 
-    def finish(self, *, complete: bool) -> list[Span]:
+    def finish(self, *, complete: bool) -> list[TextSpan]:
         """The field has ended. ``complete``: the server said that the model stopped by itself."""
         if self._whole is not None:
             text, self._whole = "".join(self._whole), None
             judged = [*self.feed(text), *self.finish(complete=complete)]
             before = [_WITHDRAWAL] if self._follows and any(span.withdraws for span in judged) else []
             return [*before, *settled(judged)]
-        spans: list[Span] = []
+        spans: list[TextSpan] = []
         if self._state is _State.BEGIN:
             # No more text can turn this into a sign.
             self._state = _State.OPEN
@@ -194,16 +194,16 @@ class LeakGuard:
         parts, self._parts = "".join(self._parts), []
         return [*spans, *self._with_withdrawal(self._judged(parts, complete=complete))] if self._state is _State.BUFFERED else spans
 
-    def _read(self, text: str, *, is_end: bool) -> list[Span]:
-        spans: list[Span] = []
+    def _read(self, text: str, *, is_end: bool) -> list[TextSpan]:
+        spans: list[TextSpan] = []
         at = 0
         while len(text) - at > _PIECE and self._state is not _State.BUFFERED:
             spans += self._read_piece(text[at : at + _PIECE], is_end=False)
             at += _PIECE
         return [*spans, *self._read_piece(text[at:], is_end=is_end)]
 
-    def _read_piece(self, text: str, *, is_end: bool) -> list[Span]:
-        spans: list[Span] = []
+    def _read_piece(self, text: str, *, is_end: bool) -> list[TextSpan]:
+        spans: list[TextSpan] = []
         rest: str | None = text
         while rest or (is_end and rest is not None and self._state in (_State.OPEN, _State.TAG)):
             match self._state:
@@ -241,25 +241,25 @@ class LeakGuard:
         label, is_data = label_of(beginning, is_end=is_end), labels.begins(beginning)
         if not is_end and (isinstance(label, Undecided) or is_data is None):
             return None
-        self._label, self._is_data = (label if isinstance(label, Label) else None), bool(is_data)
+        self._label, self._is_data = (label if isinstance(label, AnswerLabel) else None), bool(is_data)
         if self._label or self._is_data or beginning.startswith(_DOUBTFUL):
             return True
         return None if not is_end and beginning.lower() in _BEGINNINGS else False
 
-    def _open(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
+    def _open(self, text: str, spans: list[TextSpan], *, is_end: bool) -> str | None:
         shown, found = self._prose.feed(text, is_end=is_end)
         if shown:
-            spans.append(Span(True, shown))
+            spans.append(TextSpan(True, shown))
             self._has_shown = self._has_shown or bool(bare(folded(shown)).strip())
         if found is None:
             return None
         match found.kind:
-            case Kind.OPENING:
+            case SignKind.OPENING:
                 return self._enter_tag(found, spans)
-            case Kind.CLOSING | Kind.ANSWER:
+            case SignKind.CLOSING | SignKind.ANSWER:
                 return self._withdraw(found, spans)
-            case Kind.WRAPPER:
-                spans.append(Span(False, found.rest[: found.length]))
+            case SignKind.WRAPPER:
+                spans.append(TextSpan(False, found.rest[: found.length]))
                 return found.rest[found.length :]
         if found.rest.strip() in STOP_TOKENS and is_end:
             return None
@@ -267,33 +267,33 @@ class LeakGuard:
             spans.append(_WITHDRAWAL)
             self._has_shown = False
         # After stripped markers in the middle, nothing is provably the answer: the model may have changed its channel any number of times.
-        self._is_unprovable = found.kind is Kind.COLLAPSED and not self._is_whole
+        self._is_unprovable = found.kind is SignKind.COLLAPSED and not self._is_whole
         self._state = _State.BUFFERED
         return found.rest
 
-    def _enter_tag(self, found: Found, spans: list[Span]) -> str:
+    def _enter_tag(self, found: EmittedSign, spans: list[TextSpan]) -> str:
         self._state, self._tag, self._depth = _State.TAG, found.name, 1
         self._prose = Prose(_TAGS_ONLY)
-        spans.append(Span(False, found.rest[: found.length], is_withheld=self._has_shown))
+        spans.append(TextSpan(False, found.rest[: found.length], is_withheld=self._has_shown))
         return found.rest[found.length :]
 
-    def _withdraw(self, found: Found, spans: list[Span]) -> str:
+    def _withdraw(self, found: EmittedSign, spans: list[TextSpan]) -> str:
         """For a closing tag without an opening one, or a sign that only begins answers: all text before it was reasoning."""
-        spans.append(Span(False, found.rest[: found.length], withdraws=self._has_shown, is_withheld=self._has_shown))
+        spans.append(TextSpan(False, found.rest[: found.length], withdraws=self._has_shown, is_withheld=self._has_shown))
         self._has_shown = False
         self._leave()
         return found.rest[found.length :]
 
-    def _inside_tag(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
+    def _inside_tag(self, text: str, spans: list[TextSpan], *, is_end: bool) -> str | None:
         hidden, found = self._prose.feed(text, is_end=is_end)
         is_withheld = self._has_shown or (is_end and found is None)
         if hidden or (is_end and found is None):
-            spans.append(Span(False, hidden, is_withheld=is_withheld))
+            spans.append(TextSpan(False, hidden, is_withheld=is_withheld))
         if found is None:
             return None
         if found.name == self._tag:
-            self._depth += 1 if found.kind is Kind.OPENING else -1
-        spans.append(Span(False, found.rest[: found.length], is_withheld=self._has_shown))
+            self._depth += 1 if found.kind is SignKind.OPENING else -1
+        spans.append(TextSpan(False, found.rest[: found.length], is_withheld=self._has_shown))
         if not self._depth:
             self._leave()
         return found.rest[found.length :]
@@ -304,16 +304,16 @@ class LeakGuard:
         self._prose.has_text = self._has_shown
         self._state = _State.OPEN if self._has_shown else _State.BEGIN
 
-    def _with_withdrawal(self, judged: list[Span]) -> list[Span]:
+    def _with_withdrawal(self, judged: list[TextSpan]) -> list[TextSpan]:
         """If there is raw output after another message of the completion, that is withdrawn: it may have been raw output, too."""
         is_raw = self._follows and self._has_shown and any(span.text and not span.visible for span in judged)
         return [_WITHDRAWAL, *judged] if is_raw else judged
 
-    def _judged(self, text: str, *, complete: bool) -> list[Span]:
+    def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
         label, self._label = self._label, None
         is_data, self._is_data = self._is_data, False
         if self._is_unprovable:
-            return [Span(False, text, is_withheld=True)]
+            return [TextSpan(False, text, is_withheld=True)]
         if is_data:
             return self._of_data(text, complete=complete)
         if label and not is_collapsed(text) and (spans := self._after_label(text, label, complete=complete)):
@@ -324,10 +324,10 @@ class LeakGuard:
             return judge(text, complete=complete)
         if not complete:
             # Perhaps prose that happens to begin with the word, but a cut answer cannot be distinguished from reasoning.
-            return [Span(False, text, is_withheld=True)]
+            return [TextSpan(False, text, is_withheld=True)]
         return self._of_prose(text, complete=True)
 
-    def _of_prose(self, text: str, *, complete: bool) -> list[Span]:
+    def _of_prose(self, text: str, *, complete: bool) -> list[TextSpan]:
         """Scan an answer with a doubtful beginning like any other, now that all of it is there."""
         self._state, self._prose = _State.OPEN, Prose()
         spans = [*self._read(text, is_end=False)]
@@ -337,20 +337,20 @@ class LeakGuard:
             return [*spans, *judge(text, complete=complete)]
         return [*spans, *self.finish(complete=complete)]
 
-    def _after_label(self, text: str, label: Label, *, complete: bool) -> list[Span]:
+    def _after_label(self, text: str, label: AnswerLabel, *, complete: bool) -> list[TextSpan]:
         """The spans after a label; empty if the label seems to be a heading of an honest answer."""
         at = answer_after(text, label) if complete else None
         if at is not None:
             self._leave()
-            return [Span(False, text[:at], is_withheld=True), *self._read(text[at:], is_end=False), *self.finish(complete=True)]
-        return [Span(False, text, is_withheld=True)] if label.is_raw or not complete else []
+            return [TextSpan(False, text[:at], is_withheld=True), *self._read(text[at:], is_end=False), *self.finish(complete=True)]
+        return [TextSpan(False, text, is_withheld=True)] if label.is_raw or not complete else []
 
-    def _of_data(self, text: str, *, complete: bool) -> list[Span]:
+    def _of_data(self, text: str, *, complete: bool) -> list[TextSpan]:
         shown = labels.visible_of(text)
         if shown is None:
             return self._of_prose(text, complete=complete)
         rest = LeakGuard(whole=True)
-        return [Span(False, text, is_withheld=True), *rest.feed(shown), *rest.finish(complete=True)]
+        return [TextSpan(False, text, is_withheld=True), *rest.feed(shown), *rest.finish(complete=True)]
 
 
 class _State(Enum):
@@ -360,7 +360,7 @@ class _State(Enum):
     OPEN = auto()
 
 
-def settled(spans: list[Span]) -> list[Span]:
+def settled(spans: list[TextSpan]) -> list[TextSpan]:
     """The spans with all withdrawn text hidden: for a caller that shows nothing before the end."""
     last = max((index for index, span in enumerate(spans) if span.withdraws), default=-1)
-    return [Span(False, span.text, is_withheld=True) if index <= last else span for index, span in enumerate(spans)]
+    return [TextSpan(False, span.text, is_withheld=True) if index <= last else span for index, span in enumerate(spans)]

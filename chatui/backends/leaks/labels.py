@@ -35,7 +35,7 @@ class Manner(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class AnswerLabel:
     """A label at the beginning of an answer, and where the announced text begins."""
 
     manner: Manner
@@ -130,7 +130,7 @@ _ANSWERS = {
 }
 
 
-def label_of(beginning: str, *, is_end: bool) -> Label | Undecided | None:
+def label_of(beginning: str, *, is_end: bool) -> AnswerLabel | Undecided | None:
     """The label at ``beginning``: an answer's folded beginning without white space before it. ``is_end``: no more text comes."""
     if fence := _FENCE.match(beginning):
         return _of_fence(fence, is_end=is_end)
@@ -152,7 +152,7 @@ def label_of(beginning: str, *, is_end: bool) -> Label | Undecided | None:
     return _of_words(beginning, words, head["markup"], after, is_end=is_end)
 
 
-def answer_after(text: str, label: Label) -> int | None:
+def answer_after(text: str, label: AnswerLabel) -> int | None:
     """Where the answer begins after the text that ``label`` announces; None if nothing marks it. ``text``: complete."""
     seen = folded(text)
     view, label_end = seen.replace(ZERO, " "), _place(seen, label.end)
@@ -174,16 +174,16 @@ def _place(seen: str, end: int) -> int:
     return next(islice(places, len(beginning) - len(beginning.lstrip()) + end, None), len(seen))
 
 
-def _of_fence(fence: re.Match[str], *, is_end: bool) -> Label | Undecided | None:
+def _of_fence(fence: re.Match[str], *, is_end: bool) -> AnswerLabel | Undecided | None:
     word, is_alone = fence["word"].lower(), not fence["rest"].strip("` \t\r")
     if not fence["line"] and not is_end:
         may_grow = is_alone and len(fence[0]) < _MAX_FENCE_CHARS and any(known.startswith(word) for known in _FENCED)
         return UNDECIDED if may_grow else None
     is_label = is_alone and word in _FENCED
-    return Label(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
+    return AnswerLabel(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
 
 
-def _of_cjk(beginning: str, at: int, *, is_end: bool) -> Label | Undecided | None:
+def _of_cjk(beginning: str, at: int, *, is_end: bool) -> AnswerLabel | Undecided | None:
     match = _CJK.match(beginning, at)
     if match is None:
         rest = beginning[at:]
@@ -194,10 +194,10 @@ def _of_cjk(beginning: str, at: int, *, is_end: bool) -> Label | Undecided | Non
     if not is_end and (len(beginning) - match.end() < 2 or _END_BEGUN.match(beginning, match.end())):
         return UNDECIDED
     end = _END.match(beginning, match.end())
-    return Label(Manner.PRIVATE, end.end()) if end else None
+    return AnswerLabel(Manner.PRIVATE, end.end()) if end else None
 
 
-def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bool) -> Label | Undecided | None:
+def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bool) -> AnswerLabel | Undecided | None:
     if not is_end and _END_BEGUN.match(beginning, after):
         return UNDECIDED
     end = _END.match(beginning, after)
@@ -211,7 +211,7 @@ def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bo
     is_alone = is_bare and beginning[: len(words)] == words
     if is_bare and not is_alone and manner is Manner.COMMON:
         return None
-    return Label(manner, end.end(), is_raw=is_alone and manner is Manner.PRIVATE)
+    return AnswerLabel(manner, end.end(), is_raw=is_alone and manner is Manner.PRIVATE)
 
 
 def _after_block(view: str) -> int | None:

@@ -198,7 +198,7 @@ def _unescaped(match: re.Match[str]) -> str:
     return character + ZERO * (len(match[0]) - 1) if character in _UNESCAPED else match[0]
 
 
-class Kind(Enum):
+class SignKind(Enum):
     """The kinds of signs."""
 
     OPENING = auto()
@@ -219,17 +219,17 @@ class Kind(Enum):
 class Sign:
     """A sign in folded text, from ``start`` to ``end``. ``name``: the tag's or token's, in lower case."""
 
-    kind: Kind
+    kind: SignKind
     name: str
     start: int
     end: int
 
 
-class Wait:
+class UndecidedSign:
     """A text that may become a sign when more arrives."""
 
 
-WAIT = Wait()
+WAIT = UndecidedSign()
 
 _Z = "\u200b{0,16}"
 _LT = r"\\{0,8}<"
@@ -330,15 +330,15 @@ def undecided_word(end: str) -> int:
     return 0
 
 
-def sign_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
+def sign_at(text: str, at: int, *, is_end: bool) -> Sign | UndecidedSign | None:
     """The sign that begins at a trigger, None if there is none. ``is_end``: no more text comes."""
     first = text[at]
     if first == "◁" or first == "[" or text.startswith("\\[", at):
         return _bracket_at(text, at, is_end=is_end)
     if first in "aA" and (collapsed := _COLLAPSED.match(text, at)):
-        return Sign(Kind.COLLAPSED, "\n" if collapsed["line"] else bare(collapsed["name"]), at, collapsed.end())
+        return Sign(SignKind.COLLAPSED, "\n" if collapsed["line"] else bare(collapsed["name"]), at, collapsed.end())
     if first in "aAcC" and (call := _CALL.match(text, at)):
-        return Sign(Kind.COLLAPSED, "to", *call.span())
+        return Sign(SignKind.COLLAPSED, "to", *call.span())
     if first in "aAcC" and not is_end and _CALL_MAYBE.match(text, at):
         return WAIT
     if first in "aA":
@@ -368,7 +368,7 @@ def _is_collapsed_begun(text: str) -> bool:
     return len(text) < 60 and any(name.startswith(rest) for name in ("analysis", "commentary", "final"))
 
 
-def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign | None:
     written = next(name for name in (match["a"], match["b"], match["c"], match["d"]) if name)
     name = bare(written).lower().strip("_ ")
     if name in ("open", "close"):
@@ -376,70 +376,70 @@ def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | 
     if match["b"] and name == "channel":
         return _channel(text, match, is_end=is_end)
     if name.strip("/") in HARMONY:
-        return Sign(Kind.SPECIAL, name, *match.span())
+        return Sign(SignKind.SPECIAL, name, *match.span())
     if begins_answer(name):
-        return Sign(Kind.ANSWER, name, *match.span())
+        return Sign(SignKind.ANSWER, name, *match.span())
     if surrounds_answer(name):
-        return Sign(Kind.WRAPPER, name, *match.span())
+        return Sign(SignKind.WRAPPER, name, *match.span())
     if family := token_of_reasoning(name):
-        return Sign(Kind.CLOSING if is_end_name(name) else Kind.OPENING, f"|{family}", *match.span())
-    return Sign(Kind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
+        return Sign(SignKind.CLOSING if is_end_name(name) else SignKind.OPENING, f"|{family}", *match.span())
+    return Sign(SignKind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
 
 
-def _channel(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
+def _channel(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign:
     """``<channel|>`` closes Gemma's reasoning, unless a channel name follows."""
     if _CHANNEL.match(text, match.end()):
-        return Sign(Kind.SPECIAL, "channel", *match.span())
+        return Sign(SignKind.SPECIAL, "channel", *match.span())
     if not is_end and _CHANNEL_MAYBE.match(text, match.end()):
         return WAIT
-    return Sign(Kind.CLOSING, "|channel", *match.span())
+    return Sign(SignKind.CLOSING, "|channel", *match.span())
 
 
-def _xtml(text: str, match: re.Match[str], name: str, *, is_end: bool) -> Sign | Wait:
+def _xtml(text: str, match: re.Match[str], name: str, *, is_end: bool) -> Sign | UndecidedSign:
     """``<|open|>think<|sep|>``: three tokens that form one tag."""
     whole = _XTML.match(text, match.end())
     if whole is None:
         may_grow = not is_end and _XTML_MAYBE.match(text, match.end())
-        return WAIT if may_grow else Sign(Kind.SPECIAL, name, *match.span())
+        return WAIT if may_grow else Sign(SignKind.SPECIAL, name, *match.span())
     inner, span = bare(whole["name"]).lower(), (match.start(), whole.end())
     if inner == "think":
-        return Sign(Kind.OPENING if name == "open" else Kind.CLOSING, "|open think", *span)
+        return Sign(SignKind.OPENING if name == "open" else SignKind.CLOSING, "|open think", *span)
     if inner in ("response", "message"):
-        return Sign(Kind.ANSWER if name == "open" and inner == "response" else Kind.WRAPPER, inner, *span)
-    return Sign(Kind.SPECIAL, name, *span)
+        return Sign(SignKind.ANSWER if name == "open" and inner == "response" else SignKind.WRAPPER, inner, *span)
+    return Sign(SignKind.SPECIAL, name, *span)
 
 
-def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign | None:
     name = bare(match["name"]).lower()
     if name == "details":
         return _details(text, match, is_end=is_end)
     if name == "channel" and not match["slash"]:
         if _CHANNEL.match(text, match.end()):
-            return Sign(Kind.SPECIAL, name, *match.span())
+            return Sign(SignKind.SPECIAL, name, *match.span())
         return WAIT if not is_end and _CHANNEL_MAYBE.match(text, match.end()) else None
     if is_token(name) and not match["slash"]:
-        return Sign(Kind.SPECIAL, name, *match.span())
+        return Sign(SignKind.SPECIAL, name, *match.span())
     opening = tag_of_reasoning(name)
     if opening is None:
         return None
     is_closing = bool(match["slash"]) or is_closing_tag(name)
-    return Sign(Kind.CLOSING if is_closing else Kind.OPENING, opening, *match.span())
+    return Sign(SignKind.CLOSING if is_closing else SignKind.OPENING, opening, *match.span())
 
 
-def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
+def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign:
     if match["slash"]:
-        return Sign(Kind.CLOSING, "details", *match.span())
+        return Sign(SignKind.CLOSING, "details", *match.span())
     if re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or _DETAILS_OF_REASONING.match(text, match.end()):
-        return Sign(Kind.OPENING, "details", *match.span())
-    return WAIT if not is_end and _DETAILS_MAYBE.match(text, match.end()) else Sign(Kind.PLAIN, "details", *match.span())
+        return Sign(SignKind.OPENING, "details", *match.span())
+    return WAIT if not is_end and _DETAILS_MAYBE.match(text, match.end()) else Sign(SignKind.PLAIN, "details", *match.span())
 
 
-def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
+def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | UndecidedSign | None:
     if text[at] == "◁":
         match = _TRIANGLE.match(text, at)
         name = bare(match["name"]).lower() if match else ""
         if match and name in BRACKETED:
-            return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"◁{name}", *match.span())
+            return Sign(SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"◁{name}", *match.span())
     elif match := _BRACKET.match(text, at):
         return _bracket(text, match, is_end=is_end)
     beginning = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ \t\n")
@@ -447,12 +447,12 @@ def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
     return WAIT if may_grow and (not beginning or beginning in BRACKET_PREFIXES) else None
 
 
-def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign | None:
     name = bare(match["name"])
     kind = BRACKETED_ALONE.get(name.lower())
     if kind:
         # The one that opens and the one that closes have different names, and only the same name closes what was opened.
-        return Sign(Kind[kind], "[alone", *match.span())
+        return Sign(SignKind[kind], "[alone", *match.span())
     if not is_bracketed(name):
         return None
     if not name.isupper() and not match["slash"]:
@@ -463,8 +463,8 @@ def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | 
             return None
     name = name.lower()
     if name in BRACKETED_TOKENS:
-        return Sign(Kind.SPECIAL, name, *match.span())
-    return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"[{name}", *match.span())
+        return Sign(SignKind.SPECIAL, name, *match.span())
+    return Sign(SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"[{name}", *match.span())
 
 
 _BEGUN = re.compile(r"\\*<\s{0,2}(?P<rest>.*)", re.DOTALL)

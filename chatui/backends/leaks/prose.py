@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from chatui.backends.leaks import patterns
-from chatui.backends.leaks.patterns import Kind, Sign, Wait, bare, folded
+from chatui.backends.leaks.patterns import Sign, SignKind, UndecidedSign, bare, folded
 
 _LEAD_CHARS = 60
 """A line's beginning is read no further, whether or not more of it has arrived."""
@@ -22,7 +22,7 @@ MAX_SPAN_CHARS = 400
 """Longer code spans do not count: a stray backtick must not turn a whole page into code."""
 
 
-class Code:
+class CodeTracker:
     """Tracks whether the current position is code. The caller reports each line's beginning, each run of backticks and each line end."""
 
     def __init__(self) -> None:
@@ -193,13 +193,13 @@ def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | Non
     whole = is_end or len(after) >= LOOK_AHEAD or "\n" in after
     line, after = bare(line), bare(after.partition("\n")[0])
     match sign.kind:
-        case Kind.SPECIAL | Kind.WRAPPER:
+        case SignKind.SPECIAL | SignKind.WRAPPER:
             verdict = _of_special(line, after)
-        case Kind.COLLAPSED:
+        case SignKind.COLLAPSED:
             verdict = _of_collapsed(line, after)
         case _:
             verdict = _of_tag(line, after, whole=whole)
-            if sign.kind is Kind.CLOSING and _SPOKEN_OF.search(line) and _GOES_ON.match(after):
+            if sign.kind is SignKind.CLOSING and _SPOKEN_OF.search(line) and _GOES_ON.match(after):
                 return True
     if verdict or whole:
         return bool(verdict)
@@ -262,7 +262,7 @@ def _is_glued(after: str) -> bool:
     return after[:1].isascii() and after[:1].isalnum()
 
 
-class Verdict(Enum):
+class MarkerVerdict(Enum):
     """The kinds of special tokens."""
 
     WAIT = auto()
@@ -277,7 +277,7 @@ class Special:
     """A classified special token. ``end``: where a mention ends. ``withdraws``: a final message follows, so the text before it was not
     the answer."""
 
-    verdict: Verdict
+    verdict: MarkerVerdict
     end: int = 0
     withdraws: bool = False
 
@@ -293,8 +293,8 @@ _SPEAKS_ON_BEFORE_MARKER = re.compile(r"[\w,]\s\Z")
 _WHOLE_HEADER = re.compile(r"<\|start\|>\w+(?: ?to=[\w.]+)?(?:<\|channel\|>\w+(?: ?to=[\w.]+)?)?(?: ?<\|constrain\|>\w+)?<\|message\|>")
 _GOES_ON_AFTER_MARKER = re.compile(r"\s[a-z]|[.,;:!?)]")
 _BULLET_BEFORE_MARKER = re.compile(r"\s*(?:[-*+>•]|\d{1,3}[.)])?\s*\Z")
-_WAITING = Special(Verdict.WAIT)
-_EMITTED = Special(Verdict.EMITTED)
+_WAITING = Special(MarkerVerdict.WAIT)
+_EMITTED = Special(MarkerVerdict.EMITTED)
 
 
 def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: bool) -> Special:
@@ -309,7 +309,7 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
         return _of_header(view, sign, line, is_end=is_end)
     if sign.name == "start" and _ROLE.match(rest):
         if _may_be_example(line):
-            return _quoted_header(view, sign, line, is_end=is_end) or Special(Verdict.EXAMPLE)
+            return _quoted_header(view, sign, line, is_end=is_end) or Special(MarkerVerdict.EXAMPLE)
         if _SPEAKS_ON_BEFORE_MARKER.search(line) and (header := _spoken_header(view, sign, is_end=is_end)):
             return header
         return _of_header(view, sign, line, is_end=is_end)
@@ -322,7 +322,7 @@ def example_in(view: str, *, is_end: bool) -> int | None:
     """Where a complete example that begins here ends; 0 if it is not one, None if more text is needed."""
     body_at = ended_at = 0
     for sign in patterns.signs_in(view):
-        if sign.kind is not Kind.SPECIAL:
+        if sign.kind is not SignKind.SPECIAL:
             continue
         if sign.name == "message" and not body_at:
             body_at = sign.end
@@ -344,14 +344,14 @@ def _begins_with_text(rest: str, *, is_end: bool) -> bool | None:
     if not rest or re.fullmatch(r"\\+|&\w{0,4};?|<\|?\w{0,12}", rest):
         return False if is_end else None
     following = patterns.sign_at(rest, 0, is_end=is_end)
-    if isinstance(following, patterns.Wait):
+    if isinstance(following, patterns.UndecidedSign):
         return None
-    return not (following and following.kind is Kind.SPECIAL)
+    return not (following and following.kind is SignKind.SPECIAL)
 
 
 def begins_final(view: str) -> bool:
     """Whether the message that begins here is a final one, so that the text before it was not the answer."""
-    tokens = [sign for sign in patterns.signs_in(view[:_HEADER_CHARS]) if sign.kind is Kind.SPECIAL]
+    tokens = [sign for sign in patterns.signs_in(view[:_HEADER_CHARS]) if sign.kind is SignKind.SPECIAL]
     word = _CHANNEL_WORD.match(view, tokens[1].end) if len(tokens) > 1 and tokens[1].name == "channel" else None
     return word is not None and word[1].lower() == "final"
 
@@ -376,7 +376,7 @@ def _quoted_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special
         return _WAITING if can_grow else None
     text = inside[0]
     ends_whole = bool(re.search(r"(?:[|>;]|analysis|commentary|final|assistant|user|system|developer)\Z", text))
-    return Special(Verdict.MENTION, sign.start + inside.end()) if ends_whole else None
+    return Special(MarkerVerdict.MENTION, sign.start + inside.end()) if ends_whole else None
 
 
 def _spoken_header(view: str, sign: Sign, *, is_end: bool) -> Special | None:
@@ -386,7 +386,7 @@ def _spoken_header(view: str, sign: Sign, *, is_end: bool) -> Special | None:
         rest = view[header.end() : header.end() + 2]
         if len(rest) < 2 and not is_end:
             return _WAITING
-        return Special(Verdict.MENTION, header.end()) if _GOES_ON_AFTER_MARKER.match(rest) else None
+        return Special(MarkerVerdict.MENTION, header.end()) if _GOES_ON_AFTER_MARKER.match(rest) else None
     can_grow = not is_end and len(view) - sign.start < _HEADER_CHARS and "\n" not in view[sign.start :]
     return _WAITING if can_grow else None
 
@@ -398,14 +398,14 @@ def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
         if not is_end and len(rest) < _HEADER_CHARS:
             return _WAITING
         # A stop token that a server left at the end of the answer, unless the last sentence mentions it.
-        return Special(Verdict.MENTION, sign.end) if line[-1:] == " " and line.strip() else _EMITTED
+        return Special(MarkerVerdict.MENTION, sign.end) if line[-1:] == " " and line.strip() else _EMITTED
     if not is_end and "start".startswith(beginning):
         return _WAITING
     if beginning[0] in "<\\&|" or beginning.startswith("start"):
         following = patterns.sign_at(beginning, 0, is_end=is_end)
-        if isinstance(following, patterns.Wait):
+        if isinstance(following, patterns.UndecidedSign):
             return _WAITING
-        if following and following.kind is Kind.SPECIAL:
+        if following and following.kind is SignKind.SPECIAL:
             return _emitted(view, sign, is_end=is_end)
     return _of_lone(view, sign, line, is_end=is_end)
 
@@ -414,7 +414,7 @@ def _of_lone(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
     mention = is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD], is_end=is_end)
     if mention is None:
         return _WAITING
-    return Special(Verdict.MENTION, sign.end) if mention else _emitted(view, sign, is_end=is_end)
+    return Special(MarkerVerdict.MENTION, sign.end) if mention else _emitted(view, sign, is_end=is_end)
 
 
 def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
@@ -422,18 +422,18 @@ def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
     at, limit = sign.start, sign.start + _HEADER_CHARS
     while (match := patterns.TRIGGER.search(view, at, limit)) is not None:
         found = patterns.sign_at(view, match.start(), is_end=is_end)
-        if isinstance(found, patterns.Wait):
+        if isinstance(found, patterns.UndecidedSign):
             return _WAITING
         at = found.end if found else match.end()
-        if found and found.kind is Kind.ANSWER:
-            return Special(Verdict.EMITTED, withdraws=True)
+        if found and found.kind is SignKind.ANSWER:
+            return Special(MarkerVerdict.EMITTED, withdraws=True)
         if found and found.name == "message":
             return _EMITTED
         if found and found.name == "channel":
             word = _CHANNEL_WORD.match(view, at)
             if not is_end and _CHANNEL_MAYBE.match(view, at):
                 return _WAITING
-            return Special(Verdict.EMITTED, withdraws=word is not None and word[1].lower() == "final")
+            return Special(MarkerVerdict.EMITTED, withdraws=word is not None and word[1].lower() == "final")
     return _WAITING if not is_end and len(view) - sign.start < _HEADER_CHARS else _EMITTED
 
 
@@ -441,13 +441,13 @@ _LINE_CHARS = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EmittedSign:
     """A sign that was emitted, not mentioned.
 
     ``rest``: the text from the sign on. ``length``: the sign's own. ``withdraws``: the text before it was not the answer.
     """
 
-    kind: Kind
+    kind: SignKind
     name: str
     length: int
     rest: str = field(repr=False)
@@ -467,20 +467,20 @@ class _Doubt:
 class Prose:
     """Text in; releasable text out, with the first sign. After a sign, feed the text that follows it."""
 
-    def __init__(self, kinds: Container[Kind] = frozenset(Kind)) -> None:
+    def __init__(self, kinds: Container[SignKind] = frozenset(SignKind)) -> None:
         """``kinds``: the signs to find; None for all."""
         self._kinds = kinds
         self._buffer = ""
         self._before = " "
         """The character before the buffer: a backslash there escapes a backtick at its beginning."""
         self._line = ""
-        self._code = Code()
+        self._code = CodeTracker()
         self._doubt: _Doubt | None = None
         self._out: list[str] = []
         self._plain: Counter[str] = Counter()
         self.has_text = False
 
-    def feed(self, text: str, *, is_end: bool = False) -> tuple[str, Found | None]:
+    def feed(self, text: str, *, is_end: bool = False) -> tuple[str, EmittedSign | None]:
         """More text. ``is_end``: no more comes, and nothing is buffered."""
         self._buffer += text
         found = self._scan(is_end=is_end)
@@ -489,13 +489,13 @@ class Prose:
         out, self._out = "".join(self._out), []
         return out, found
 
-    def _scan(self, *, is_end: bool) -> Found | None:
+    def _scan(self, *, is_end: bool) -> EmittedSign | None:
         """Read from the beginning of the buffer until more text is needed."""
         view = folded(self._buffer)
         at = 0
         while True:
             step = self._step(view, at, is_end=is_end)
-            if isinstance(step, Found):
+            if isinstance(step, EmittedSign):
                 return step
             if step is None:
                 return None
@@ -505,7 +505,7 @@ class Prose:
             else:
                 at = step
 
-    def _step(self, view: str, at: int, *, is_end: bool) -> Found | int | None:
+    def _step(self, view: str, at: int, *, is_end: bool) -> EmittedSign | int | None:
         """The position at which to continue; None if more text is needed, -1 if the buffer has changed."""
         if self._doubt and self._doubt.place == "example":
             return self._look_at_example(is_end=is_end)
@@ -531,14 +531,14 @@ class Prose:
             return self._believe() if _is_balanced("".join(doubt.parts)) else self._distrust()
         return past
 
-    def _at_trigger(self, view: str, trigger: re.Match[str], *, is_end: bool) -> Found | int | None:
+    def _at_trigger(self, view: str, trigger: re.Match[str], *, is_end: bool) -> EmittedSign | int | None:
         at = trigger.start()
         if view[at] == "\n":
             return self._at_line_end(at)
         if view[at] == "`":
             return self._at_backticks(at, is_end=is_end)
         sign = patterns.sign_at(view, at, is_end=is_end)
-        if isinstance(sign, Wait):
+        if isinstance(sign, UndecidedSign):
             return self._stop(at)
         if sign is None or sign.kind not in self._kinds or self._doubt:
             return sign.end if sign else trigger.end()
@@ -564,31 +564,31 @@ class Prose:
             return self._distrust() if is_long else self._believe()
         return past
 
-    def _judge(self, view: str, sign: Sign, *, is_end: bool) -> Found | int | None:
+    def _judge(self, view: str, sign: Sign, *, is_end: bool) -> EmittedSign | int | None:
         line = self._line_before(view, sign.start)
-        if sign.kind is Kind.SPECIAL:
+        if sign.kind is SignKind.SPECIAL:
             special = judge_special(view, sign, line, has_text=self.has_text or _has_text(view[: sign.start]), is_end=is_end)
-            if special.verdict is Verdict.WAIT:
+            if special.verdict is MarkerVerdict.WAIT:
                 return self._stop(sign.start)
-            if special.verdict is Verdict.MENTION:
+            if special.verdict is MarkerVerdict.MENTION:
                 return special.end
-            if special.verdict is Verdict.EXAMPLE:
+            if special.verdict is MarkerVerdict.EXAMPLE:
                 self._take(sign.start)
                 self._doubt = _Doubt("example")
                 return -1
             return self._found(sign, withdraws=special.withdraws)
-        if sign.kind is Kind.PLAIN or (sign.kind is Kind.CLOSING and self._plain[sign.name]):
-            self._plain[sign.name] += 1 if sign.kind is Kind.PLAIN else -1
+        if sign.kind is SignKind.PLAIN or (sign.kind is SignKind.CLOSING and self._plain[sign.name]):
+            self._plain[sign.name] += 1 if sign.kind is SignKind.PLAIN else -1
             return sign.end
         mention = is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD], is_end=is_end)
         if mention is None:
             return self._stop(sign.start)
-        return sign.end if mention else self._found(sign, withdraws=sign.kind in (Kind.CLOSING, Kind.COLLAPSED))
+        return sign.end if mention else self._found(sign, withdraws=sign.kind in (SignKind.CLOSING, SignKind.COLLAPSED))
 
-    def _found(self, sign: Sign, *, withdraws: bool) -> Found:
+    def _found(self, sign: Sign, *, withdraws: bool) -> EmittedSign:
         self._take(sign.start)
         rest, self._buffer, self._before = self._buffer, "", " "
-        return Found(sign.kind, sign.name, sign.end - sign.start, rest, withdraws)
+        return EmittedSign(sign.kind, sign.name, sign.end - sign.start, rest, withdraws)
 
     # Releasing and buffering
 
@@ -632,7 +632,7 @@ class Prose:
             self._code.distrust(doubt.place)
         return -1
 
-    def _scan_doubtful_end(self) -> Found | None:
+    def _scan_doubtful_end(self) -> EmittedSign | None:
         """The text ended inside apparent code."""
         doubt = self._doubt
         if doubt is None:
@@ -644,7 +644,7 @@ class Prose:
             self._distrust()
         return self._scan(is_end=True)
 
-    def _look_at_example(self, *, is_end: bool) -> Found | int | None:
+    def _look_at_example(self, *, is_end: bool) -> EmittedSign | int | None:
         doubt = self._doubt
         self._take(len(self._buffer))
         text = "".join(doubt.parts) if doubt else ""
@@ -674,8 +674,8 @@ def _is_balanced(text: str) -> bool:
     """Whether everything opened in a block of code is closed in it."""
     open_names: list[str] = []
     for sign in patterns.signs_in(folded(text)):
-        if sign.kind is Kind.OPENING:
+        if sign.kind is SignKind.OPENING:
             open_names.append(sign.name)
-        elif sign.kind is Kind.CLOSING and (not open_names or open_names.pop() != sign.name):
+        elif sign.kind is SignKind.CLOSING and (not open_names or open_names.pop() != sign.name):
             return False
     return not open_names

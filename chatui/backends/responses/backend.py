@@ -23,7 +23,7 @@ from chatui.backends.http import WHOLE
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
 from chatui.backends.speaker import defang, is_defanged
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 from renderer.errors import Code
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_answer, is_preamble
@@ -33,7 +33,7 @@ InputItem = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ResponsesPrompt:
     """The conversation as request fields.
 
     ``items``: the conversation, oldest first. ``instructions``: the text of system and developer frames; empty if there are none.
@@ -43,7 +43,7 @@ class Prompt:
     instructions: str = field(repr=False)
 
 
-def prompt(frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning] | None = None) -> Prompt:
+def prompt(frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning] | None = None) -> ResponsesPrompt:
     """One item for each question, answer, preamble, call and reply.
 
     Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it. Calls without a
@@ -64,11 +64,11 @@ class _Writer:
         # Items since the last question, answer or call: sent back complete if a call follows, else without reasoning.
         self._loose: list[InputItem] = []
 
-    def write(self) -> Prompt:
+    def write(self) -> ResponsesPrompt:
         for frame in self._frames:
             self._take(frame)
         self._settle()
-        return Prompt(self._items, "\n\n".join(self._instructions))
+        return ResponsesPrompt(self._items, "\n\n".join(self._instructions))
 
     def _take(self, frame: Frame) -> None:
         match frame.header.role:
@@ -235,14 +235,14 @@ class _Reader:
         self._bad = 0
         self._seen_events: set[int] = set()
 
-    def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
+    def feed_all(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
         """The raw events of a batch, up to the end of the answer."""
         for event in events:
             yield from self.feed(event)
             if self.is_done:
                 return
 
-    def feed(self, event: Event) -> list[RawEvent]:
+    def feed(self, event: ServerSentEvent) -> list[RawEvent]:
         if event.data.strip() == "[DONE]":
             self.is_done = True
             return []

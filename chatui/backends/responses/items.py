@@ -13,7 +13,7 @@ from typing import Any
 
 from chatui.backends.base import GivenReasoning, Usage
 from chatui.backends.leaks.guard import LeakGuard
-from chatui.backends.speaker import Label, other_label
+from chatui.backends.speaker import SpeakerLabel, other_label
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
 
@@ -104,7 +104,7 @@ class Flow:
 
 
 @dataclass(slots=True, eq=False)
-class Item:
+class OutputItem:
     """One output item. ``kind`` is empty until the server says what it is; ``number`` counts items in order of appearance."""
 
     number: int
@@ -114,7 +114,7 @@ class Item:
     role: str = ""
     phase: object = None
     channel: object = None
-    label: Label | None = None
+    label: SpeakerLabel | None = None
     status: str = ""
     is_done: bool = False
     call_id: str = ""
@@ -128,7 +128,7 @@ class Item:
     waiting: list[str] = field(default_factory=list, repr=False)
     guard: LeakGuard | None = None
     is_closed: bool = False
-    joins: Item | None = None
+    joins: OutputItem | None = None
     """The message whose frame this one continues."""
     has_text: bool = False
     flows: dict[str, Flow] = field(default_factory=lambda: {TEXT: Flow(), THOUGHT: Flow("\n\n"), SUMMARY: Flow("\n\n")}, repr=False)
@@ -137,13 +137,13 @@ class Item:
         """Update the fields that the server sends. Missing ones do not change."""
         kind = _string(data.get("type"))
         if self.kind == MESSAGE and kind and kind != MESSAGE:
-            self.mark(Label("type", is_known=True))
+            self.mark(SpeakerLabel("type", is_known=True))
         self.kind = self.kind or kind
         if _string(data.get("id")):
             self.ids.add(data["id"])
         self.role = _string(data.get("role")) or self.role
         if data.get("role") and not _string(data.get("role")):
-            self.mark(Label("role", is_known=True))
+            self.mark(SpeakerLabel("role", is_known=True))
         self.status = _string(data.get("status")) or self.status
         self.phase = self.phase if data.get("phase") is None else data["phase"]
         self.channel = self.channel if data.get("channel") is None else data["channel"]
@@ -156,7 +156,7 @@ class Item:
         """The number of the item whose frame has its text."""
         return self.joins.place if self.joins else self.number
 
-    def mark(self, label: Label | None) -> None:
+    def mark(self, label: SpeakerLabel | None) -> None:
         """A label says that its text is not the answer; this applies to all of its text."""
         self.label = self.label or label
 
@@ -183,10 +183,10 @@ class Items:
     """The items of one response, in order of first appearance."""
 
     def __init__(self) -> None:
-        self._items: list[Item] = []
-        self._by_id: dict[str, Item] = {}
+        self._items: list[OutputItem] = []
+        self._by_id: dict[str, OutputItem] = {}
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[OutputItem]:
         return iter(self._items)
 
     def __len__(self) -> int:
@@ -199,19 +199,19 @@ class Items:
             return None
         return GivenReasoning(items=tuple({name: data[name] for name in _SENT_BACK if name in data} for data in given))
 
-    def added(self, data: Mapping[str, Any], index: int | None) -> Item:
+    def added(self, data: Mapping[str, Any], index: int | None) -> OutputItem:
         """An item began. A known item is updated."""
         item = self._same(data, index, pending_only=True)
         if item and item.is_done:
             item = None  # one server gives all messages of a response the same id
         return self._updated(item or self._new(index), data, index)
 
-    def done(self, data: Mapping[str, Any], index: int | None) -> Item:
+    def done(self, data: Mapping[str, Any], index: int | None) -> OutputItem:
         """An item ended. Many servers announce some items only now."""
         item = self._same(data, index, pending_only=False) or self._renamed(data, index)
         return self._updated(item or self._new(index), data, index)
 
-    def item_for_text(self, event: Mapping[str, Any]) -> Item:
+    def item_for_text(self, event: Mapping[str, Any]) -> OutputItem:
         """The item that a text event belongs to: by id, else the open item at its index, else the newest."""
         item_id, index = _string(event.get("item_id")), number(event.get("output_index"))
         if item_id in self._by_id:
@@ -222,7 +222,7 @@ class Items:
             found = next((item for item in reversed(self._items) if item.kind != CALL), None)
         return found or self._named(item_id, index, "")
 
-    def item_for_call(self, event: Mapping[str, Any]) -> Item:
+    def item_for_call(self, event: Mapping[str, Any]) -> OutputItem:
         """The call that an argument event belongs to."""
         item_id, index = _string(event.get("item_id")), number(event.get("output_index"))
         known = self._by_id.get(item_id)
@@ -233,10 +233,10 @@ class Items:
             found = self._newest(None, (CALL,))
         return found or self._named(item_id, index, CALL)
 
-    def matched(self, outputs: Sequence[Mapping[str, Any]]) -> list[tuple[Item, Mapping[str, Any]]]:
+    def matched(self, outputs: Sequence[Mapping[str, Any]]) -> list[tuple[OutputItem, Mapping[str, Any]]]:
         """Matches the items of a snapshot with known ones: by id, else by order within their kind. Other items are new."""
         free = list(self._items)
-        by_id: dict[int, Item] = {}
+        by_id: dict[int, OutputItem] = {}
         for position, data in enumerate(outputs):
             item = self._known(data)
             if item in free:
@@ -247,8 +247,8 @@ class Items:
             # It was a message while it was streamed, and is not one now.
             item = self._by_id.get(_string(data.get("id")))
             if item and item.kind == MESSAGE and not item.ids & messages:
-                item.mark(Label("type", is_known=True))
-        matched: list[tuple[Item, Mapping[str, Any]]] = []
+                item.mark(SpeakerLabel("type", is_known=True))
+        matched: list[tuple[OutputItem, Mapping[str, Any]]] = []
         for position, data in enumerate(outputs):
             kind = _string(data.get("type"))
             item = by_id.get(position) or next((other for other in free if other.kind == kind), None)
@@ -257,7 +257,7 @@ class Items:
             matched.append((self._updated(item or self._new(None), data, None), data))
         return matched
 
-    def _same(self, data: Mapping[str, Any], index: int | None, *, pending_only: bool) -> Item | None:
+    def _same(self, data: Mapping[str, Any], index: int | None, *, pending_only: bool) -> OutputItem | None:
         known = self._known(data)
         if known:
             return known
@@ -272,33 +272,33 @@ class Items:
             return next(same, None) or self._oldest_open(kind)
         return None if data.get("id") else self._oldest_open(kind)
 
-    def _renamed(self, data: Mapping[str, Any], index: int | None) -> Item | None:
+    def _renamed(self, data: Mapping[str, Any], index: int | None) -> OutputItem | None:
         """The unfinished message with the same id and index, of which the server now gives another type."""
         item = self._by_id.get(_string(data.get("id")))
         is_same = item is not None and item.kind == MESSAGE and not item.is_done and index in (None, item.index)
         return item if is_same else None
 
-    def _known(self, data: Mapping[str, Any]) -> Item | None:
+    def _known(self, data: Mapping[str, Any]) -> OutputItem | None:
         """The known item with this id and kind: one server gives a message the id of the reasoning before it."""
         item = self._by_id.get(_string(data.get("id")))
         return item if item and item.kind in ("", _string(data.get("type"))) else None
 
-    def _newest(self, index: int | None, kinds: tuple[str, ...]) -> Item | None:
+    def _newest(self, index: int | None, kinds: tuple[str, ...]) -> OutputItem | None:
         fits = (item for item in reversed(self._items) if not item.is_done and item.kind in kinds and index in (None, item.index))
         return next(fits, None)
 
-    def _oldest_open(self, kind: str) -> Item | None:
+    def _oldest_open(self, kind: str) -> OutputItem | None:
         return next((item for item in self._items if item.kind == kind and not item.is_done), None)
 
-    def _new(self, index: int | None) -> Item:
-        item = Item(len(self._items), index=index)
+    def _new(self, index: int | None) -> OutputItem:
+        item = OutputItem(len(self._items), index=index)
         self._items.append(item)
         return item
 
-    def _named(self, item_id: str, index: int | None, kind: str) -> Item:
+    def _named(self, item_id: str, index: int | None, kind: str) -> OutputItem:
         return self._updated(self._new(index), {"id": item_id, "type": kind}, index)
 
-    def _updated(self, item: Item, data: Mapping[str, Any], index: int | None) -> Item:
+    def _updated(self, item: OutputItem, data: Mapping[str, Any], index: int | None) -> OutputItem:
         item.learn(data)
         item.index = item.index if index is None else index
         for item_id in item.ids:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.raw_frames import FrameWriter, Source, after_call, usable_call_id
+from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, usable_call_id
 from chatui.backends.responses.items import (
     CALL,
     MESSAGE,
@@ -20,8 +20,8 @@ from chatui.backends.responses.items import (
     TEXT,
     THOUGHT,
     VISIBLE_PARTS,
-    Item,
     Items,
+    OutputItem,
     kind_of,
     number,
     text_of,
@@ -29,7 +29,7 @@ from chatui.backends.responses.items import (
     usage_of,
 )
 from chatui.backends.responses.speech import Allowance, ServerTools, Speech, TokenLimit
-from chatui.backends.speaker import Label, other_label
+from chatui.backends.speaker import SpeakerLabel, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -182,14 +182,14 @@ class Reducer:
         text = text_of(data)
         return [*events, *(self._flow(item, lane, index, text, is_whole=True) if text else [])]
 
-    def _hide_shown(self, item: Item, part: int) -> list[RawEvent]:
+    def _hide_shown(self, item: OutputItem, part: int) -> list[RawEvent]:
         """A part that people have seen has another type now: the whole message is hidden, because its parts can no longer be separated."""
         if item.part_kinds[part] in VISIBLE_PARTS or not item.flows[TEXT].has(part):
             return []
-        item.mark(Label("part", is_known=False))
+        item.mark(SpeakerLabel("part", is_known=False))
         return self._speech.withdraw_hidden(item)
 
-    def _flow(self, item: Item, lane: str, part: int, text: str, *, is_whole: bool) -> list[RawEvent]:
+    def _flow(self, item: OutputItem, lane: str, part: int, text: str, *, is_whole: bool) -> list[RawEvent]:
         if item.kind not in (MESSAGE, REASONING, ""):
             self.oddities["text of an item that holds none"] += 1
             return []
@@ -226,7 +226,7 @@ class Reducer:
         item = self.items.done(data, index)
         return self._whole_item(item, data)
 
-    def _whole_item(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+    def _whole_item(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         """A complete item, as the server states it at the item's end or in the final snapshot of the response."""
         events = [*self._speech.withdraw_hidden(item), *self._release(item)]
         match item.kind:
@@ -245,7 +245,7 @@ class Reducer:
         item.is_done = True
         return events
 
-    def _whole_message(self, item: Item, content: object) -> list[RawEvent]:
+    def _whole_message(self, item: OutputItem, content: object) -> list[RawEvent]:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         self._refused = self._refused or any(part.get("type") == "refusal" and text_of(part) for part in parts)
@@ -262,7 +262,7 @@ class Reducer:
         events += self._route(item, THOUGHT, item.flows[THOUGHT].complete(other), is_whole=True)
         return events + self._route(item, TEXT, item.flows[TEXT].complete(shown), is_whole=True)
 
-    def _whole_reasoning(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+    def _whole_reasoning(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         summary, thought = texts_of(data.get("summary")), texts_of(data.get("content"))
         events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
         is_repeated = not item.flows[THOUGHT].text and "\n\n".join(thought) == item.flows[SUMMARY].text
@@ -272,17 +272,17 @@ class Reducer:
             return events
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
 
-    def _announce(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+    def _announce(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         """The line about a tool that the server is running."""
         line = self.server_tools.line(item.number, data)
         return self._speech.aside(*line) if line else []
 
-    def _opaque(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+    def _opaque(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         """A built-in tool of the server, or an unknown kind: stored for staff, up to a limit."""
         self.oddities["other item"] += 1
         known = {name: value for name, value in data.items() if name != "encrypted_content"}
         text = json.dumps(known, ensure_ascii=False)[:_MAX_OPAQUE_CHARS]
-        return self._speech.aside(Source(item.number, "item", BROKEN), text)
+        return self._speech.aside(FrameSource(item.number, "item", BROKEN), text)
 
     def _identify(self, response: object) -> None:
         model = response.get("model") if isinstance(response, dict) else None
@@ -291,30 +291,30 @@ class Reducer:
 
     # Order of text
 
-    def _release(self, item: Item) -> list[RawEvent]:
+    def _release(self, item: OutputItem) -> list[RawEvent]:
         """The item's kind is now known: writes the text that waited for it."""
         if not item.kind or not item.waiting:
             return []
         text, item.waiting = "".join(item.waiting), []
         if item.kind == MESSAGE:
             return self._speech.write(item, text, is_whole=False)
-        return self._speech.aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
+        return self._speech.aside(FrameSource(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
 
-    def _route(self, item: Item, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
+    def _route(self, item: OutputItem, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
         text = self._allowance.take(text)
         if not text:
             return []
         if self._is_after_call(item):
-            return self._speech.aside(after_call(Source(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
+            return self._speech.aside(after_call(FrameSource(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
         if lane != TEXT:
             header = self._summary if lane == SUMMARY and item.kind == REASONING else ANALYSIS
-            return self._speech.aside(Source(item.number, lane, header), text)
+            return self._speech.aside(FrameSource(item.number, lane, header), text)
         if not item.kind:
             item.waiting.append(text)
             return []
         return self._speech.write(item, text, is_whole=is_whole)
 
-    def _is_after_call(self, item: Item) -> bool:
+    def _is_after_call(self, item: OutputItem) -> bool:
         return any(other.kind == CALL and other.number < item.number for other in self.items)
 
     def _close(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
@@ -325,7 +325,7 @@ class Reducer:
             events += self._speech.stop(terminator, error, is_whole=is_whole)
             if item.waiting:
                 self.oddities["text of an item that was never named"] += 1
-                events += self._writer.write(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), "".join(item.waiting))
+                events += self._writer.write(FrameSource(item.number, TEXT, BROKEN, Code.PARSE_HEADER), "".join(item.waiting))
             if any(flow.differs for flow in item.flows.values()):
                 self.oddities["a text that changed afterwards"] += 1
         events += self._writer.close(Terminator.END, error)

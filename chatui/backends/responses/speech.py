@@ -9,9 +9,9 @@ from typing import Any
 
 from chatui.backends.base import Usage
 from chatui.backends.hosted_tools import HostedTools
-from chatui.backends.leaks.guard import LeakGuard, Span
-from chatui.backends.raw_frames import FrameWriter, Source, leak
-from chatui.backends.responses.items import TEXT, Item
+from chatui.backends.leaks.guard import LeakGuard, TextSpan
+from chatui.backends.raw_frames import FrameSource, FrameWriter, leak
+from chatui.backends.responses.items import TEXT, OutputItem
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -41,7 +41,7 @@ class ServerTools:
         self._lines: dict[int, str] = {}
         self._annotations: dict[int, list[object]] = {}
 
-    def line(self, number: int, item: Mapping[str, Any]) -> tuple[Source, str] | None:
+    def line(self, number: int, item: Mapping[str, Any]) -> tuple[FrameSource, str] | None:
         """The line for this item, once it is known to be a call of such a tool."""
         kind = item.get("type")
         if self._hosted is None or not isinstance(kind, str) or not kind.endswith("_call") or kind in _NO_CALLS:
@@ -50,7 +50,7 @@ class ServerTools:
         if number in self._lines or len(self._lines) >= _MAX_LINES:
             return None
         self._lines[number] = _words(kind, item.get("action"))
-        return Source(number, "line", TOOL_LINE), self._lines[number]
+        return FrameSource(number, "line", TOOL_LINE), self._lines[number]
 
     def take_annotations(self, number: int, parts: Iterable[Mapping[str, Any]]) -> None:
         """Record the annotations of a message's parts. The last ones count."""
@@ -122,17 +122,17 @@ class Speech:
         self._writer = writer
         self._allowance = allowance
         self._oddities = oddities
-        self._current: Item | None = None
-        self._answer: Item | None = None
+        self._current: OutputItem | None = None
+        self._answer: OutputItem | None = None
         """A message that is over, and whose frame stays open: a sign in a later message withdraws both."""
         self._is_followed = False
         self.is_before_call = False
         """Whether a call follows, so that the open text is a preamble and not the answer."""
-        self._waiting: list[tuple[Source, str]] = []
+        self._waiting: list[tuple[FrameSource, str]] = []
         self._hidden: set[int] = set()
         """The places of messages that are partly hidden."""
 
-    def write(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
+    def write(self, item: OutputItem, text: str, *, is_whole: bool) -> list[RawEvent]:
         """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""
         if item.is_closed or item.header() is BROKEN:
             self._oddities["hidden message"] += 1
@@ -145,7 +145,7 @@ class Speech:
             item.guard = LeakGuard(whole=is_whole, follows=item.joins is not None)
         return events + self._spans(item, item.guard.feed(text))
 
-    def _spans(self, item: Item, spans: Iterable[Span]) -> list[RawEvent]:
+    def _spans(self, item: OutputItem, spans: Iterable[TextSpan]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
             # A phase that changes in the middle changes the header of the open frame when it is closed.
@@ -159,17 +159,17 @@ class Speech:
                 continue
             if span.begins:
                 events += [*self._writer.close(Terminator.END), *self._write_waiting()]
-            source = Source(item.place, TEXT, header)
+            source = FrameSource(item.place, TEXT, header)
             gap = "\n\n" if item.joins and not item.has_text and self._writer.open == source else ""
             item.has_text = True
             events += self._writer.write(source, gap + span.text)
         return events
 
-    def withdraw_hidden(self, item: Item) -> list[RawEvent]:
+    def withdraw_hidden(self, item: OutputItem) -> list[RawEvent]:
         """Withdraw what was shown of an item, if a late role or recipient says that it is not the answer."""
         return self._withdraw(item) if item.kind and item.header() is BROKEN else []
 
-    def _hide(self, item: Item, span: Span) -> list[RawEvent]:
+    def _hide(self, item: OutputItem, span: TextSpan) -> list[RawEvent]:
         """Inside visible text, hidden text is buffered, so that the answer stays one frame, which can be withdrawn as a whole."""
         self._hidden.add(item.place)
         source = leak(item.place, is_withheld=span.is_withheld) if item.header() is not BROKEN else _hidden_text(item)
@@ -179,19 +179,19 @@ class Speech:
             return []
         return self._writer.write(source, span.text)
 
-    def _withdraw(self, item: Item) -> list[RawEvent]:
+    def _withdraw(self, item: OutputItem) -> list[RawEvent]:
         self._hidden.add(item.place)
         return self._writer.withdraw() if self._is_shown(item) else []
 
-    def is_answer(self, item: Item) -> bool:
+    def is_answer(self, item: OutputItem) -> bool:
         """Whether the complete message is visible as the answer."""
         return item.has_text and item.header() is ANSWER and item.place not in self._hidden
 
-    def _is_shown(self, item: Item) -> bool:
+    def _is_shown(self, item: OutputItem) -> bool:
         is_open = self._writer.open
         return is_open is not None and is_open.item == item.place and is_open.header in (ANSWER, PREAMBLE)
 
-    def aside(self, source: Source, text: str) -> list[RawEvent]:
+    def aside(self, source: FrameSource, text: str) -> list[RawEvent]:
         """Text that is not a message. It is buffered while an answer is open, so that all answers of a completion are one frame."""
         if self._current and not self._current.is_done:
             self._waiting.append((source, text))
@@ -222,22 +222,22 @@ class Speech:
         events = self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
         events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
         self._is_followed = False
-        if self._writer.open == Source(item.place, TEXT, ANSWER) and not self._is_late_preamble(item):
+        if self._writer.open == FrameSource(item.place, TEXT, ANSWER) and not self._is_late_preamble(item):
             self._answer = item
             return events
         events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
         return events + self._write_waiting()
 
-    def _is_late_preamble(self, item: Item) -> bool:
+    def _is_late_preamble(self, item: OutputItem) -> bool:
         """Whether the open frame began as the answer, and the server has since called it commentary."""
-        return self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
+        return self._writer.open == FrameSource(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
 
     def _write_waiting(self) -> list[RawEvent]:
         waiting, self._waiting = self._waiting, []
         return [event for source, text in waiting for event in self._writer.write(source, text)]
 
 
-def _hidden_text(item: Item) -> Source:
+def _hidden_text(item: OutputItem) -> FrameSource:
     """The source for message text that is not the answer. People are told that something is missing if an unknown label hid it."""
     is_withheld = item.label is not None and not item.label.is_known
-    return Source(item.number, TEXT, BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
+    return FrameSource(item.number, TEXT, BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)

@@ -94,7 +94,7 @@ _LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 """Replaces the characters that mark links, so that a page cannot imitate our links."""
 
 
-class Reader:
+class HtmlReader:
     """An HTML reader: after ``read``, it has the document's ``title``, the ``parts`` of its text, and its ``links``."""
 
     def __init__(self, url: str, has_links: bool = True, max_chars: int = TEXT_CHARS) -> None:
@@ -252,7 +252,7 @@ def prepare(data: bytes) -> None:
 def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part, which begins with its title."""
     text = plain_text.marked(data)
-    reader = Reader("", has_links=False, max_chars=collector.max_bytes)
+    reader = HtmlReader("", has_links=False, max_chars=collector.max_bytes)
     reader.read(decoded(data, "", "html") if text is None else text)
     collector.begin()
     if reader.title:

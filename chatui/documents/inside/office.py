@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chatui.documents.inside import xml
-from chatui.documents.inside.text_collector import RefusedError, TextCollector
+from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive, resolve_name
-from chatui.documents.kinds import Reason
+from chatui.documents.kinds import NoTextReason
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ def main_part(archive: Archive) -> str:
     """
     if found := relations(archive).of_kind("officeDocument"):
         return found
-    raise RefusedError(Reason.BROKEN)
+    raise UnreadableFileError(NoTextReason.BROKEN)
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatui.documents.inside import xml
-from chatui.documents.inside.text_collector import RefusedError, TextCollector
+from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive
-from chatui.documents.kinds import Reason
+from chatui.documents.kinds import NoTextReason
 
 _MAX_SPACES = 100
 _MAX_DEPTH = 6
@@ -28,7 +28,7 @@ def read(data: bytes, collector: TextCollector) -> None:
 class _Manifest:
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "encryption-data":
-            raise RefusedError(Reason.ENCRYPTED)
+            raise UnreadableFileError(NoTextReason.ENCRYPTED)
 
     def end(self, name: str) -> None:
         """Ignored."""

@@ -10,8 +10,8 @@ import logging
 import warnings
 from typing import Any
 
-from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
-from chatui.documents.kinds import Reason
+from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
+from chatui.documents.kinds import NoTextReason
 
 MAX_PAGES = 2000
 _ENCODINGS = (
@@ -44,12 +44,12 @@ def read(data: bytes, collector: TextCollector) -> None:
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise RefusedError(Reason.ENCRYPTED)
+            raise UnreadableFileError(NoTextReason.ENCRYPTED)
         collector.places = len(reader.pages)
     except LimitReachedError:
-        raise RefusedError(Reason.LIMIT) from None
+        raise UnreadableFileError(NoTextReason.LIMIT) from None
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, NotImplementedError):
-        raise RefusedError(Reason.BROKEN) from None
+        raise UnreadableFileError(NoTextReason.BROKEN) from None
     broken = 0
     for number in range(min(collector.places, MAX_PAGES)):
         collector.begin(f"page {number + 1}", is_place=True)
@@ -58,7 +58,7 @@ def read(data: bytes, collector: TextCollector) -> None:
         collector.put(text or "")
     collector.end()
     if not collector.has_text:
-        raise RefusedError(Reason.BROKEN if broken or not collector.places else Reason.SCANNED)
+        raise UnreadableFileError(NoTextReason.BROKEN if broken or not collector.places else NoTextReason.SCANNED)
     if collector.places > MAX_PAGES:
         collector.is_cut = True
         raise FullError

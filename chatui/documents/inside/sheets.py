@@ -13,9 +13,9 @@ from datetime import UTC, datetime, time, timedelta
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.office import main_part, relations
-from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
+from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive
-from chatui.documents.kinds import Reason
+from chatui.documents.kinds import NoTextReason
 
 _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
@@ -152,7 +152,7 @@ class _Strings:
             self._is_sound = False
         elif name == "si":
             if len(self.all) >= MAX_STRINGS:
-                raise RefusedError(Reason.LIMIT)
+                raise UnreadableFileError(NoTextReason.LIMIT)
             self.all.append("".join(self._pieces)[:MAX_CELL_CHARS])
 
     def data(self, text: str) -> None:

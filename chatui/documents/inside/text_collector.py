@@ -6,7 +6,7 @@ import re
 import time
 from dataclasses import dataclass, field
 
-from chatui.documents.kinds import Reason
+from chatui.documents.kinds import NoTextReason
 from chatui.documents.plain_text import clean
 
 MAX_PARTS = 5000
@@ -22,10 +22,10 @@ _SHARE_OF_TIME = 0.7
 """The share of the process's processor time after which reading stops; the rest is for the last part."""
 
 
-class RefusedError(Exception):
+class UnreadableFileError(Exception):
     """The file cannot be read."""
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: NoTextReason) -> None:
         super().__init__(reason)
         self.reason = reason
 

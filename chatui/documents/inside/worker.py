@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from chatui import sandbox
 from chatui.documents import plain_text
 from chatui.documents.inside import html, office, opendocument, pdf, probes, sheets, xml
-from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, RefusedError, TextCollector
-from chatui.documents.kinds import Reason
-from chatui.sandbox import Limits, NotConfinedError
+from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, TextCollector, UnreadableFileError
+from chatui.documents.kinds import NoTextReason
+from chatui.sandbox import NotConfinedError, ProcessLimits
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FileReader:
     """A reader for one kind of file.
 
     ``read`` adds the text of a file to the collector. ``prepare`` loads the modules for it, before the process is confined.
@@ -34,7 +34,7 @@ class Reader:
 def main() -> None:
     """Read one file. The command line arguments give its kind and the limits."""
     kind, max_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
-    sandbox.limit(Limits(cpu_seconds, memory_bytes, wall_seconds))
+    sandbox.limit(ProcessLimits(cpu_seconds, memory_bytes, wall_seconds))
     reader = READERS[kind]
     data = sys.stdin.buffer.read()
     collector = TextCollector(max_bytes, cpu_seconds, reader.is_exact)
@@ -47,21 +47,21 @@ def main() -> None:
     _write(reason, collector)
 
 
-def _read(reader: Reader, data: bytes, collector: TextCollector) -> Reason:
+def _read(reader: FileReader, data: bytes, collector: TextCollector) -> NoTextReason:
     try:
         with contextlib.suppress(FullError):
             reader.read(data, collector)
         collector.end()
-    except RefusedError as error:
+    except UnreadableFileError as error:
         return error.reason
     except MemoryError:
-        return Reason.LIMIT
+        return NoTextReason.LIMIT
     except Exception:  # noqa: BLE001 - a broken file can cause any error
-        return Reason.BROKEN
-    return Reason.NONE if collector.has_text else Reason.BLANK
+        return NoTextReason.BROKEN
+    return NoTextReason.NONE if collector.has_text else NoTextReason.BLANK
 
 
-def _write(reason: Reason, collector: TextCollector) -> None:
+def _write(reason: NoTextReason, collector: TextCollector) -> None:
     parts = [] if reason else collector.parts
     about = {
         "reason": str(reason),
@@ -84,14 +84,14 @@ def _plain(data: bytes, collector: TextCollector) -> None:
 
 
 READERS = {
-    "bomb of memory": Reader(probes.fill),
-    "bomb of time": Reader(probes.spin),
-    "docx": Reader(office.read_word, xml.prepare),
-    "html": Reader(html.read, html.prepare),
-    "odt": Reader(opendocument.read, xml.prepare),
-    "pdf": Reader(pdf.read, pdf.prepare),
-    "plain": Reader(_plain, lambda data: plain_text.prepare(), is_exact=True),
-    "pptx": Reader(office.read_slides, xml.prepare),
-    "probes": Reader(probes.read),
-    "xlsx": Reader(sheets.read, xml.prepare),
+    "bomb of memory": FileReader(probes.fill),
+    "bomb of time": FileReader(probes.spin),
+    "docx": FileReader(office.read_word, xml.prepare),
+    "html": FileReader(html.read, html.prepare),
+    "odt": FileReader(opendocument.read, xml.prepare),
+    "pdf": FileReader(pdf.read, pdf.prepare),
+    "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
+    "pptx": FileReader(office.read_slides, xml.prepare),
+    "probes": FileReader(probes.read),
+    "xlsx": FileReader(sheets.read, xml.prepare),
 }

@@ -11,8 +11,8 @@ from posixpath import join, normpath
 from typing import Protocol
 from xml.parsers import expat
 
-from chatui.documents.inside.text_collector import RefusedError
-from chatui.documents.kinds import Reason
+from chatui.documents.inside.text_collector import UnreadableFileError
+from chatui.documents.kinds import NoTextReason
 
 MAX_ELEMENTS = 5_000_000
 MAX_DEPTH = 2000
@@ -50,7 +50,7 @@ def parse(blocks: Iterable[bytes], listener: Listener) -> None:
             parser.Parse(block, False)
         parser.Parse(b"", True)
     except (expat.ExpatError, LookupError, ValueError):
-        raise RefusedError(Reason.BROKEN) from None
+        raise UnreadableFileError(NoTextReason.BROKEN) from None
 
 
 def local(name: str) -> str:
@@ -76,7 +76,7 @@ class _Counted:
         self._count += 1
         self._depth += 1
         if self._count > MAX_ELEMENTS or self._depth > MAX_DEPTH:
-            raise RefusedError(Reason.LIMIT)
+            raise UnreadableFileError(NoTextReason.LIMIT)
         self._listener.start(local(name), attributes)
 
     def end(self, name: str) -> None:
@@ -85,7 +85,7 @@ class _Counted:
 
 
 def _refuse(*_: object) -> None:
-    raise RefusedError(Reason.BROKEN)
+    raise UnreadableFileError(NoTextReason.BROKEN)
 
 
 MAX_ENTRIES = 2000
@@ -113,16 +113,16 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            raise RefusedError(Reason.BROKEN) from None
+            raise UnreadableFileError(NoTextReason.BROKEN) from None
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
-            raise RefusedError(Reason.LIMIT)
+            raise UnreadableFileError(NoTextReason.LIMIT)
         self._entries = {entry.filename: entry for entry in entries}
         if len(self._entries) != len(entries):
             # With duplicate names, programs differ in which entry they use: the text read here might not be what other programs show.
-            raise RefusedError(Reason.BROKEN)
+            raise UnreadableFileError(NoTextReason.BROKEN)
         if any(entry.flag_bits & _IS_ENCRYPTED for entry in entries):
-            raise RefusedError(Reason.ENCRYPTED)
+            raise UnreadableFileError(NoTextReason.ENCRYPTED)
         self._left = MAX_UNPACKED
 
     def __contains__(self, name: str) -> bool:
@@ -136,19 +136,19 @@ class Archive:
         """
         entry = self._entries.get(name)
         if entry is None or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise RefusedError(Reason.BROKEN)
+            raise UnreadableFileError(NoTextReason.BROKEN)
         # The sizes in the archive may be wrong; then reading ends earlier, or fails.
         if entry.file_size > SMALL and entry.file_size > entry.compress_size * MAX_RATIO:
-            raise RefusedError(Reason.LIMIT)
+            raise UnreadableFileError(NoTextReason.LIMIT)
         try:
             with self._zip.open(entry) as opened:
                 while block := opened.read(_BLOCK):
                     self._left -= len(block)
                     if self._left < 0:
-                        raise RefusedError(Reason.LIMIT)
+                        raise UnreadableFileError(NoTextReason.LIMIT)
                     yield block
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError):
-            raise RefusedError(Reason.BROKEN) from None
+            raise UnreadableFileError(NoTextReason.BROKEN) from None
 
 
 def resolve_name(part: str, target: str) -> str:

@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.audit_log import aggregation, chain
 from chatui.audit_log import lines as audit_log_lines
-from chatui.audit_log.chain import Head
-from chatui.audit_log.lines import Filters
+from chatui.audit_log.chain import ChainHead
+from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import SHELL, record
 from renderer.terminal import safe_for_terminal
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         number, noted = options["number"], options["head"]
         if (number is None) != (noted is None):
             raise CommandError("--head and --number must be used together.", returncode=UNUSABLE)
-        report = chain.verify(Head(number, noted.strip().lower()) if noted is not None else None)
+        report = chain.verify(ChainHead(number, noted.strip().lower()) if noted is not None else None)
         for problem in report.problems:
             place = f"Line {problem.number}: " if problem.number else ""
             self.stdout.write(f"{place}{problem.sentence}")
@@ -105,11 +105,11 @@ class Command(BaseCommand):
             self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, whose, tally.times) if cell is not None))
 
 
-def _filters(options: dict[str, Any]) -> Filters:
-    return Filters(**{name: options[name] for name in ("since", "before", "code", "person", "whose", "conversation")})
+def _filters(options: dict[str, Any]) -> LineFilters:
+    return LineFilters(**{name: options[name] for name in ("since", "before", "code", "person", "whose", "conversation")})
 
 
-def _head_text(head: Head | None) -> str:
+def _head_text(head: ChainHead | None) -> str:
     return f"Head: --number {head.number} --head {head.hash}" if head else "It is empty."
 
 

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from chatui.env import environment
-from chatui.operations.canary.run import EXIT_CODES, FEW_SHAPES, Choice, as_json, as_text, run_canary
+from chatui.operations.canary.run import EXIT_CODES, FEW_SHAPES, ShapeChoice, as_json, as_text, run_canary
 from chatui.operations.canary.watch import CanaryError
 
 INCOMPLETE = EXIT_CODES["not carried out"]
@@ -83,9 +83,9 @@ def _count(written: str) -> int | None:
     return int(written)
 
 
-def _choice(options: Mapping[str, Any]) -> Choice:
+def _choice(options: Mapping[str, Any]) -> ShapeChoice:
     seed = options["seed"]
-    return Choice(options["shapes"]) if seed is None else Choice(options["shapes"], seed)
+    return ShapeChoice(options["shapes"]) if seed is None else ShapeChoice(options["shapes"], seed)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

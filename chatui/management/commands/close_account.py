@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.audit_log.record import SHELL
 from chatui.lifecycle import closing
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 
 
 class Command(BaseCommand):
@@ -30,4 +30,4 @@ class Command(BaseCommand):
             was_open = "It was open." if person.is_active else "It is being erased."
             self.stdout.write("Opened." if closing.reopen_account(person, SHELL) else was_open)
         else:
-            self.stdout.write("Closed." if closing.close_account(person, Cause.OPERATOR, SHELL) else "It was closed.")
+            self.stdout.write("Closed." if closing.close_account(person, ClosingCause.OPERATOR, SHELL) else "It was closed.")

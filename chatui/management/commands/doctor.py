@@ -16,10 +16,10 @@ from chatui.backends import registry
 from chatui.backends.spec import BackendSpec
 from chatui.env import environment
 from chatui.model_servers import connected, vocabulary
-from chatui.operations.doctor.examination import SECONDS, Target, examine
-from chatui.operations.doctor.faults import Fault, Finding, Level
-from chatui.operations.doctor.identity import Identity
-from chatui.operations.doctor.report import Report, WriteOptions, WrittenSettings, as_json, as_text, write
+from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.identity import ServerIdentity
+from chatui.operations.doctor.report import DoctorReport, WriteOptions, WrittenSettings, as_json, as_text, write
 from chatui.operations.one_question import UNUSABLE, server_for
 from chatui.operations.second_reader import SecondReader
 from renderer.terminal import safe_for_terminal
@@ -34,7 +34,7 @@ class _Selected:
     examined, for the reason in ``problem``."""
 
     before: BackendSpec
-    targets: tuple[Target, ...]
+    targets: tuple[ExaminedServer, ...]
     problem: str = ""
 
 
@@ -87,11 +87,13 @@ class Command(BaseCommand):
         if code:
             sys.exit(code)
 
-    def _examined(self, selected: _Selected, options: dict[str, Any]) -> Iterator[Report]:
+    def _examined(self, selected: _Selected, options: dict[str, Any]) -> Iterator[DoctorReport]:
         """Examine each address, and print and return its report."""
         if not selected.targets:
-            finding = Finding(Fault.KEY_MISSING, Level.UNASKED, selected.problem)
-            yield self._printed(Report(selected.before.name, selected.before.kind, Identity(selected.before.url), (finding,)), options)
+            finding = DetectedFault(ServerFault.KEY_MISSING, Level.UNASKED, selected.problem)
+            yield self._printed(
+                DoctorReport(selected.before.name, selected.before.kind, ServerIdentity(selected.before.url), (finding,)), options
+            )
         for number, target in enumerate(selected.targets, 1):
             if self.stderr.isatty() and not options["json"]:
                 self.stderr.write(f"Asking {target.name}, for {options['seconds']:g} seconds at most …")
@@ -101,12 +103,12 @@ class Command(BaseCommand):
                 raise CommandError("Interrupted.", returncode=UNUSABLE) from None
             yield self._printed(replace(report, address=(number, len(selected.targets))), options)
 
-    def _printed(self, report: Report, options: dict[str, Any]) -> Report:
+    def _printed(self, report: DoctorReport, options: dict[str, Any]) -> DoctorReport:
         if not options["json"]:
             self.stdout.write(safe_for_terminal(as_text(report)) + "\n")
         return report
 
-    def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> WrittenSettings | None:
+    def _written(self, report: DoctorReport, before: BackendSpec, options: dict[str, Any]) -> WrittenSettings | None:
         try:
             write_options = WriteOptions(options["write"], options["name"], options["force"])
             written = write(report, before, write_options, is_new=bool(options["url"]))
@@ -146,7 +148,7 @@ def _selected(options: dict[str, Any]) -> _Selected:
     name = spec.name if options["backend"] else options["name"] or _NAMELESS
     before = connected.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
     second = SecondReader(lambda: vocabulary.find(environment().data_dir))
-    target = Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second, spec.route)
+    target = ExaminedServer(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second, spec.route)
     urls = (spec.url, *(before.more_urls if options["backend"] else ()))
     return _Selected(before, tuple(replace(target, url=url) for url in urls))
 

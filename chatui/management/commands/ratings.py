@@ -12,7 +12,7 @@ from chatui.audit_log.record import SHELL
 from chatui.management.commands.audit import UNUSABLE, since_of, until_of
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings
-from chatui.transfer.ratings import ExportOptions, Filters, Format
+from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 
 
 class Command(BaseCommand):
@@ -28,13 +28,13 @@ class Command(BaseCommand):
         parser.add_argument("--verdict", choices=["up", "down"], default="")
         parser.add_argument("--model", default="", help="the model that wrote the answer")
         parser.add_argument("--backend", default="", help="name of the back end that was chosen")
-        parser.add_argument("--format", type=Format, choices=list(Format), default=Format.OPENCHATML)
+        parser.add_argument("--format", type=RatingFormat, choices=list(RatingFormat), default=RatingFormat.OPENCHATML)
         parser.add_argument("--hidden", metavar="REASON", default="", help="include hidden channels; REASON is recorded in the audit log")
         parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the ratings, and print how many there were."""
-        filters = Filters(**{name: options[name] for name in ("since", "before", "verdict", "model", "backend")})
+        filters = RatingFilters(**{name: options[name] for name in ("since", "before", "verdict", "model", "backend")})
         reason = options["hidden"].strip()
         if reason and len(reason) not in REASON_CHARS:
             raise CommandError("The reason must have 10 to 180 characters.", returncode=UNUSABLE)

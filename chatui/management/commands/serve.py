@@ -94,7 +94,7 @@ def _take_serve_lock() -> IO[str] | None:
     database = Path(connection.settings_dict["NAME"])
     try:
         return file_locks.take(database, file_locks.SERVING)
-    except file_locks.TakenError:
+    except file_locks.LockTakenError:
         raise CommandError(
             f"Another process already serves {database}, or restores a backup of it. Stop it first. With PostgreSQL and Redis "
             "several processes can serve (docs/operating.md)."

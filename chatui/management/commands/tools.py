@@ -10,15 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatui.env import environment
 from chatui.tools import server_registry, server_review
 from chatui.tools.server_registry import UnreadableError
-from chatui.tools.server_review import Review, State
+from chatui.tools.server_review import Review, ReviewState
 from renderer.terminal import safe_for_terminal
 
 _WORDS = {
-    State.CONFIRMED: "confirmed",
-    State.CHANGED: "CHANGED, disabled until it is confirmed again",
-    State.NEW: "not confirmed yet",
-    State.UNUSABLE: "cannot be offered",
-    State.GONE: "confirmed, but no longer in the file or at its server",
+    ReviewState.CONFIRMED: "confirmed",
+    ReviewState.CHANGED: "CHANGED, disabled until it is confirmed again",
+    ReviewState.NEW: "not confirmed yet",
+    ReviewState.UNUSABLE: "cannot be offered",
+    ReviewState.GONE: "confirmed, but no longer in the file or at its server",
 }
 
 
@@ -54,14 +54,14 @@ class Command(BaseCommand):
             self._show(each, with_diff=options["diff"] or options["confirm"])
         if options["confirm"] or options["withdraw"]:
             self._change(named, options)
-        elif options["check"] and (found.problems or any(each.state is not State.CONFIRMED for each in named)):
+        elif options["check"] and (found.problems or any(each.state is not ReviewState.CONFIRMED for each in named)):
             raise CommandError("Not all tools match their confirmed definitions.")
 
     def _show(self, review: Review, *, with_diff: bool) -> None:
         when = f"{review.confirmed_at:%Y-%m-%d %H:%M} UTC" if review.confirmed_at else ""
         what = f" ({review.problem or when})" if review.problem or when else ""
         self.stdout.write(f"{review.name}: {_WORDS[review.state]}{safe_for_terminal(what)}")
-        if with_diff and review.state is not State.CONFIRMED:
+        if with_diff and review.state is not ReviewState.CONFIRMED:
             for line in review.diff():
                 self.stdout.write(f"    {safe_for_terminal(line)}")
 

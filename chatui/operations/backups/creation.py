@@ -105,7 +105,7 @@ class Backup:
 
     path: Path
     counts: Counts
-    report: chain.Report
+    report: chain.ChainReport
 
 
 def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
@@ -119,7 +119,7 @@ def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
     try:
         with file_locks.take(database, file_locks.BACKING_UP):
             return _create(database, target, keys)
-    except file_locks.TakenError:
+    except file_locks.LockTakenError:
         raise BackupError("Another process is creating a backup.") from None
     except OSError as error:
         raise BackupError(f"The backup cannot be written: {error.strerror or error}.") from error

@@ -43,7 +43,7 @@ class Moved:
 
     counts: Counts
     rows: dict[str, int]
-    log: chain.Report
+    log: chain.ChainReport
 
 
 def move(source: Path, report_line: Callable[[str], None] = lambda _line: None) -> Moved:
@@ -64,7 +64,7 @@ def move(source: Path, report_line: Callable[[str], None] = lambda _line: None) 
             _check_same_version(source)
             _check_target()
             return _move(source, counts, report_line)
-    except file_locks.TakenError:
+    except file_locks.LockTakenError:
         raise BackupError(f"A server is running on {source.name}. Stop it first.") from None
     except (sqlite3.Error, OSError) as error:
         raise BackupError(f"{source.name} cannot be read: {error}.") from error

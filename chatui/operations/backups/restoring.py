@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from chatui.accounts import api_keys
 from chatui.audit_log import chain
-from chatui.audit_log.chain import Head
+from chatui.audit_log.chain import ChainHead
 from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks
 from chatui.lifecycle import erasure
@@ -31,7 +31,7 @@ from chatui.lifecycle.erasure import Erasure, erase
 from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 from chatui.operations.backups import creation, sqlite_files
 from chatui.operations.backups.sqlite_files import BackupError, Counts
 from chatui.store import temporary
@@ -131,7 +131,7 @@ def revoke_again(access: ActiveAccess) -> int:
 
 def _close(person: User) -> bool:
     try:
-        return close_account(person, Cause.OPERATOR, SHELL)
+        return close_account(person, ClosingCause.OPERATOR, SHELL)
     except CannotCloseError:
         return False
 
@@ -175,7 +175,7 @@ def restore(backup: Path, options: RestoreOptions) -> Restored:
     try:
         with file_locks.take(database, file_locks.SERVING), closing(lock(database)) as current:
             return _restore(backup, current, options)
-    except file_locks.TakenError:
+    except file_locks.LockTakenError:
         raise BackupError("A server is running on this database. Stop it first.") from None
     except OSError as error:
         raise BackupError(f"The backup cannot be restored: {error.strerror or error}.") from error
@@ -274,7 +274,7 @@ def _prepare(current: CurrentDatabase, erasures: list[Erasure], options: Restore
     return len(people)
 
 
-def _audit_detail(head: Head | None, current: CurrentDatabase) -> str:
+def _audit_detail(head: ChainHead | None, current: CurrentDatabase) -> str:
     """The detail for the audit log: where it continues, and which log it replaces."""
     lost = None
     if current.connection is not None:

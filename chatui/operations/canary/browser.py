@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from chatui.live.page_socket import COMMANDS_BURST, COMMANDS_PER_SECOND
-from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, Watch
+from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, LeakWatch
 from chatui.wire.compact import Expander
 
 _MAX_BODY_BYTES = 32 << 20
@@ -31,7 +31,7 @@ File = tuple[str, bytes, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class VisitorResponse:
     """A response, as the visitor received it."""
 
     status: int
@@ -54,7 +54,7 @@ class Deployment:
     """The visited deployment: its ``origin`` (scheme, host and port), the Watch that checks its output, and the remaining time."""
 
     origin: str
-    watch: Watch
+    watch: LeakWatch
     clock: Clock
 
 
@@ -69,7 +69,7 @@ class _Request:
     files: Mapping[str, File] | None = field(default=None, repr=False)
 
 
-class Browser:
+class SimulatedBrowser:
     """A simulated browser: ``with Browser("owner", deployment) as owner``. Does not follow redirects."""
 
     def __init__(self, viewer: str, deployment: Deployment) -> None:
@@ -88,7 +88,7 @@ class Browser:
             verify=self.certificates,
         )
 
-    def __enter__(self) -> Browser:
+    def __enter__(self) -> SimulatedBrowser:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -108,16 +108,16 @@ class Browser:
         if answer.status != 302:
             raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status}.")
 
-    def get(self, path: str, place: str, accept: str = "text/html") -> Answer:
+    def get(self, path: str, place: str, accept: str = "text/html") -> VisitorResponse:
         """Fetch one address; ``place``: its name in the report."""
         return self._fetch(_Request("GET", path, accept), place)
 
-    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> Answer:
+    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> VisitorResponse:
         """Send a form."""
         asked = _Request("POST", path, form={**form, "csrfmiddlewaretoken": self._token}, files=files)
         return self._fetch(asked, place)
 
-    def _fetch(self, asked: _Request, place: str) -> Answer:
+    def _fetch(self, asked: _Request, place: str) -> VisitorResponse:
         sent, seconds = {"Accept": asked.accept}, self.clock.left(_REQUEST_SECONDS)
         try:
             with self._client.stream(
@@ -131,7 +131,7 @@ class Browser:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
         self._look(place, response, bytes(body))
-        answer = Answer(response.status_code, response.headers, bytes(body))
+        answer = VisitorResponse(response.status_code, response.headers, bytes(body))
         if answer.is_html and (token := _TOKEN.search(answer.text)):
             self._token = token[1]
         return answer
@@ -167,7 +167,7 @@ _OF_STAFF = ("chatui:debug", "chatui:frame")
 """The prefixes of events that are only sent to permitted staff."""
 
 
-class SilentError(CanaryError):
+class NoEventError(CanaryError):
     """No event arrived in time."""
 
 
@@ -177,7 +177,7 @@ class Tab:
     Events come as a flat list, in order; ``heard``: all received text, and the HTML of each block.
     """
 
-    def __init__(self, browser: Browser, *, address: str = "/ws/") -> None:
+    def __init__(self, browser: SimulatedBrowser, *, address: str = "/ws/") -> None:
         self._browser = browser
         self.watch = browser.watch
         self._address = browser.origin.replace("http", "ws", 1) + address
@@ -242,7 +242,7 @@ class Tab:
             try:
                 frame = self._connection.recv(timeout=seconds)
             except TimeoutError as error:
-                raise SilentError(f"The socket of the {self._browser.viewer} was silent for {seconds:.0f} s.") from error
+                raise NoEventError(f"The socket of the {self._browser.viewer} was silent for {seconds:.0f} s.") from error
             except ConnectionClosed as error:
                 self._look("close reason", str(error))
                 raise CanaryError(f"The socket of the {self._browser.viewer} was closed from the other side.") from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RegexPattern
 
-from chatui.operations.canary.browser import Answer, Browser
+from chatui.operations.canary.browser import SimulatedBrowser, VisitorResponse
 from chatui.operations.canary.watch import CanaryError
 
 Values = Mapping[str, str]
@@ -195,7 +195,7 @@ _REFUSED, _NOT_FOUND, _METHOD = 403, 404, 405
 class Crawl:
     """One visitor's crawl. ``refused``: the number of refused requests for hidden text."""
 
-    def __init__(self, browser: Browser, *, signed_in: bool = True, follows_static: bool = False, messages: int = 0) -> None:
+    def __init__(self, browser: SimulatedBrowser, *, signed_in: bool = True, follows_static: bool = False, messages: int = 0) -> None:
         """``follows_static``: also fetch scripts and styles, which are the same for everybody.
 
         ``messages``: how many this visitor has, for the limit on links.
@@ -260,7 +260,7 @@ class Crawl:
                 self._fetched.add(link)
                 self._collect(self._browser.get(link, f"link to {_shape(link)}"))
 
-    def _get(self, path: str, address: Address) -> Answer:
+    def _get(self, path: str, address: Address) -> VisitorResponse:
         self._fetched.add(path)
         answer = self._browser.get(path, address.pattern or "home")
         self._judge(address, answer)
@@ -276,7 +276,7 @@ class Crawl:
         if target.startswith("/") and not target.startswith("//"):
             self._collect(self._browser.get(target, f"after POST {address.pattern}"))
 
-    def _judge(self, address: Address, answer: Answer) -> None:
+    def _judge(self, address: Address, answer: VisitorResponse) -> None:
         self._collect(answer)
         if not self._signed_in or address.name not in FOR_STAFF or answer.status == _METHOD:
             return
@@ -285,7 +285,7 @@ class Crawl:
         elif answer.status != _NOT_FOUND:
             self._browser.watch.note(f"not refused, but answered {answer.status}", self._browser.viewer, address.pattern)
 
-    def _collect(self, answer: Answer) -> None:
+    def _collect(self, answer: VisitorResponse) -> None:
         if not answer.is_html:
             return
         for found in _LINK.findall(answer.text):

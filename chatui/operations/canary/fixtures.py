@@ -45,7 +45,7 @@ class Guests:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class BackendOffer:
     """A back end of a run: its kind, address and models; the source of summaries, and their model."""
 
     kind: str
@@ -65,7 +65,7 @@ def choice(run: str, kind: str, model: str) -> str:
     return f"{run}-{kind}/{model}"
 
 
-def make(run: str, offers: Mapping[str, Offer]) -> Guests:
+def make(run: str, offers: Mapping[str, BackendOffer]) -> Guests:
     """Create all rows of a run, or none. ``offers``: its back ends by name, as in ``choice``."""
     password = secrets.token_urlsafe(24)
     with transaction.atomic():

@@ -19,10 +19,10 @@ from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
 from chatui.operations.canary.answers.scripts import Pause, Script
-from chatui.operations.canary.browser import PLACE, Browser, Deployment, SilentError, Tab
+from chatui.operations.canary.browser import PLACE, Deployment, NoEventError, SimulatedBrowser, Tab
 from chatui.operations.canary.crawl import Crawl, Values
 from chatui.operations.canary.fixtures import Guests
-from chatui.operations.canary.peer import Peer, Playing
+from chatui.operations.canary.peer import CanaryServer, Playing
 from chatui.operations.canary.programs import Programs
 from chatui.operations.canary.watch import SHARED, Canary, CanaryError, Clock, look_at_rows
 from chatui.permissions import debug_views
@@ -42,7 +42,7 @@ AtAPause = Callable[[str, str], None]
 class PlayedServer:
     """The scripted server of one wire format in one run, with the run's remaining time."""
 
-    peer: Peer
+    peer: CanaryServer
     run: str
     kind: str
     clock: Clock
@@ -159,7 +159,7 @@ class Planted:
 class Journey:
     """Call ``go`` once. ``problems``: failed steps, because of which finding nothing would prove nothing."""
 
-    def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: Peer) -> None:
+    def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: CanaryServer) -> None:
         self._guests = guests
         self._planted = planted
         self._deployment = deployment
@@ -173,7 +173,7 @@ class Journey:
         """Run all steps. Raises CanaryError if the run cannot continue."""
         with contextlib.ExitStack() as stack:
             self._owner, self._stranger, self._nobody, self._holder = (
-                stack.enter_context(Browser(viewer, self._deployment)) for viewer in ("owner", "stranger", "anonymous", _HOLDER)
+                stack.enter_context(SimulatedBrowser(viewer, self._deployment)) for viewer in ("owner", "stranger", "anonymous", _HOLDER)
             )
             self._sign_in()
             talks = [
@@ -261,7 +261,7 @@ class Journey:
     def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: ErrorCode) -> None:
         try:
             answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")[-1]
-        except SilentError as error:
+        except NoEventError as error:
             self.problems.append(f"{command}, which was to be refused, was not answered. {error}")
             return
         if answer.get("code") != code:
@@ -344,7 +344,7 @@ class Journey:
 
     def _search(self) -> None:
         """A search for a word next to hidden text must reveal no more than one for a word that does not exist; in one conversation, too."""
-        with Browser("owner", self._deployment) as again:
+        with SimulatedBrowser("owner", self._deployment) as again:
             again.sign_in(reverse("sign_in"), self._guests.owner.get_username(), self._guests.password)
             bait = self._planted.bait
             nowhere = "".join(secrets.choice("bcdfl") for _ in bait)
@@ -358,7 +358,7 @@ class Journey:
                 if place == "search" and found[words[-1]] == found[nowhere]:
                     self.problems.append("A search does not even find what is visible.")
 
-    def _found(self, browser: Browser, path: str, word: str, place: str) -> str:
+    def _found(self, browser: SimulatedBrowser, path: str, word: str, place: str) -> str:
         answer = browser.get(path, place)
         return _TOKEN.sub(r"\1", answer.text.replace(word, ""))
 

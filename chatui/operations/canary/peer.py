@@ -60,7 +60,7 @@ class Playing:
         self._may_continue.acquire(timeout=_MAX_WAIT_SECONDS)
 
 
-class Peer:
+class CanaryServer:
     """The canary's model server. ``with Peer(("127.0.0.1", 0), scripts) as peer``. ``scripts`` by wire format. Requests without the
     secret path are not answered."""
 
@@ -74,7 +74,7 @@ class Peer:
         self._server = _Server(place, self)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
-    def __enter__(self) -> Peer:
+    def __enter__(self) -> CanaryServer:
         self._thread.start()
         return self
 
@@ -118,7 +118,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = False
 
-    def __init__(self, place: tuple[str, int], peer: Peer) -> None:
+    def __init__(self, place: tuple[str, int], peer: CanaryServer) -> None:
         self.peer = peer
         self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
         super().__init__(place, _Handler)

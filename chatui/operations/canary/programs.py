@@ -20,9 +20,9 @@ from chatui.env import environment
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from chatui.operations.canary.answers.scripts import Pause, Script
-from chatui.operations.canary.browser import Answer, Deployment
+from chatui.operations.canary.browser import Deployment, VisitorResponse
 from chatui.operations.canary.fixtures import Guests, choice
-from chatui.operations.canary.peer import Peer
+from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.watch import CanaryError
 from chatui.permissions import debug_views
 from chatui.permissions import programs as permissions_programs
@@ -50,7 +50,7 @@ class Program:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._client.close()
 
-    def ask(self, method: str, path: str, place: str, body: Mapping[str, Any] | None = None) -> Answer:
+    def ask(self, method: str, path: str, place: str, body: Mapping[str, Any] | None = None) -> VisitorResponse:
         """One request; ``place``: its name in the report."""
         try:
             response = self._client.request(method, path, json=body, timeout=self._clock.left(_SECONDS))
@@ -59,7 +59,7 @@ class Program:
         self._look(place, "body", response.content)
         for name, value in response.headers.multi_items():
             self._look(place, f"header {name}", f"{name}: {value}")
-        return Answer(response.status_code, response.headers, response.content)
+        return VisitorResponse(response.status_code, response.headers, response.content)
 
     def talk(self, body: Mapping[str, Any]) -> bool:
         """Request one response over the socket. Returns whether the connection was accepted."""
@@ -100,7 +100,7 @@ _GREEDY: Mapping[str, Any] = {
 class Programs:
     """Call ``visit`` once. ``problems``: receives a sentence for each failed step, because of which finding nothing would prove nothing."""
 
-    def __init__(self, guests: Guests, deployment: Deployment, peer: Peer, problems: list[str]) -> None:
+    def __init__(self, guests: Guests, deployment: Deployment, peer: CanaryServer, problems: list[str]) -> None:
         self._guests = guests
         self._deployment = deployment
         self._peer = peer

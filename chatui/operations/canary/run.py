@@ -25,10 +25,10 @@ from chatui.operations.canary.answers import chat, harmony, labelled, responses,
 from chatui.operations.canary.answers import scripts as catalogue
 from chatui.operations.canary.answers.scripts import Planter, Script
 from chatui.operations.canary.browser import Deployment, origin_of
-from chatui.operations.canary.fixtures import Guests, Offer
+from chatui.operations.canary.fixtures import BackendOffer, Guests
 from chatui.operations.canary.journey import Journey, Planted
-from chatui.operations.canary.peer import Peer
-from chatui.operations.canary.watch import Canary, CanaryError, Clock, Finding, Watch
+from chatui.operations.canary.peer import CanaryServer
+from chatui.operations.canary.watch import Canary, CanaryError, CanaryFinding, Clock, LeakWatch
 from renderer.harmony.vocabulary import VocabularyError
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ _TRANSCRIPT = """version: "2.2"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CanaryReport:
     """The result of a run.
 
     ``problems``: sentences that say why finding nothing proves nothing. ``planted`` and ``looked``: counts. ``seed``: determines the chosen
@@ -75,7 +75,7 @@ class Report:
     planted: dict[str, int]
     looked: dict[str, int]
     left_out: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CanaryFinding, ...]
     problems: tuple[str, ...]
 
     @property
@@ -87,14 +87,14 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ShapeChoice:
     """The shapes of the catalogue to play: ``shapes`` per wire format, all if None. ``seed`` determines which, and how they are cut."""
 
     shapes: int | None = FEW_SHAPES
     seed: int = field(default_factory=lambda: secrets.randbelow(1 << 32))
 
 
-def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: Choice | None = None) -> Report:
+def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: ShapeChoice | None = None) -> CanaryReport:
     """The whole run. ``listen``: the address of the canary's model server, as the deployment's processes reach it.
 
     Raises:
@@ -105,9 +105,9 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: Choice
         raise CanaryError("There is no account yet. The canary's own people must not be the first ones.")
     fixtures.remove_left_over()
     clock, run, hidden, visible = Clock(seconds), fixtures.new_run(), Canary(), Canary()
-    choice = choice or Choice()
+    choice = choice or ShapeChoice()
     planted, left_out = _plant(hidden, visible, choice)
-    watch = Watch(hidden, visible, _secrets())
+    watch = LeakWatch(hidden, visible, _secrets())
     problems: list[str] = []
     record("canary run", SHELL, run, detail="begins")
     try:
@@ -121,7 +121,7 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: Choice
         # Earlier findings count; the exit code for a leak must not be used for errors.
         log.exception("the canary itself failed")
         problems.append(f"The canary itself failed: {type(error).__name__}.")
-    report = Report(
+    report = CanaryReport(
         run,
         choice.seed,
         origin,
@@ -136,7 +136,7 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: Choice
     return report
 
 
-def _plant(hidden: Canary, visible: Canary, choice: Choice) -> tuple[Planted, tuple[str, ...]]:
+def _plant(hidden: Canary, visible: Canary, choice: ShapeChoice) -> tuple[Planted, tuple[str, ...]]:
     """The scripts of every wire format that can be played here, and a sentence for each one that cannot."""
     bait = "".join(secrets.choice("bcdfl") for _ in range(14))
     planters = {kind: Planter(kind, hidden, visible, bait) for kind in (*KINDS, "import")}
@@ -157,7 +157,7 @@ def _plant(hidden: Canary, visible: Canary, choice: Choice) -> tuple[Planted, tu
     return Planted(scripts, transcript, visible, bait), tuple(left_out)
 
 
-def _of_the_catalogue(planters: Mapping[str, Planter], choice: Choice) -> dict[str, Sequence[Script]]:
+def _of_the_catalogue(planters: Mapping[str, Planter], choice: ShapeChoice) -> dict[str, Sequence[Script]]:
     """Shapes and labels in each wire format, in an order and with cuts that depend on the seed."""
     chooser = random.Random(choice.seed)  # noqa: S311 (a run can be repeated by its seed)
 
@@ -187,14 +187,14 @@ def _secrets() -> dict[str, str]:
     return {name: secret for name, secret in secrets.items() if len(secret) >= _MIN_SECRET_CHARS}
 
 
-def _peer(listen: tuple[str, int], planted: Planted) -> Peer:
+def _peer(listen: tuple[str, int], planted: Planted) -> CanaryServer:
     try:
-        return Peer(listen, planted.scripts)
+        return CanaryServer(listen, planted.scripts)
     except OSError as error:
         raise CanaryError(f"The canary's model server cannot listen there: {error.strerror or error}.") from error
 
 
-def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> list[str]:
+def _journey(run: str, planted: Planted, deployment: Deployment, peer: CanaryServer) -> list[str]:
     """Run the journey; returns problems. Always removes everything but the run's lines in the audit log from the database."""
     journey: Journey | None = None
     made: Guests | None = None
@@ -213,8 +213,8 @@ def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> 
     return journey.problems
 
 
-def _offer(kind: str, scripts: Sequence[Script], peer: Peer) -> Offer:
-    return Offer(KINDS[kind], peer.url(kind), tuple(script.name for script in scripts), *_SUMMARIES.get(kind, ()))
+def _offer(kind: str, scripts: Sequence[Script], peer: CanaryServer) -> BackendOffer:
+    return BackendOffer(KINDS[kind], peer.url(kind), tuple(script.name for script in scripts), *_SUMMARIES.get(kind, ()))
 
 
 def _settle(made: Guests) -> None:
@@ -239,12 +239,12 @@ EXIT_CODES = {"clean": 0, "leak": 1, "not carried out": 2}
 _MAX_LINES = 100
 
 
-def as_json(report: Report) -> str:
+def as_json(report: CanaryReport) -> str:
     """The result as one line of JSON."""
     return json.dumps(dataclasses.asdict(report) | {"outcome": report.outcome})
 
 
-def as_text(report: Report) -> Iterator[str]:
+def as_text(report: CanaryReport) -> Iterator[str]:
     """The result as lines of text."""
     planted, looked = report.planted, ", ".join(f"{count} {what}" for what, count in sorted(report.looked.items()))
     yield f"{report.run} at {report.origin}, {report.seconds} s, seed {report.seed}"

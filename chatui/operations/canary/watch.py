@@ -142,7 +142,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class CanaryFinding:
     """A leaked marker or another fault.
 
     ``what``: the place of the marker, or the fault. ``place``: a pattern of the URL list, or a socket; no ids.
@@ -157,7 +157,7 @@ class Finding:
         return f"{self.what} | {self.place} | {self.part} | as {self.viewer}"
 
 
-class Watch:
+class LeakWatch:
     """Call ``look`` with everything that a visitor fetched.
 
     ``findings``: each finding once, in order. ``seen``: the visible markers by visitor; a crawl that does not find those proves nothing.
@@ -168,13 +168,13 @@ class Watch:
         self._hidden = hidden
         self._visible = visible
         self._secrets = {name: {secret, html.escape(secret)} for name, secret in secrets.items()}
-        self._findings: dict[Finding, None] = {}
+        self._findings: dict[CanaryFinding, None] = {}
         self._allowed: dict[str, bool] = {}
         self.looked: Counter[str] = Counter()
         self.seen: defaultdict[str, set[str]] = defaultdict(set)
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[CanaryFinding]:
         """The findings so far."""
         return list(self._findings)
 
@@ -216,7 +216,7 @@ class Watch:
 
     def note(self, what: str, viewer: str, place: str, part: str = "answer") -> None:
         """Record another fault."""
-        self._findings[Finding(what, viewer, place, part)] = None
+        self._findings[CanaryFinding(what, viewer, place, part)] = None
 
 
 PLACE = "database"
@@ -224,7 +224,7 @@ _OF_A_MESSAGE = ("text", "role", "channel", "intent", "recipient", "name", "call
 _OF_A_LINE = ("code", "action", "way", "actor_name", "owner_name", "address", "detail")
 
 
-def look_at_rows(watch: Watch, owner: User) -> None:
+def look_at_rows(watch: LeakWatch, owner: User) -> None:
     """Check every column of the owner's rows that people see, or that is derived from visible text."""
     for table, rows, columns in _rows(owner):
         watch.looked[f"rows of {table}"] += rows.count()

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from chatui.backends import registry
 from chatui.backends.auto import AUTO, CHAT, Question, choose
-from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleRequest
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from chatui.backends.route import DIRECT, Route
 from chatui.codes import ProductCode
-from chatui.operations.doctor.faults import Fault, Finding, Level
-from chatui.operations.doctor.identity import Identity, identify, loaded_context
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.identity import ServerIdentity, identify, loaded_context
 from chatui.operations.doctor.judging import (
     judge_cut,
     judge_failure,
@@ -27,7 +27,7 @@ from chatui.operations.doctor.judging import (
     judge_sum,
     judge_summary,
 )
-from chatui.operations.doctor.report import FormatReport, Report
+from chatui.operations.doctor.report import DoctorReport, FormatReport
 from chatui.operations.doctor.second_reading import read_again
 from chatui.operations.doctor.trial import Questions, Trial, attempt
 from chatui.operations.second_reader import SecondReader
@@ -47,13 +47,13 @@ class Answers:
 
     kind: str
     not_tried: str = ""
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[DetectedFault] = field(default_factory=list)
     sum: Trial | None = None
     cut: Trial | None = None
     plan: Trial | None = None
     summary: Trial | None = None
     out_of_time: bool = False
-    read_again: list[Finding] = field(default_factory=list)
+    read_again: list[DetectedFault] = field(default_factory=list)
 
     @property
     def family(self) -> str:
@@ -71,13 +71,13 @@ class Answers:
         """The trials that were made, in order."""
         return list(self.named_trials.values())
 
-    def report(self, identity: Identity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
+    def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
         """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the back end's spec."""
         findings = [*self.findings, *_once(self._found(identity, words, by_ids, summaries))]
         waits = [trial.observed.began for trial in self.trials if trial.observed.began is not None]
         return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
 
-    def _found(self, identity: Identity, words: Questions, by_ids: Trial | None, summaries: str) -> Iterator[Finding]:
+    def _found(self, identity: ServerIdentity, words: Questions, by_ids: Trial | None, summaries: str) -> Iterator[DetectedFault]:
         yield from self._failures_and_leaks(identity)
         if self.sum:
             yield from judge_sum(self.sum, words)
@@ -91,16 +91,16 @@ class Answers:
         yield from self.read_again
         yield from judge_pace(self.trials)
         if self.out_of_time:
-            yield Finding(Fault.OUT_OF_TIME, Level.FAULT)
+            yield DetectedFault(ServerFault.OUT_OF_TIME, Level.FAULT)
 
-    def _failures_and_leaks(self, identity: Identity) -> Iterator[Finding]:
+    def _failures_and_leaks(self, identity: ServerIdentity) -> Iterator[DetectedFault]:
         for trial in self.trials:
             if failure := judge_failure(trial, by_ids=self.family == "harmony"):
                 yield _with_names(failure, identity)
             if leak := judge_leak(trial):
                 yield leak
 
-    def _about_summaries(self, words: Questions, summaries: str) -> Iterator[Finding]:
+    def _about_summaries(self, words: Questions, summaries: str) -> Iterator[DetectedFault]:
         are_shown = summaries == "server"
         if self.sum:
             yield from judge_summary(self.sum, words, was_asked_for=self.family == "chat", are_shown=are_shown)
@@ -108,17 +108,17 @@ class Answers:
             yield from judge_summary(self.summary, words, was_asked_for=True, are_shown=are_shown)
 
 
-def _once(findings: Iterator[Finding]) -> Iterator[Finding]:
+def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
     """The most serious finding of each fault, in order."""
-    found: dict[Fault, Finding] = {}
+    found: dict[ServerFault, DetectedFault] = {}
     for finding in findings:
         if finding.fault not in found or finding.level > found[finding.fault].level:
             found[finding.fault] = finding
     yield from found.values()
 
 
-def _with_names(finding: Finding, identity: Identity) -> Finding:
-    if finding.fault is not Fault.MODEL_UNKNOWN or not identity.models:
+def _with_names(finding: DetectedFault, identity: ServerIdentity) -> DetectedFault:
+    if finding.fault is not ServerFault.MODEL_UNKNOWN or not identity.models:
         return finding
     names = ", ".join(name[:80] for name in identity.models[:_MAX_NAMES])
     return replace(finding, seen=f"{finding.seen} It names: {names}.")
@@ -144,7 +144,7 @@ Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ExaminedServer:
     """The back end that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token ids.
 
     ``second``: reads token ids a second time; None to skip that.
@@ -162,8 +162,8 @@ class Target:
 
 
 async def examine(
-    target: Target, *, seconds: float = SECONDS, questions: Questions | None = None, progress: Progress | None = None
-) -> Report:
+    target: ExaminedServer, *, seconds: float = SECONDS, questions: Questions | None = None, progress: Progress | None = None
+) -> DoctorReport:
     """Ask at most ten questions, one after the other, within ``seconds``.
 
     Raises:
@@ -179,7 +179,7 @@ async def examine(
 
 
 class _Examination:
-    def __init__(self, target: Target, seconds: float, questions: Questions, progress: Progress | None) -> None:
+    def __init__(self, target: ExaminedServer, seconds: float, questions: Questions, progress: Progress | None) -> None:
         self._target = target
         self._progress, self._count = progress, 0
         self._questions = questions
@@ -188,20 +188,20 @@ class _Examination:
         self._end = self._began + seconds
         # The first answer may have to wait until the model is loaded; the others share the remaining time.
         self._first_seconds = 0.6 * seconds
-        self._limits = Limits(connect=_CONNECT_SECONDS, first=seconds, idle=seconds, overall=seconds, read_interval=0.001)
-        self._identity: Identity
+        self._limits = SampleLimits(connect=_CONNECT_SECONDS, first=seconds, idle=seconds, overall=seconds, read_interval=0.001)
+        self._identity: ServerIdentity
         self.upstream = Upstream(target.url, target.key, self._limits, target.route)
 
-    async def run(self) -> Report:
+    async def run(self) -> DoctorReport:
         target = self._target
         dialect = _PRODUCTS.get(target.kind.partition("-")[2])
         try:
             async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
                 self._identity = await identify(self.upstream, target.model, dialect)
         except BackendError as error:
-            return self._report(Identity(self.upstream.place), [_not_there(error)], [])
+            return self._report(ServerIdentity(self.upstream.place), [_not_there(error)], [])
         except TimeoutError:
-            self._identity = Identity(self.upstream.place, dialect, model=target.model)
+            self._identity = ServerIdentity(self.upstream.place, dialect, model=target.model)
         self._target = target = replace(target, kind=await self._chosen_kind())
         asked = [await self._asked(target.kind)]
         if not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503):
@@ -227,21 +227,23 @@ class _Examination:
         except (BackendError, TimeoutError):
             return CHAT
 
-    def _report(self, identity: Identity, general: list[Finding], formats: list[FormatReport]) -> Report:
+    def _report(self, identity: ServerIdentity, general: list[DetectedFault], formats: list[FormatReport]) -> DoctorReport:
         target = self._target
         spent = self._now() - self._began
-        return Report(target.name, target.kind, identity, tuple(general), tuple(formats), spent)
+        return DoctorReport(target.name, target.kind, identity, tuple(general), tuple(formats), spent)
 
-    def _general(self, mine: Answers) -> Iterator[Finding]:
+    def _general(self, mine: Answers) -> Iterator[DetectedFault]:
         identity, asked_for = self._identity, self._target.model
         known = {*identity.models, *(name.removesuffix(":latest") for name in identity.models)}
         if asked_for and known and asked_for not in known and mine.sum and mine.sum.error is None:
-            yield Finding(Fault.MODEL_OTHER, Level.FAULT, f"It names: {', '.join(name[:80] for name in identity.models[:5])}.")
+            yield DetectedFault(ServerFault.MODEL_OTHER, Level.FAULT, f"It names: {', '.join(name[:80] for name in identity.models[:5])}.")
         if identity.is_gpt_oss is False and mine.family != "harmony":
-            yield Finding(Fault.NOT_GPT_OSS, Level.NOTE, f"{identity.why[:1].upper()}{identity.why[1:]}.")
+            yield DetectedFault(ServerFault.NOT_GPT_OSS, Level.NOTE, f"{identity.why[:1].upper()}{identity.why[1:]}.")
         context = identity.context
         if context is not None and context < _CONTEXT_MODEST:
-            yield Finding(Fault.CONTEXT_SMALL, Level.FAULT if context < _CONTEXT_TOO_SMALL else Level.NOTE, f"{context} tokens.")
+            yield DetectedFault(
+                ServerFault.CONTEXT_SMALL, Level.FAULT if context < _CONTEXT_TOO_SMALL else Level.NOTE, f"{context} tokens."
+            )
 
     async def _asked(self, kind: str) -> Answers:
         """Ask every question in one wire format; fewer if one failed or the time is up."""
@@ -251,7 +253,7 @@ class _Examination:
         if self._left() < MIN_SECONDS:
             answers.not_tried = "the time was up"
             if kind == self._target.kind:
-                answers.findings.append(Finding(Fault.OUT_OF_TIME, Level.UNASKED))
+                answers.findings.append(DetectedFault(ServerFault.OUT_OF_TIME, Level.UNASKED))
             return answers
         questions = self._questions
         answers.sum = await self._ask(kind, questions.sum(), self._first_seconds)
@@ -267,17 +269,17 @@ class _Examination:
         """Whether token ids can be tried; otherwise ``answers`` says why not, as a finding if token ids are configured."""
         is_configured = answers.kind == self._target.kind
         product, is_gpt_oss = self._identity.product, self._identity.is_gpt_oss
-        finding: Finding | None = None
+        finding: DetectedFault | None = None
         if product not in DIALECTS:
             summary = f"It is {product or 'a server that does not say what it is'}; ids are spoken with {', '.join(DIALECTS)}."
-            finding = Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, summary)
+            finding = DetectedFault(ServerFault.KIND_NOT_SPOKEN, Level.UNUSABLE, summary)
         elif is_gpt_oss is False:
-            finding = Finding(Fault.NOT_GPT_OSS, Level.UNUSABLE, f"{self._identity.why[:1].upper()}{self._identity.why[1:]}.")
+            finding = DetectedFault(ServerFault.NOT_GPT_OSS, Level.UNUSABLE, f"{self._identity.why[:1].upper()}{self._identity.why[1:]}.")
         else:
             try:
                 await asyncio.to_thread(self._target.vocabulary)
             except VocabularyError:
-                finding = Finding(Fault.VOCABULARY_MISSING, Level.UNUSABLE)
+                finding = DetectedFault(ServerFault.VOCABULARY_MISSING, Level.UNUSABLE)
         if finding is None:
             return True
         if is_configured:
@@ -292,12 +294,12 @@ class _Examination:
             if answers.family == "harmony" and answers.trials and self._target.second:
                 answers.read_again = await self._findings_of(answers, self._target.second)
 
-    async def _findings_of(self, answers: Answers, second: SecondReader) -> list[Finding]:
+    async def _findings_of(self, answers: Answers, second: SecondReader) -> list[DetectedFault]:
         if self._left() < MIN_SECONDS:
-            return [Finding(Fault.READ_ONCE, Level.NOTE, "The time was up.")]
+            return [DetectedFault(ServerFault.READ_ONCE, Level.NOTE, "The time was up.")]
         in_time, is_llama = second.within(self._left()), self._identity.product == "llama.cpp"
 
-        def read() -> list[Finding]:
+        def read() -> list[DetectedFault]:
             return list(read_again(answers.named_trials, self._target.vocabulary(), in_time, is_llama=is_llama))
 
         return await asyncio.to_thread(read)
@@ -332,15 +334,15 @@ class _Examination:
             await backend.aclose()
 
 
-def _not_there(error: BackendError) -> Finding:
+def _not_there(error: BackendError) -> DetectedFault:
     """The finding for a server that could not be identified."""
     status = error.detail[5:8] if error.detail.startswith("HTTP ") else ""
     match status:
         case "401" | "403":
-            return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, f"HTTP {status}.")
+            return DetectedFault(ServerFault.KEY_REFUSED, Level.UNUSABLE, f"HTTP {status}.")
         case "429" | "503":
-            return Finding(Fault.BUSY, Level.UNASKED, f"HTTP {status}.")
+            return DetectedFault(ServerFault.BUSY, Level.UNASKED, f"HTTP {status}.")
     if error.code is ProductCode.TIMEOUT:
-        return Finding(Fault.SILENT, Level.UNASKED, "It did not even say what it is.")
+        return DetectedFault(ServerFault.SILENT, Level.UNASKED, "It did not even say what it is.")
     seen = next((explanation for sign, explanation in _UNREACHED.items() if re.search(sign, error.detail)), "")
-    return Finding(Fault.UNREACHABLE, Level.UNASKED, seen)
+    return DetectedFault(ServerFault.UNREACHABLE, Level.UNASKED, seen)

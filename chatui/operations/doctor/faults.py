@@ -22,7 +22,7 @@ class Level(IntEnum):
         return min(self.value, 3)
 
 
-class Fault(StrEnum):
+class ServerFault(StrEnum):
     """The faults, by the names that reports and scripts use."""
 
     UNREACHABLE = "unreachable"
@@ -74,161 +74,161 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DetectedFault:
     """One detected fault. ``seen``: the evidence; it quotes only names and numbers from the server."""
 
-    fault: Fault
+    fault: ServerFault
     level: Level
     seen: str = ""
 
 
-def worst(findings: Iterable[Finding]) -> Level:
+def worst(findings: Iterable[DetectedFault]) -> Level:
     """The highest level among them; NOTE if there are none."""
     return max((finding.level for finding in findings), default=Level.NOTE)
 
 
-_WORDS: dict[Fault, tuple[str, str]] = {
-    Fault.UNREACHABLE: (
+_WORDS: dict[ServerFault, tuple[str, str]] = {
+    ServerFault.UNREACHABLE: (
         "No HTTP server answers at this address.",
         "Check the address and the port, that the server is running, and that this machine can reach it.",
     ),
-    Fault.BUSY: (
+    ServerFault.BUSY: (
         "The server is rejecting requests for now.",
         "Try again later. If this continues, give the server more capacity or choose another plan.",
     ),
-    Fault.SILENT: (
+    ServerFault.SILENT: (
         "The server accepted the question but did not answer in time.",
         "It may still be loading the model: try again, or allow more time with --seconds.",
     ),
-    Fault.OUT_OF_TIME: (
+    ServerFault.OUT_OF_TIME: (
         "Some questions were not asked, because the time was up.",
         "Allow more time with --seconds.",
     ),
-    Fault.KEY_MISSING: (
+    ServerFault.KEY_MISSING: (
         "The configured key is not available, so nothing was sent.",
         "Put it where the configuration expects it.",
     ),
-    Fault.KEY_REFUSED: (
+    ServerFault.KEY_REFUSED: (
         "The server refuses the key.",
         "Configure the right one: key_env or key_file of the back end, CHATUI_BACKEND_KEY, or --key-env. It is sent as a bearer token.",
     ),
-    Fault.MODEL_UNKNOWN: (
+    ServerFault.MODEL_UNKNOWN: (
         "The server does not have the requested model.",
         "Configure one that it has, or leave the model out to take its first.",
     ),
-    Fault.MODEL_OTHER: (
+    ServerFault.MODEL_OTHER: (
         "The requested model is not in the server's list, but the server answers.",
         "It probably answers with another model: configure a name from its list.",
     ),
-    Fault.NOT_GPT_OSS: (
+    ServerFault.NOT_GPT_OSS: (
         "This is not a gpt-oss model.",
         "The harmony kinds work only with gpt-oss. Other kinds can use this model, but it has no channels.",
     ),
-    Fault.KIND_NOT_SPOKEN: (
+    ServerFault.KIND_NOT_SPOKEN: (
         "The server does not support this wire format.",
         "Use a kind that it supports, or enable this one on the server.",
     ),
-    Fault.VOCABULARY_MISSING: (
+    ServerFault.VOCABULARY_MISSING: (
         "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
         "Install it once with manage.py fetch_vocabulary.",
     ),
-    Fault.REFUSED: (
+    ServerFault.REFUSED: (
         "The server refuses an ordinary question.",
         "manage.py ask --as staff shows its message. The server's log may say more.",
     ),
-    Fault.FAILED: (
+    ServerFault.FAILED: (
         "The server fails at an ordinary question.",
         "manage.py ask --as staff shows its message. The server's log may say more.",
     ),
-    Fault.BROKEN_OFF: (
+    ServerFault.BROKEN_OFF: (
         "The stream ends before the server has said that the answer is over.",
         "Look for a proxy with its own time limit, and check the server's log. People see that the answer was cut off.",
     ),
-    Fault.NO_ANSWER: (
+    ServerFault.NO_ANSWER: (
         "The model reasons and stops, and no answer comes.",
         "The server may lose the answer: try another kind, or a newer version of the server.",
     ),
-    Fault.NOT_JUDGED: (
+    ServerFault.NOT_JUDGED: (
         "No answer came to the first question, so leaks and lost reasoning could not be judged.",
         "Examine it again. If this continues, check the server's own limit for answers, and what it adds to prompts.",
     ),
-    Fault.LEAK_MARKERS: (
+    ServerFault.LEAK_MARKERS: (
         "Reasoning appears in the answer, with Harmony's markers.",
         "Turn the server's gpt-oss or reasoning parser on (llama.cpp: leave --reasoning-format at auto), or use a kind harmony.",
     ),
-    Fault.LEAK_COLLAPSED: (
+    ServerFault.LEAK_COLLAPSED: (
         "Reasoning appears in the answer, with its markers stripped (analysis…assistantfinal…).",
         "Give the model a response template, or turn the server's gpt-oss parser on; or use a kind harmony.",
     ),
-    Fault.LEAK_TAGS: (
+    ServerFault.LEAK_TAGS: (
         "Reasoning appears in the answer, between tags.",
         "Turn on the server's or gateway's separation of reasoning, or use a server that has one.",
     ),
-    Fault.LEAK_THOUGHT: (
+    ServerFault.LEAK_THOUGHT: (
         "Reasoning appears in the answer, and nothing separates the two.",
         "Do not use this server with this kind. A server with a gpt-oss parser, or a kind harmony, separates reasoning.",
     ),
-    Fault.ANSWER_HIDDEN: (
+    ServerFault.ANSWER_HIDDEN: (
         "The leak guard has to hide the whole answer, so people get none.",
         "Fix the fault named above, or use another kind: the guard cannot find where the answer begins.",
     ),
-    Fault.SUMMARY_RAW: (
+    ServerFault.SUMMARY_RAW: (
         "What the server calls a summary of the reasoning is the raw reasoning.",
         'Never set summaries = "server" for it. With summaries = "none" or "model" none of it is shown.',
     ),
-    Fault.SUMMARY_UNPROVEN: (
+    ServerFault.SUMMARY_UNPROVEN: (
         "The server sends summaries of the reasoning. They did not look raw, but that does not prove that they never are.",
         'They stay hidden unless you set summaries = "server", which is your decision.',
     ),
-    Fault.IDS_MISSING: (
+    ServerFault.IDS_MISSING: (
         "The server sends text without token ids, so a real marker cannot be distinguished from a quoted one.",
         "Use a version that returns ids (vLLM: return_token_ids, 0.10.2 or newer), or another kind.",
     ),
-    Fault.IDS_INCOMPLETE: (
+    ServerFault.IDS_INCOMPLETE: (
         "The server leaves token ids out of its stream.",
         "Use another kind: text that is made from these ids has gaps.",
     ),
-    Fault.READERS_DIFFER: (
+    ServerFault.READERS_DIFFER: (
         "Two readers of Harmony, ours and openai-harmony, do not agree on what the server sent.",
         "It is probably not well-formed. People see our reader's version. Use the original weights and a newer version of the server.",
     ),
-    Fault.READ_ONCE: (
+    ServerFault.READ_ONCE: (
         "The token ids were read by our own reader only.",
         "Nothing is wrong with the server. Only the check by the second reader is missing: examine the server again.",
     ),
-    Fault.REASONING_LOST: (
+    ServerFault.REASONING_LOST: (
         "The model reasons, and the server drops it.",
         "People lose nothing, but staff cannot look into it and no summary can be made. Turn reasoning output on at the server.",
     ),
-    Fault.PREAMBLE_GLUED: (
+    ServerFault.PREAMBLE_GLUED: (
         "The model's preamble runs into the answer without a space.",
         "This wire format cannot separate the two on this server. Prefer a harmony kind, or responses if it marks preambles.",
     ),
-    Fault.PREAMBLE_UNMARKED: (
+    ServerFault.PREAMBLE_UNMARKED: (
         "The model's preamble is not marked, and is shown as the answer.",
         "Prefer a harmony kind, which separates the two.",
     ),
-    Fault.PREAMBLE_LOST: (
+    ServerFault.PREAMBLE_LOST: (
         "The model's preamble is lost.",
         "Prefer a harmony kind, which shows it.",
     ),
-    Fault.CUT_UNSAID: (
+    ServerFault.CUT_UNSAID: (
         "An answer cut by the length limit is reported as complete.",
         "Prefer a kind without this fault. If this product can detect it, set max_answer_tokens, which it needs for that.",
     ),
-    Fault.LIMIT_IGNORED: (
+    ServerFault.LIMIT_IGNORED: (
         "The server does not keep to the limit for an answer's length.",
         "Set the limit at the server itself.",
     ),
-    Fault.NO_STREAM: (
+    ServerFault.NO_STREAM: (
         "Answers arrive in one piece instead of streaming.",
         "Turn streaming on at the server; in a proxy in between, turn buffering off for these answers.",
     ),
-    Fault.SLOW_FIRST: (
+    ServerFault.SLOW_FIRST: (
         "The first token takes long.",
         "Keep the model loaded, or give the server more power. first_token_seconds has to be longer than the longest wait.",
     ),
-    Fault.CONTEXT_SMALL: (
+    ServerFault.CONTEXT_SMALL: (
         "The context for question and answer together is small.",
         "Give the model a larger context (llama.cpp: -c, which its slots share; Ollama: OLLAMA_CONTEXT_LENGTH; vLLM: --max-model-len).",
     ),

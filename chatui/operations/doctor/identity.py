@@ -26,7 +26,7 @@ _VERSIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ServerIdentity:
     """The detected facts about a server.
 
     ``model``: the examined model. ``context``: tokens of question and answer together. ``is_gpt_oss``: None if unknown; ``why`` says how it
@@ -43,7 +43,7 @@ class Identity:
     why: str = ""
 
 
-async def identify(upstream: Upstream, model: str | None, dialect: str | None = None) -> Identity:
+async def identify(upstream: Upstream, model: str | None, dialect: str | None = None) -> ServerIdentity:
     """``model``: the configured one; else the server's first. ``dialect``: as configured by the operator.
 
     Raises:
@@ -53,7 +53,7 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
     product = dialect or product
     model = model or next(iter(models), None)
     is_gpt_oss, why = await _family(upstream, product, model)
-    return Identity(
+    return ServerIdentity(
         upstream.place,
         product,
         await _version(upstream, product),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from chatui.codes import ProductCode
-from chatui.operations.doctor.faults import Fault, Finding, Level
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.trial import CUT_AT, MAX_TOKENS, Observed, Questions, Trial
 from renderer.errors import Code
 from renderer.frame_kinds import is_preamble
@@ -19,13 +19,13 @@ _SPACE = re.compile(r"\s+")
 _MAX_CHARS = 20_000
 
 
-def sign_of_leak(text: str) -> Fault | None:
+def sign_of_leak(text: str) -> ServerFault | None:
     """The form of leak in ``text``, the answer to a question that has nothing to do with markers; None if there is none."""
     if _MARKER.search(text):
-        return Fault.LEAK_MARKERS
+        return ServerFault.LEAK_MARKERS
     if _TAG.search(text):
-        return Fault.LEAK_TAGS
-    return Fault.LEAK_COLLAPSED if _COLLAPSED.search(text) else None
+        return ServerFault.LEAK_TAGS
+    return ServerFault.LEAK_COLLAPSED if _COLLAPSED.search(text) else None
 
 
 def share_a_stretch(one: str, other: str, length: int) -> bool:
@@ -46,55 +46,57 @@ _SUMMARY_STRETCH = 60
 _MAX_CHARS_OF_A_TOKEN = 20
 
 
-def judge_leak(trial: Trial) -> Finding | None:
+def judge_leak(trial: Trial) -> DetectedFault | None:
     """Whether an answer has the form of a leak, and whether people would see it. No question here is about markers or tags."""
     if sign := sign_of_leak(trial.visible):
-        return Finding(sign, Level.LEAK, "The leak guard of this product does not catch it: people see it.")
+        return DetectedFault(sign, Level.LEAK, "The leak guard of this product does not catch it: people see it.")
     answer = "".join(frame.body for frame in (*trial.caught, *trial.answers))
     sign = sign_of_leak(answer)
     if sign is None or not trial.caught:
         return None
     half = " The header of the answer is missing, so it is only half Harmony." if _is_half(answer) else ""
     nothing = "" if trial.visible else " Nothing was left to show."
-    return Finding(sign, Level.FAULT, f"The leak guard of this product catches it: people see none of it.{half}{nothing}")
+    return DetectedFault(sign, Level.FAULT, f"The leak guard of this product catches it: people see none of it.{half}{nothing}")
 
 
 def _is_half(answer: str) -> bool:
     return "<|channel|>analysis" in answer and "<|channel|>final" not in answer
 
 
-def judge_sum(trial: Trial, words: Questions) -> Iterator[Finding]:
+def judge_sum(trial: Trial, words: Questions) -> Iterator[DetectedFault]:
     """Leaks without a known form, and whether there are an answer and reasoning at all."""
     if leak := _formless_leak(trial, words):
         yield leak
     if trial.error is None and not trial.visible:
         yield _without_answer(trial)
     if trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * MAX_TOKENS:
-        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"More than {_MAX_CHARS_OF_A_TOKEN * MAX_TOKENS} characters came.")
+        yield DetectedFault(ServerFault.LIMIT_IGNORED, Level.FAULT, f"More than {_MAX_CHARS_OF_A_TOKEN * MAX_TOKENS} characters came.")
     if lost := _lost_reasoning(trial):
-        yield Finding(Fault.REASONING_LOST, Level.FAULT, lost)
+        yield DetectedFault(ServerFault.REASONING_LOST, Level.FAULT, lost)
 
 
-def _formless_leak(trial: Trial, words: Questions) -> Finding | None:
+def _formless_leak(trial: Trial, words: Questions) -> DetectedFault | None:
     visible = trial.visible
     if sign_of_leak(visible):
         return None
     if share_a_stretch(trial.thought, visible, _STRETCH):
-        return Finding(Fault.LEAK_THOUGHT, Level.LEAK, f"More than {_STRETCH} characters of the reasoning are in the answer as well.")
+        return DetectedFault(
+            ServerFault.LEAK_THOUGHT, Level.LEAK, f"More than {_STRETCH} characters of the reasoning are in the answer as well."
+        )
     if words.thought in visible and not trial.thought and not trial.caught:
         detail = "A word that the model was to write in its reasoning and never in an answer came in the answer"
-        return Finding(Fault.LEAK_THOUGHT, Level.LEAK, f"{detail} ({words.thought}), and no reasoning came apart from it.")
+        return DetectedFault(ServerFault.LEAK_THOUGHT, Level.LEAK, f"{detail} ({words.thought}), and no reasoning came apart from it.")
     return None
 
 
-def _without_answer(trial: Trial) -> Finding:
+def _without_answer(trial: Trial) -> DetectedFault:
     if trial.caught:
-        return Finding(Fault.ANSWER_HIDDEN, Level.UNUSABLE)
+        return DetectedFault(ServerFault.ANSWER_HIDDEN, Level.UNUSABLE)
     if trial.was_cut:
-        return Finding(Fault.NOT_JUDGED, Level.UNASKED, f"It was cut after {MAX_TOKENS} tokens or fewer.")
+        return DetectedFault(ServerFault.NOT_JUDGED, Level.UNASKED, f"It was cut after {MAX_TOKENS} tokens or fewer.")
     if any(frame.terminator is Terminator.CALL for frame in trial.frames):
-        return Finding(Fault.NOT_JUDGED, Level.UNASKED, "The model called a tool instead, though none was offered.")
-    return Finding(Fault.NO_ANSWER, Level.UNUSABLE, "Reasoning came." if trial.thought else "Nothing came at all.")
+        return DetectedFault(ServerFault.NOT_JUDGED, Level.UNASKED, "The model called a tool instead, though none was offered.")
+    return DetectedFault(ServerFault.NO_ANSWER, Level.UNUSABLE, "Reasoning came." if trial.thought else "Nothing came at all.")
 
 
 def _lost_reasoning(trial: Trial) -> str | None:
@@ -109,7 +111,7 @@ def _lost_reasoning(trial: Trial) -> str | None:
     return None
 
 
-def judge_cut(trial: Trial) -> Iterator[Finding]:
+def judge_cut(trial: Trial) -> Iterator[DetectedFault]:
     """Whether the server reports a cut answer as cut, and keeps the length limit."""
     if trial.error or trial.ended is None:
         return
@@ -117,15 +119,17 @@ def judge_cut(trial: Trial) -> Iterator[Finding]:
     is_too_long = sampled > 2 * CUT_AT or trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * CUT_AT
     if is_too_long or re.search(r"\b(?:199|200)\b", trial.visible):
         detail = f"{sampled} tokens came" if sampled else "Much more came"
-        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"{detail} where {CUT_AT} were allowed.")
+        yield DetectedFault(ServerFault.LIMIT_IGNORED, Level.FAULT, f"{detail} where {CUT_AT} were allowed.")
     elif not trial.was_cut and (sampled >= CUT_AT - 1 or (not sampled and (not trial.visible or re.search(r"\b2\b", trial.visible)))):
-        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.observed.end)}. People would take the answer for complete.")
+        yield DetectedFault(
+            ServerFault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.observed.end)}. People would take the answer for complete."
+        )
     elif trial.was_cut and trial.observed.end in ("stop", "completed"):
         detail = f"It says {_quoted(trial.observed.end)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
-        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"{detail} (max_answer_tokens), and tells people that the answer was cut.")
+        yield DetectedFault(ServerFault.CUT_UNSAID, Level.FAULT, f"{detail} (max_answer_tokens), and tells people that the answer was cut.")
 
 
-def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator[Finding]:
+def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
     """What happened to the announcement. ``by_ids``: the same question with token ids, which lose nothing; None if not available."""
     if trial.error or any(is_preamble(frame.header) for frame in trial.answers):
         return
@@ -137,12 +141,12 @@ def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator
     if found and answered:
         is_glued = len(texts) == 1 and not re.search(r"\s", gap)
         detail = f"The words {words.first} and {words.last}, of the announcement and of the answer, came in one visible text."
-        yield Finding(Fault.PREAMBLE_GLUED if is_glued else Fault.PREAMBLE_UNMARKED, Level.FAULT, detail)
+        yield DetectedFault(ServerFault.PREAMBLE_GLUED if is_glued else ServerFault.PREAMBLE_UNMARKED, Level.FAULT, detail)
     elif by_ids is not None:
         yield from _compared(trial, words, by_ids)
 
 
-def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding]:
+def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[DetectedFault]:
     preambles = [frame for frame in by_ids.answers if is_preamble(frame.header)]
     rest = [frame for frame in by_ids.answers if not is_preamble(frame.header)]
     if by_ids.error or by_ids.was_cut or len(preambles) != 1 or len(rest) != 1:
@@ -150,26 +154,26 @@ def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding
     announced, answer, visible = preambles[0].body.strip(), rest[0].body.strip(), trial.visible.strip()
     detail = "By token ids the same question gave an announcement and an answer."
     if visible == announced + answer:
-        yield Finding(Fault.PREAMBLE_GLUED, Level.FAULT, f"{detail} Here both came as one text.")
+        yield DetectedFault(ServerFault.PREAMBLE_GLUED, Level.FAULT, f"{detail} Here both came as one text.")
     elif visible.startswith(announced) and visible.endswith(answer) and len(visible) <= len(announced) + len(answer) + 4:
-        yield Finding(Fault.PREAMBLE_UNMARKED, Level.FAULT, f"{detail} Here both came as answers.")
+        yield DetectedFault(ServerFault.PREAMBLE_UNMARKED, Level.FAULT, f"{detail} Here both came as answers.")
     elif visible == answer or (words.first in announced and words.first not in visible and words.last in visible):
-        yield Finding(Fault.PREAMBLE_LOST, Level.FAULT, f"{detail} Here only the answer came.")
+        yield DetectedFault(ServerFault.PREAMBLE_LOST, Level.FAULT, f"{detail} Here only the answer came.")
 
 
-def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool, are_shown: bool) -> Iterator[Finding]:
+def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool, are_shown: bool) -> Iterator[DetectedFault]:
     """Whether summaries are really summaries. ``are_shown``: the operator trusts them, so people read them."""
     observed = trial.observed
     if not observed.summary.strip():
         return
     shown = "They are trusted in the configuration, so people read it." if are_shown else "They are not shown."
     if raw := _why_raw(observed.summary, observed.thought, observed.sealed, words):
-        yield Finding(Fault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{raw} {shown}")
+        yield DetectedFault(ServerFault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{raw} {shown}")
     elif not was_asked_for:
         detail = "They came without being asked for, as they do where the reasoning itself is put into that field."
-        yield Finding(Fault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{detail} {shown}")
+        yield DetectedFault(ServerFault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{detail} {shown}")
     else:
-        yield Finding(Fault.SUMMARY_UNPROVEN, Level.NOTE, shown)
+        yield DetectedFault(ServerFault.SUMMARY_UNPROVEN, Level.NOTE, shown)
 
 
 def _why_raw(summary: str, thought: str, sealed: str, words: Questions) -> str | None:
@@ -200,7 +204,7 @@ _NO_MODEL = re.compile(
 )
 
 
-def judge_failure(trial: Trial, *, by_ids: bool) -> Finding | None:
+def judge_failure(trial: Trial, *, by_ids: bool) -> DetectedFault | None:
     """Why the question was not answered; None if it was. ``by_ids``: the kind uses token ids."""
     if trial.error is None:
         return None
@@ -208,56 +212,62 @@ def judge_failure(trial: Trial, *, by_ids: bool) -> Finding | None:
     if trial.status in (0, 200):
         return _without_status(trial, by_ids=by_ids)
     if trial.status in (401, 403):
-        return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, detail)
+        return DetectedFault(ServerFault.KEY_REFUSED, Level.UNUSABLE, detail)
     if trial.status in (429, 503):
-        return Finding(Fault.BUSY, Level.UNASKED, detail)
+        return DetectedFault(ServerFault.BUSY, Level.UNASKED, detail)
     if trial.status in (400, 404, 422) and _NO_MODEL.search(trial.error_text):
-        return Finding(Fault.MODEL_UNKNOWN, Level.UNUSABLE, detail)
+        return DetectedFault(ServerFault.MODEL_UNKNOWN, Level.UNUSABLE, detail)
     if trial.status in (404, 405, 501):
-        return Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, detail)
+        return DetectedFault(ServerFault.KIND_NOT_SPOKEN, Level.UNUSABLE, detail)
     if 300 <= trial.status < 400:
-        return Finding(
-            Fault.REFUSED, Level.UNUSABLE, f"{detail} It sends on to another address, which is not followed: the key would go too."
+        return DetectedFault(
+            ServerFault.REFUSED, Level.UNUSABLE, f"{detail} It sends on to another address, which is not followed: the key would go too."
         )
-    return Finding(Fault.FAILED if trial.status >= 500 else Fault.REFUSED, Level.UNUSABLE, detail)
+    return DetectedFault(ServerFault.FAILED if trial.status >= 500 else ServerFault.REFUSED, Level.UNUSABLE, detail)
 
 
-def _without_status(trial: Trial, *, by_ids: bool) -> Finding:
+def _without_status(trial: Trial, *, by_ids: bool) -> DetectedFault:
     code = trial.error.code if trial.error else ProductCode.BACKEND
     if code is ProductCode.TIMEOUT:
         if trial.observed.pieces:
-            return Finding(Fault.OUT_OF_TIME, Level.UNASKED, "An answer had begun and was not finished.")
-        return Finding(Fault.SILENT, Level.UNASKED)
+            return DetectedFault(ServerFault.OUT_OF_TIME, Level.UNASKED, "An answer had begun and was not finished.")
+        return DetectedFault(ServerFault.SILENT, Level.UNASKED)
     if trial.status == 0:
-        return Finding(Fault.UNREACHABLE, Level.UNASKED)
+        return DetectedFault(ServerFault.UNREACHABLE, Level.UNASKED)
     if by_ids and trial.observed.text and not trial.observed.ids:
-        stripped = " The markers are stripped from the text, too." if sign_of_leak(trial.observed.text) is Fault.LEAK_COLLAPSED else ""
-        return Finding(Fault.IDS_MISSING, Level.UNUSABLE, f"Text came, and no ids.{stripped}")
+        stripped = (
+            " The markers are stripped from the text, too." if sign_of_leak(trial.observed.text) is ServerFault.LEAK_COLLAPSED else ""
+        )
+        return DetectedFault(ServerFault.IDS_MISSING, Level.UNUSABLE, f"Text came, and no ids.{stripped}")
     if code is Code.STREAM_TRUNCATED:
-        return Finding(Fault.BROKEN_OFF, Level.UNUSABLE, "Some of the answer had come." if trial.observed.pieces else "Nothing had come.")
-    return Finding(Fault.FAILED, Level.UNUSABLE, "HTTP 200, and then an error, or something that could not be used.")
+        return DetectedFault(
+            ServerFault.BROKEN_OFF, Level.UNUSABLE, "Some of the answer had come." if trial.observed.pieces else "Nothing had come."
+        )
+    return DetectedFault(ServerFault.FAILED, Level.UNUSABLE, "HTTP 200, and then an error, or something that could not be used.")
 
 
-def judge_ids(trial: Trial, product: str | None) -> Finding | None:
+def judge_ids(trial: Trial, product: str | None) -> DetectedFault | None:
     """Whether all ids arrived. Streams from llama.cpp always have gaps, which its dialect handles."""
     ids, sampled = trial.observed.ids, trial.observed.sampled
     if trial.error or product != "vLLM" or ids is None or sampled is None or ids >= sampled - 1:
         return None
-    return Finding(Fault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {sampled} tokens and sent {ids} ids.")
+    return DetectedFault(ServerFault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {sampled} tokens and sent {ids} ids.")
 
 
-def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> Iterator[Finding]:
+def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> Iterator[DetectedFault]:
     """Streaming, by the longest answer, and the wait for the first word, by the quickest: the first may include loading the model."""
     answered = [trial.observed for trial in trials if trial.error is None and trial.observed.began is not None]
     if not answered:
         return
     if why := _why_in_one_piece(max(answered, key=lambda observed: observed.chars)):
-        yield Finding(Fault.NO_STREAM, Level.FAULT, why)
+        yield DetectedFault(ServerFault.NO_STREAM, Level.FAULT, why)
     waits = [observed.began for observed in answered if observed.began is not None]
     if min(waits) > slow_seconds:
-        yield Finding(Fault.SLOW_FIRST, Level.FAULT, f"It came after {min(waits):.0f} seconds at best.")
+        yield DetectedFault(ServerFault.SLOW_FIRST, Level.FAULT, f"It came after {min(waits):.0f} seconds at best.")
     elif waits[0] > slow_seconds:
-        yield Finding(Fault.SLOW_FIRST, Level.NOTE, f"Only at first, {waits[0]:.0f} seconds: the model may have had to be loaded.")
+        yield DetectedFault(
+            ServerFault.SLOW_FIRST, Level.NOTE, f"Only at first, {waits[0]:.0f} seconds: the model may have had to be loaded."
+        )
 
 
 def _why_in_one_piece(observed: Observed) -> str | None:

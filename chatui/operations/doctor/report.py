@@ -16,8 +16,8 @@ from chatui.backends.auto import AUTO
 from chatui.backends.spec import BackendSpec, check_spec, is_model_name, without_credentials
 from chatui.backends.spec_file import Value
 from chatui.env import environment
-from chatui.operations.doctor.faults import Fault, Finding, Level, worst
-from chatui.operations.doctor.identity import Identity
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault, worst
+from chatui.operations.doctor.identity import ServerIdentity
 
 _RANK = {"harmony": 0, "responses": 1, "chat": 2}
 _WHY = {
@@ -35,7 +35,7 @@ class FormatReport:
     """
 
     kind: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DetectedFault, ...] = ()
     not_tried: str = ""
     first_seconds: float | None = None
 
@@ -52,7 +52,7 @@ class FormatReport:
     @property
     def is_supported(self) -> bool:
         """Whether the server supports it at all, as far as is known."""
-        return all(finding.fault is not Fault.KIND_NOT_SPOKEN for finding in self.findings)
+        return all(finding.fault is not ServerFault.KIND_NOT_SPOKEN for finding in self.findings)
 
     @property
     def family(self) -> str:
@@ -61,7 +61,7 @@ class FormatReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class DoctorReport:
     """The report on one address of a back end. ``formats``: the configured one first. ``general``: findings that are about no wire format.
 
     ``address``: which of how many of that back end this is.
@@ -69,8 +69,8 @@ class Report:
 
     name: str
     configured: str
-    identity: Identity
-    general: tuple[Finding, ...] = ()
+    identity: ServerIdentity
+    general: tuple[DetectedFault, ...] = ()
     formats: tuple[FormatReport, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     address: tuple[int, int] = (1, 1)
@@ -99,7 +99,7 @@ class Report:
     @property
     def sends_raw_summaries(self) -> bool:
         """Whether its summaries were found to be raw reasoning, by any wire format."""
-        return any(finding.fault is Fault.SUMMARY_RAW for report in self.formats for finding in report.findings)
+        return any(finding.fault is ServerFault.SUMMARY_RAW for report in self.formats for finding in report.findings)
 
 
 def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
@@ -115,7 +115,7 @@ def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
     return " and ".join(faults)
 
 
-def _names(findings: Iterable[Finding]) -> list[str]:
+def _names(findings: Iterable[DetectedFault]) -> list[str]:
     return sorted({finding.fault.value for finding in findings if finding.level > Level.NOTE})
 
 
@@ -130,12 +130,12 @@ _VERDICTS = {
 _LEVELS = {Level.NOTE: "note", Level.FAULT: "fault", Level.UNASKED: "not asked", Level.UNUSABLE: "unusable", Level.LEAK: "LEAK"}
 
 
-def as_text(report: Report) -> str:
+def as_text(report: DoctorReport) -> str:
     """The report as lines of text. Names that the server sent are included unchanged."""
     return "\n".join(_lines(report))
 
 
-def as_json(report: Report) -> dict[str, object]:
+def as_json(report: DoctorReport) -> dict[str, object]:
     """One object of plain values. ``level`` and ``fault`` come from closed lists; ``exit`` is this back end's own exit code."""
     identity, best = report.identity, report.best
     return {
@@ -168,7 +168,7 @@ def _format(report: FormatReport) -> dict[str, object]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, str]:
+def _finding(finding: DetectedFault) -> dict[str, str]:
     return {
         "fault": finding.fault.value,
         "level": finding.level.name.lower(),
@@ -178,7 +178,7 @@ def _finding(finding: Finding) -> dict[str, str]:
     }
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: DoctorReport) -> Iterator[str]:
     identity = report.identity
     product = " ".join(filter(None, (identity.product or "a server that does not say what it is", identity.version)))
     number, all_of_them = report.address
@@ -217,7 +217,7 @@ def _summary(report: FormatReport) -> str:
     return f"works{f', with {faults} fault' if faults else ''}{'s' if faults > 1 else ''}.{wait}"
 
 
-def _finding_lines(finding: Finding, indent: int) -> Iterator[str]:
+def _finding_lines(finding: DetectedFault, indent: int) -> Iterator[str]:
     yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {finding.fault.sentence}", indent)
     if finding.seen:
         yield from _wrapped(f"Seen: {finding.seen}", indent + 4)
@@ -229,7 +229,7 @@ def _wrapped(text: str, indent: int) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=f"{lead}  ", break_long_words=False, break_on_hyphens=False)
 
 
-def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value]:
+def recommended_settings(report: DoctorReport, before: BackendSpec) -> dict[str, Value]:
     """The settings that should change from ``before``, so that the result is a valid spec. Empty if nothing should change.
 
     Raises:
@@ -250,14 +250,14 @@ def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value
         if before.summary_review:
             changes["summary_review"] = False
     # If a server reports a cut answer as complete, only a known limit reveals it.
-    is_cut_unsaid = any(finding.fault is Fault.CUT_UNSAID for finding in best.findings)
+    is_cut_unsaid = any(finding.fault is ServerFault.CUT_UNSAID for finding in best.findings)
     if is_cut_unsaid and not before.max_answer_tokens and report.identity.context:
         changes["max_answer_tokens"] = report.identity.context // 2
     check_spec({**before.model_dump(), **changes})
     return changes
 
 
-def name_for(report: Report) -> str:
+def name_for(report: DoctorReport) -> str:
     """A name for a back end without one: its product name, else ``main``."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]
 
@@ -287,7 +287,7 @@ class WriteOptions:
     force: bool = False
 
 
-def write(report: Report, spec: BackendSpec, options: WriteOptions, *, is_new: bool) -> WrittenSettings:
+def write(report: DoctorReport, spec: BackendSpec, options: WriteOptions, *, is_new: bool) -> WrittenSettings:
     """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was created from a URL alone.
 
     Raises:

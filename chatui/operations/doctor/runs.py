@@ -28,32 +28,32 @@ from chatui.env import environment
 from chatui.model_servers import connected, vocabulary
 from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
-from chatui.operations.doctor.examination import SECONDS, Target, examine
-from chatui.operations.doctor.faults import Fault, Finding, Level
-from chatui.operations.doctor.identity import Identity
-from chatui.operations.doctor.report import FormatReport, Report
+from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.identity import ServerIdentity
+from chatui.operations.doctor.report import DoctorReport, FormatReport
 from chatui.operations.second_reader import SecondReader
 
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
 _SAFE_EVIDENCE = frozenset(
     {
-        Fault.BROKEN_OFF,
-        Fault.BUSY,
-        Fault.CONTEXT_SMALL,
-        Fault.FAILED,
-        Fault.IDS_INCOMPLETE,
-        Fault.IDS_MISSING,
-        Fault.KEY_MISSING,
-        Fault.KEY_REFUSED,
-        Fault.MODEL_UNKNOWN,
-        Fault.NO_STREAM,
-        Fault.OUT_OF_TIME,
-        Fault.READERS_DIFFER,
-        Fault.READ_ONCE,
-        Fault.REFUSED,
-        Fault.SILENT,
-        Fault.SLOW_FIRST,
-        Fault.UNREACHABLE,
+        ServerFault.BROKEN_OFF,
+        ServerFault.BUSY,
+        ServerFault.CONTEXT_SMALL,
+        ServerFault.FAILED,
+        ServerFault.IDS_INCOMPLETE,
+        ServerFault.IDS_MISSING,
+        ServerFault.KEY_MISSING,
+        ServerFault.KEY_REFUSED,
+        ServerFault.MODEL_UNKNOWN,
+        ServerFault.NO_STREAM,
+        ServerFault.OUT_OF_TIME,
+        ServerFault.READERS_DIFFER,
+        ServerFault.READ_ONCE,
+        ServerFault.REFUSED,
+        ServerFault.SILENT,
+        ServerFault.SLOW_FIRST,
+        ServerFault.UNREACHABLE,
     }
 )
 """Faults whose evidence consists only of our words and numbers.
@@ -125,7 +125,7 @@ class ShownReport:
     formats: tuple[ShownFormat, ...]
 
 
-def to_stored(reports: Sequence[Report], of: str) -> dict[str, Any]:
+def to_stored(reports: Sequence[DoctorReport], of: str) -> dict[str, Any]:
     """The reports of a server's addresses as plain values for JSON. ``of``: a digest of the server's configuration at that time."""
     first, *others = [_stored_report(report) for report in reports]
     return first | {"others": others, "of": of}
@@ -163,7 +163,7 @@ def _shown(stored: dict[str, Any]) -> ShownReport:
     )
 
 
-def _stored_report(report: Report) -> dict[str, Any]:
+def _stored_report(report: DoctorReport) -> dict[str, Any]:
     identity, best = report.identity, report.best
     return {
         "level": report.level.value,
@@ -178,7 +178,7 @@ def _stored_report(report: Report) -> dict[str, Any]:
     }
 
 
-def _stored_finding(finding: Finding) -> list[str | int]:
+def _stored_finding(finding: DetectedFault) -> list[str | int]:
     return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _SAFE_EVIDENCE else ""]
 
 
@@ -189,10 +189,10 @@ def _stored_format(one: FormatReport) -> dict[str, Any]:
 
 
 def _findings(stored: list[list[Any]]) -> Iterator[ShownFinding]:
-    known = set(Fault)
+    known = set(ServerFault)
     for name, number, seen in stored:
         if name in known:
-            fault, level = Fault(name), Level(number)
+            fault, level = ServerFault(name), Level(number)
             yield ShownFinding(fault.value, str(LEVELS[level]), level > Level.NOTE, fault.sentence, fault.advice, seen)
 
 
@@ -244,7 +244,7 @@ class _Progress:
 
     counts: dict[int, int] = field(default_factory=dict)
     kind: str = ""
-    reports: tuple[Report, ...] = ()
+    reports: tuple[DoctorReport, ...] = ()
 
     @property
     def asked(self) -> int:
@@ -332,18 +332,18 @@ def _examine(spec: BackendSpec, progress: _Progress) -> None:
         log.warning("back end %s could not be examined (%s)", spec.name, type(error).__name__)
 
 
-def _reports(spec: BackendSpec, progress: _Progress) -> tuple[Report, ...]:
+def _reports(spec: BackendSpec, progress: _Progress) -> tuple[DoctorReport, ...]:
     """The reports of all addresses, in order. The addresses are examined in parallel, so that several take no longer than one."""
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
-        finding = Finding(Fault.KEY_MISSING, Level.UNASKED, f"{error}.")
-        return (Report(spec.name, spec.kind, Identity(spec.url), (finding,)),)
+        finding = DetectedFault(ServerFault.KEY_MISSING, Level.UNASKED, f"{error}.")
+        return (DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (finding,)),)
     model = next(iter(spec.models), None)
     second = SecondReader(lambda: vocabulary.find(environment().data_dir))
-    target = Target(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route)
+    target = ExaminedServer(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route)
 
-    async def ask() -> list[Report]:
+    async def ask() -> list[DoctorReport]:
         targets = [replace(target, url=url) for url in (spec.url, *spec.more_urls)]
         return await asyncio.gather(*(examine(each, progress=partial(progress.note, at)) for at, each in enumerate(targets)))
 

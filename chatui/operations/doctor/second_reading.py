@@ -5,32 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from chatui.operations.doctor.faults import Fault, Finding, Level
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.trial import IdEvent, Trial
-from chatui.operations.second_opinion import Difference, Kind, compare_readings, shown
-from chatui.operations.second_reader import Read, ReadMessage, SecondReader, SecondReaderError
+from chatui.operations.second_opinion import Difference, DifferenceKind, compare_readings, shown
+from chatui.operations.second_reader import ReadMessage, ReadTokens, SecondReader, SecondReaderError
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _MAX_CHARS = 100_000
 _MAX_REPORTED = 3
 # A reply's header or the position of a constraint is read differently in whole messages, too; the other differences mean malformed output.
-_HARMLESS = frozenset({Kind.REPLY_WITHOUT_RECIPIENT, Kind.CONSTRAINT_IS_NO_RECIPIENT, Kind.CONSTRAINT_WORD})
+_HARMLESS = frozenset({DifferenceKind.REPLY_WITHOUT_RECIPIENT, DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT, DifferenceKind.CONSTRAINT_WORD})
 
 
-def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: SecondReader, *, is_llama: bool) -> Iterator[Finding]:
+def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: SecondReader, *, is_llama: bool) -> Iterator[DetectedFault]:
     """``trials``: the questions asked with token ids, by name. ``is_llama``: ids are missing in its streams. Blocks."""
     whole = {name: trial for name, trial in trials.items() if _is_whole(trial)}
     if not whole:
         return
-    asked = [Read(sampled_ids(trial.observed.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()]
+    asked = [
+        ReadTokens(sampled_ids(trial.observed.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()
+    ]
     try:
         readings = second.read(asked)
     except SecondReaderError as error:
-        yield Finding(Fault.READ_ONCE, Level.NOTE, str(error))
+        yield DetectedFault(ServerFault.READ_ONCE, Level.NOTE, str(error))
         return
     for (name, trial), messages in zip(whole.items(), readings, strict=True):
         if differences := [one for one in compare_readings(trial.frames, messages) if one.kind not in _HARMLESS]:
-            yield Finding(Fault.READERS_DIFFER, Level.FAULT, _disagreements(name, trial, messages, differences))
+            yield DetectedFault(ServerFault.READERS_DIFFER, Level.FAULT, _disagreements(name, trial, messages, differences))
 
 
 def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: bool) -> list[int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
-from chatui.backends.recording import Exchange, Recorder
+from chatui.backends.recording import RecordedExchange, Recorder
 from chatui.backends.sse import Decoder
 from chatui.codes import ProductCode
 from renderer.events import Assembler
@@ -59,7 +59,7 @@ class Observed:
     noted: int = 0
 
 
-def observe(exchange: Exchange) -> Observed:
+def observe(exchange: RecordedExchange) -> Observed:
     """Reads all three wire formats at once: no field has different meanings in two of them."""
     observed = Observed(is_stream=exchange.suffix != ".json")
     for seconds, chunk in _chunks(exchange, is_stream=observed.is_stream):
@@ -75,7 +75,7 @@ def observe(exchange: Exchange) -> Observed:
     return observed
 
 
-def _chunks(exchange: Exchange, *, is_stream: bool) -> Iterator[tuple[float, Mapping[str, Any]]]:
+def _chunks(exchange: RecordedExchange, *, is_stream: bool) -> Iterator[tuple[float, Mapping[str, Any]]]:
     for seconds, text in _texts_of(exchange) if is_stream else [_whole(exchange)]:
         try:
             chunk = json.loads(text)
@@ -85,11 +85,11 @@ def _chunks(exchange: Exchange, *, is_stream: bool) -> Iterator[tuple[float, Map
             yield seconds, chunk
 
 
-def _whole(exchange: Exchange) -> tuple[float, str]:
+def _whole(exchange: RecordedExchange) -> tuple[float, str]:
     return exchange.chunks[-1][0] if exchange.chunks else 0.0, exchange.raw.decode("utf-8", "replace")
 
 
-def _texts_of(exchange: Exchange) -> Iterator[tuple[float, str]]:
+def _texts_of(exchange: RecordedExchange) -> Iterator[tuple[float, str]]:
     """The data of each event, and its time."""
     decoder, raw, at, seconds = Decoder(max(len(exchange.raw), 1)), bytes(exchange.raw), 0, 0.0
     for seconds, size in exchange.chunks:
@@ -270,7 +270,7 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
         error = BackendError(ProductCode.TIMEOUT, "the time for this question was up")
     if left := assembler.finish():
         finished.append(left)
-    exchange = recorder.exchange or Exchange("POST", "", None)
+    exchange = recorder.exchange or RecordedExchange("POST", "", None)
     error_text = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
     return Trial(
         tuple(done.frame for done in finished),

@@ -13,8 +13,7 @@ import sys
 import textwrap
 
 from chatui import sandbox
-from chatui.documents.inside.html import TEXT_CHARS, Reader, clean, decoded
-from chatui.documents.inside.html import prepare_reader as prepare
+from chatui.documents.inside.html import TEXT_CHARS, HtmlReader, clean, decoded, prepare_reader
 from chatui.sandbox import NotConfinedError
 
 WIDTH = 80
@@ -29,13 +28,13 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     about = json.loads(sys.stdin.buffer.readline())
     page = sys.stdin.buffer.read()
-    prepare(page, about["charset"], about["kind"])
+    prepare_reader(page, about["charset"], about["kind"])
     # Without a seccomp filter in the kernel, the resource limits must suffice.
     with contextlib.suppress(NotConfinedError):
         sandbox.confine()
     text = decoded(page, about["charset"], about["kind"])
     if "html" in about["kind"]:
-        reader = Reader(about["url"])
+        reader = HtmlReader(about["url"])
         reader.read(text)
         title, text, links = reader.title, "".join(reader.parts), reader.links
     else:

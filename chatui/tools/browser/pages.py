@@ -21,7 +21,7 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.brows
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TextPage:
     """A page as text. ``links``: the targets of the links in the text, by id. ``is_results``: the page lists search results.
 
     A page that lists the matches in another page has ``searched_cursor``, the cursor of that page, and ``match_lines``, the line of each
@@ -37,7 +37,7 @@ class Page:
     match_lines: tuple[int, ...] = ()
 
 
-async def read(fetched: FetchedPage, seconds: float = SECONDS) -> Page:
+async def read(fetched: FetchedPage, seconds: float = SECONDS) -> TextPage:
     """The page as text.
 
     Raises:
@@ -48,7 +48,7 @@ async def read(fetched: FetchedPage, seconds: float = SECONDS) -> Page:
     if not any(map(str.strip, lines)):
         raise FetchError("There is no text on this page.")
     cut = ("", "[The page is longer. The rest was not loaded.]") if fetched.is_cut else ()
-    return Page(fetched.url, str(found["title"]) or fetched.url, (*lines, *cut), tuple(found["links"]))
+    return TextPage(fetched.url, str(found["title"]) or fetched.url, (*lines, *cut), tuple(found["links"]))
 
 
 def _read(fetched: FetchedPage, seconds: float) -> dict[str, Any]:
@@ -70,7 +70,7 @@ MAX_MATCHES = 50
 _AROUND = 4
 
 
-def shown(cursor: int, page: Page, start: int = 0, count: int = -1) -> str:
+def shown(cursor: int, page: TextPage, start: int = 0, count: int = -1) -> str:
     """The page from line ``start`` on: ``count`` lines, but not more than fit into a window."""
     start = max(0, min(start, len(page.lines) - 1))
     lines = _window(page.lines[start:], count)
@@ -80,7 +80,7 @@ def shown(cursor: int, page: Page, start: int = 0, count: int = -1) -> str:
     return f"[{cursor}] {page.title}{where}\n**viewing lines [{start} - {end}] of {len(page.lines) - 1}**\n\n{numbered}"
 
 
-def results(query: str, found: Sequence[Result]) -> Page:
+def results(query: str, found: Sequence[Result]) -> TextPage:
     """The search results, as a page of links."""
     lines: list[str] = []
     links: list[str] = []
@@ -92,10 +92,10 @@ def results(query: str, found: Sequence[Result]) -> Page:
         lines += [f"【{len(links)}†{title}†{host(url)}】", *wrapped(" ".join(clean(result.snippet).split())), ""]
         links.append(url)
     title = f"Search results for: {' '.join(clean(query).split())}"
-    return Page("", title, tuple(lines or ["Nothing was found."]), tuple(links), is_results=True)
+    return TextPage("", title, tuple(lines or ["Nothing was found."]), tuple(links), is_results=True)
 
 
-def matches(cursor: int, page: Page, pattern: str) -> Page:
+def matches(cursor: int, page: TextPage, pattern: str) -> TextPage:
     """The matches of a text in a page, as a separate page. ``cursor``: of the searched page."""
     wanted = pattern.casefold()
     lines: list[str] = []
@@ -107,7 +107,7 @@ def matches(cursor: int, page: Page, pattern: str) -> Page:
         if len(match_lines) == MAX_MATCHES:
             break
     title = f"Find results for text: `{' '.join(clean(pattern).split())}` in `{page.title}`"
-    return Page(
+    return TextPage(
         page.url, title, tuple(lines or ["No such text was found on the page."]), searched_cursor=cursor, match_lines=tuple(match_lines)
     )
 

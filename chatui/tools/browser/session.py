@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus
 
 from chatui.env import Environment
 from chatui.tools.browser import engines, pages
-from chatui.tools.browser.pages import Page
+from chatui.tools.browser.pages import TextPage
 from chatui.tools.fetcher import Fetcher, FetchError
 from chatui.tools.tool import CallingTurn, ToolError
 from renderer.markup.citations import CitableSource
@@ -73,7 +73,7 @@ class Browser:
     turn: CallingTurn
     env: Environment
     fetcher: Fetcher
-    _pages: dict[int, Page] = field(default_factory=dict, repr=False)
+    _pages: dict[int, TextPage] = field(default_factory=dict, repr=False)
     _allowed: AllowedAddresses = field(init=False, repr=False)
     _latest: int | None = None
 
@@ -126,7 +126,7 @@ class Browser:
             raise ToolError("There is nothing to find.")
         return self._push(pages.matches(at, page, pattern[:200]))
 
-    async def _page(self, cursor: int) -> tuple[Page, int]:
+    async def _page(self, cursor: int) -> tuple[TextPage, int]:
         """The page with this cursor, or the latest one. A page of an earlier answer is loaded again."""
         at = self._latest if cursor < 0 else cursor
         if at is None:
@@ -139,7 +139,7 @@ class Browser:
         self._pages[at] = await self._loaded(known.url)
         return self._pages[at], at
 
-    async def _loaded(self, url: str) -> Page:
+    async def _loaded(self, url: str) -> TextPage:
         found = self._allowed.permitted(url)
         if found is None:
             raise ToolError("Only addresses that the person wrote, or that a search or an opened page showed, can be opened.")
@@ -148,7 +148,7 @@ class Browser:
         except FetchError as error:
             raise ToolError(str(error)) from None
 
-    def _push(self, page: Page, start: int = 0, count: int = -1) -> str:
+    def _push(self, page: TextPage, start: int = 0, count: int = -1) -> str:
         """Assign the next cursor to a page, and show it."""
         cursor = max(self.turn.pages, default=-1) + 1
         self._pages[cursor] = page
@@ -159,7 +159,7 @@ class Browser:
         self._allowed.allow(page.links)
         return pages.shown(cursor, page, max(start, 0), count)
 
-    def _title(self, page: Page) -> str:
+    def _title(self, page: TextPage) -> str:
         """The title that people may see. The title of search results or matches contains the model's hidden query."""
         if page.searched_cursor is not None:
             return self.turn.pages[page.searched_cursor].title

@@ -19,7 +19,7 @@ import httpx
 
 from chatui.backends.sse import Decoder, TooLongError
 from chatui.tools.mcp import messages
-from chatui.tools.mcp.messages import RefusedError
+from chatui.tools.mcp.messages import ServerRefusedError
 from chatui.tools.remote.exchange import MAX_BYTES, Connections, HttpRequest, kind_of, pieces
 from chatui.tools.remote.offers import ServerError
 
@@ -122,7 +122,7 @@ class HttpPeer:
             if error.status in _FORBIDDEN:
                 raise
             return None
-        except RefusedError:
+        except ServerRefusedError:
             return None
         versions = found.get("supportedVersions")
         return protocol if isinstance(versions, list) and messages.STATELESS in versions else None

@@ -18,7 +18,7 @@ _META = "io.modelcontextprotocol/"
 _CLIENT = {"name": "chatui", "version": "0.1.0"}
 
 
-class RefusedError(Exception):
+class ServerRefusedError(Exception):
     """The server responded with an error. ``code``: of JSON-RPC. ``server_message``: its own text, which only the model may read."""
 
     def __init__(self, code: object, server_message: str) -> None:
@@ -94,7 +94,7 @@ def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
     """
     error = message.get("error")
     if isinstance(error, Mapping):
-        raise RefusedError(error.get("code"), str(error.get("message", "")))
+        raise ServerRefusedError(error.get("code"), str(error.get("message", "")))
     result = message.get("result")
     if not isinstance(result, dict):
         raise ServerError("the server's answer has neither a result nor an error")

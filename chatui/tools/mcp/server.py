@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from chatui.tools.mcp.http import HttpPeer
-from chatui.tools.mcp.messages import RefusedError
+from chatui.tools.mcp.messages import ServerRefusedError
 from chatui.tools.mcp.stdio import StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
-from chatui.tools.remote.offers import Listing, Offer, Place, ServerError, argument_name, cleaned, tool_name
+from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
 
@@ -23,7 +23,7 @@ _NO_MORE = "The tool asked for more input instead of answering, but can be given
 
 def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listing:
     """The offers for those of a server's tools (``found``) that the operator named (``selected``)."""
-    offers: dict[str, Offer] = {}
+    offers: dict[str, ToolOffer] = {}
     problems: dict[str, str] = {}
     for remote in selected:
         matching = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
@@ -39,7 +39,7 @@ def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listi
     return Listing(offers=offers, problems=problems)
 
 
-def _offer(server: str, definition: Mapping[str, Any], name: str) -> Offer:
+def _offer(server: str, definition: Mapping[str, Any], name: str) -> ToolOffer:
     words = next((each for each in (definition.get("description"), definition.get("title")) if isinstance(each, str) and each.strip()), "")
     description = cleaned(words, DESCRIPTION_CHARS)
     if not any(map(str.isalnum, description)):
@@ -50,21 +50,23 @@ def _offer(server: str, definition: Mapping[str, Any], name: str) -> Offer:
     if _MIRRORED in json.dumps(schema):
         raise ToolUnusableError("it wants arguments as headers, which proxies may log")
     parameters, places = _arguments(schema)
-    return Offer(name=name, server=server, remote=str(definition["name"]), description=description, parameters=parameters, places=places)
+    return ToolOffer(
+        name=name, server=server, remote=str(definition["name"]), description=description, parameters=parameters, places=places
+    )
 
 
-def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Place]]:
+def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, ArgumentPlace]]:
     """The schema of the arguments under our own names, and the server's name for each argument."""
     declared = schema.get("properties")
     wires = list(declared) if isinstance(declared, Mapping) else []
     if len(wires) > MAX_ARGUMENTS:
         raise ToolUnusableError("it has too many arguments")
-    places: dict[str, Place] = {}
+    places: dict[str, ArgumentPlace] = {}
     for wire in wires:
         name = argument_name(str(wire), places)
         if name is None:
             raise ToolUnusableError("it has an argument whose name cannot be shown to a model")
-        places[name] = Place(part="arguments", name=str(wire))
+        places[name] = ArgumentPlace(part="arguments", name=str(wire))
     needed = schema.get("required")
     required = [name for name, place in places.items() if isinstance(needed, list) and place.name in needed]
     properties = {name: reduced(declared[place.name], schema) for name, place in places.items()} if isinstance(declared, Mapping) else {}
@@ -104,7 +106,7 @@ MAX_PAGES = 20
 MAX_LISTED = 1000
 
 
-class Peer(Protocol):
+class McpTransport(Protocol):
     """The transport to an MCP server, HTTP or stdio."""
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +128,7 @@ class McpServer:
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
-        self._peer: Peer = (
+        self._peer: McpTransport = (
             HttpPeer(spec.url, lambda: credentials.texts(spec.headers))
             if spec.url
             else StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory)
@@ -148,16 +150,16 @@ class McpServer:
     async def _page(self, cursor: str | None) -> dict[str, Any]:
         try:
             return await self._peer.ask("tools/list", {"cursor": cursor} if cursor else {})
-        except RefusedError:
+        except ServerRefusedError:
             raise ServerError("the server refused to list its tools") from None
 
-    async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
+    async def call(self, offer: ToolOffer, arguments: dict[str, Any]) -> Any:
         """See ``Server``."""
         secret = credentials.secrets(self._spec.headers, self._spec.environment)
         named = {offer.places[name].name: value for name, value in arguments.items() if name in offer.places}
         try:
             found = await self._peer.ask("tools/call", {"name": offer.remote, "arguments": named})
-        except RefusedError as error:
+        except ServerRefusedError as error:
             message = credentials.without(error.server_message[: ERROR_CHARS * 2], secret)[:ERROR_CHARS]
             raise ToolError(f"The server refused the call: {message}") from None
         return read(credentials.without(found, secret))

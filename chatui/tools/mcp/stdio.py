@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from chatui.tools.mcp import messages
-from chatui.tools.mcp.messages import RefusedError
+from chatui.tools.mcp.messages import ServerRefusedError
 from chatui.tools.remote.offers import ServerError
 
 MAX_LINE_BYTES = 4_000_000
@@ -119,7 +119,7 @@ class _Program:
         try:
             messages.agreed(await self.ask("initialize", messages.hello()))
             await self._write(messages.notification("notifications/initialized", {}))
-        except RefusedError as error:
+        except ServerRefusedError as error:
             if error.code != messages.UNSUPPORTED_VERSION:
                 raise ServerError("the server refused the handshake") from None
             self.is_stateless = True

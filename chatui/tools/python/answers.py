@@ -14,7 +14,7 @@ MAX_NAME_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CodeOutput:
     """The output of a piece of code.
 
     ``text``: the output, cut in the middle if it is too long. ``files``: names and sizes of the files that it created.
@@ -57,7 +57,7 @@ class AnswerReader:
         """Whether the output exceeds the limit."""
         return self._output.dropped > 0
 
-    def finish(self) -> Answer:
+    def finish(self) -> CodeOutput:
         """The answer, even if its end never arrived."""
         self._output.add(self._tail)
         self._tail = b""
@@ -67,7 +67,7 @@ class AnswerReader:
             end = {}
         if not isinstance(end, dict):
             end = {}
-        return Answer(self._output.text(), end.get("failed") is True, files_of(end.get("files")))
+        return CodeOutput(self._output.text(), end.get("failed") is True, files_of(end.get("files")))
 
 
 def files_of(listed: object) -> tuple[tuple[str, int], ...]:

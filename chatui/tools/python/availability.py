@@ -31,7 +31,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Availability:
     """Whether ``python`` is available. ``reason``: why it is off, with a remedy if there is one; empty if it is on."""
 
     reason: str = ""
@@ -48,7 +48,7 @@ def is_on() -> bool:
     return future.done() and future.result().is_on
 
 
-def verdict() -> Verdict:
+def verdict() -> Availability:
     """The verdict. The first call in a process waits about a second for the sandbox to be tested."""
     return _examined().result()
 
@@ -73,28 +73,28 @@ def _launch() -> Launch:
 
 
 @cache
-def _examined() -> concurrent.futures.Future[Verdict]:
-    future: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
+def _examined() -> concurrent.futures.Future[Availability]:
+    future: concurrent.futures.Future[Availability] = concurrent.futures.Future()
     if RECIPIENT not in environment().tools:
-        future.set_result(Verdict("it is not in CHATUI_TOOLS"))
+        future.set_result(Availability("it is not in CHATUI_TOOLS"))
     elif url := environment().python_service_url:
         is_address = url.startswith(("https://", "http://"))
-        future.set_result(Verdict("" if is_address else "CHATUI_PYTHON_SERVICE_URL is not an http or https address"))
+        future.set_result(Availability("" if is_address else "CHATUI_PYTHON_SERVICE_URL is not an http or https address"))
     else:
         threading.Thread(target=lambda: future.set_result(_tried()), name="testing the sandbox", daemon=True).start()
     return future
 
 
-def _tried() -> Verdict:
+def _tried() -> Availability:
     try:
         escapes = asyncio.run(examination.attempts(launch())).escapes
     except CannotLaunchError as error:
-        found = Verdict(f"{error}{_remedy(str(error))}")
+        found = Availability(f"{error}{_remedy(str(error))}")
     except Exception as error:  # noqa: BLE001 - after any error, the tool is off
-        found = Verdict(f"the sandbox could not be tested ({type(error).__name__})")
+        found = Availability(f"the sandbox could not be tested ({type(error).__name__})")
     else:
         words = "the sandbox of this machine is not secure, code in it could: "
-        found = Verdict(words + ", ".join(escapes) + "; see docs/operating.md") if escapes else Verdict()
+        found = Availability(words + ", ".join(escapes) + "; see docs/operating.md") if escapes else Availability()
     if not found.is_on:
         log.error("the tool python is off: %s", found.reason)
     return found

@@ -24,7 +24,7 @@ _MAX_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
+class EscapeAttempts:
     """The escape attempts by name, and whether each succeeded."""
 
     made: dict[str, bool]
@@ -35,7 +35,7 @@ class Attempts:
         return [name for name, has_succeeded in self.made.items() if has_succeeded]
 
 
-async def attempts(launch: Launch) -> Attempts:
+async def attempts(launch: Launch) -> EscapeAttempts:
     """Make every attempt in a separate sandbox. Takes about half a second.
 
     Raises:
@@ -54,7 +54,7 @@ async def attempts(launch: Launch) -> Attempts:
         await interpreter.end()
     if not isinstance(made, dict) or len(made) < MIN_ATTEMPTS:
         raise CannotLaunchError("not all escape attempts could be made")
-    return Attempts({str(name): has_succeeded is not False for name, has_succeeded in made.items()})
+    return EscapeAttempts({str(name): has_succeeded is not False for name, has_succeeded in made.items()})
 
 
 def _code(launch: Launch, tcp: int, abstract: str) -> str:

@@ -29,7 +29,7 @@ class CodeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CodeOutcome:
     """The result of running code. ``text``: the output, of bounded length. ``files``: names and sizes of files created in ``/mnt/data``.
     ``copied_out``: the files copied out of the sandbox. ``copied_in``: names of the conversation's files copied in before the call;
     ``not_copied_in``: names of those that could not be; ``deleted``: names of those that were deleted. ``is_new``: the interpreter had no
@@ -50,7 +50,7 @@ class Outcome:
 class Executor(Protocol):
     """Runs code, with state that lasts between the calls of a conversation."""
 
-    async def run(self, asked: CodeRequest) -> Outcome:
+    async def run(self, asked: CodeRequest) -> CodeOutcome:
         """Run code. If this is cancelled, the code ends within a second.
 
         Raises:

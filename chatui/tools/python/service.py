@@ -14,7 +14,7 @@ import httpx
 from chatui.tools.file_access import CreatedFile
 from chatui.tools.python.answers import files_of
 from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles
-from chatui.tools.python.executors import CodeRequest, Outcome
+from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.tool import ToolError
 
 MORE_SECONDS = 3.0
@@ -40,7 +40,7 @@ class Service:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
 
-    async def run(self, asked: CodeRequest) -> Outcome:
+    async def run(self, asked: CodeRequest) -> CodeOutcome:
         """See ``Executor``. If cancelled, the connection is closed, which notifies the service."""
         self._use(asked.conversation_id)
         body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "max_chars": asked.max_chars}
@@ -115,11 +115,11 @@ def _contents_bytes(asked: CodeRequest) -> int:
     return asked.max_files * (asked.max_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
 
 
-def _outcome(reply: dict[str, Any], asked: CodeRequest) -> Outcome:
+def _outcome(reply: dict[str, Any], asked: CodeRequest) -> CodeOutcome:
     text, ended = reply["output"], reply.get("ended")
     if len(text) > asked.max_chars:
         text = f"{text[: asked.max_chars]}\n[… {len(text) - asked.max_chars} characters omitted here …]"
-    return Outcome(
+    return CodeOutcome(
         text,
         reply.get("failed") is True,
         files_of(reply.get("files")),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeRequest, Outcome
+from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.tool import ToolError
@@ -50,7 +50,7 @@ class Sessions:
         self._sessions: dict[UUID, _Session] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    async def run(self, asked: CodeRequest) -> Outcome:
+    async def run(self, asked: CodeRequest) -> CodeOutcome:
         """See ``Executor``. The calls of one conversation run one after the other."""
         session = self._session(asked)
         session.waiting += 1
@@ -80,12 +80,12 @@ class Sessions:
             self._end(conversation_id, session)
         await asyncio.gather(*self._ending)
 
-    async def _run(self, session: _Session, asked: CodeRequest) -> Outcome:
+    async def _run(self, session: _Session, asked: CodeRequest) -> CodeOutcome:
         is_new = session.interpreter is None or not session.interpreter.is_alive
         if is_new:
             await self._begin(session, asked)
         before = session.interpreter
-        about = await self._copy_files_in(session, asked) if asked.files else Outcome("")
+        about = await self._copy_files_in(session, asked) if asked.files else CodeOutcome("")
         interpreter = session.interpreter
         assert interpreter is not None  # noqa: S101 - it was just started
         about = replace(about, is_new=is_new or interpreter is not before)
@@ -105,7 +105,7 @@ class Sessions:
             raise ToolError("Python cannot be used at the moment.") from None
         self._check(session, asked)
 
-    async def _copy_files_in(self, session: _Session, asked: CodeRequest) -> Outcome:
+    async def _copy_files_in(self, session: _Session, asked: CodeRequest) -> CodeOutcome:
         """Copy the conversation's files into the interpreter: all of them into a new one, those uploaded since into an old one. First,
         delete the files that the person deleted, because another file with that name may follow.
 
@@ -131,7 +131,7 @@ class Sessions:
         session.files_inside = {**(remaining or {}), **{file.id: file.name for file in files}}
         not_copied_in = tuple(file.name for file in files if file.name not in copied_in)
         deleted = tuple(sorted(names.difference(copied_in)))
-        return Outcome("", copied_in=copied_in, not_copied_in=not_copied_in, deleted=deleted)
+        return CodeOutcome("", copied_in=copied_in, not_copied_in=not_copied_in, deleted=deleted)
 
     def _check(self, session: _Session, asked: CodeRequest) -> None:
         if self._sessions.get(asked.conversation_id) is not session:

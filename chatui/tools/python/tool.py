@@ -16,7 +16,7 @@ from chatui.tools import execution
 from chatui.tools.file_access import FileNotStoredError, StoredFileInfo, TurnFiles
 from chatui.tools.python import availability
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeRequest, Executor, Outcome
+from chatui.tools.python.executors import CodeOutcome, CodeRequest, Executor
 from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
 from chatui.tools.python.launch import MEBIBYTE
 from chatui.tools.python.service import Service
@@ -42,7 +42,7 @@ class FileResults:
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-def reply(outcome: Outcome, given: FileResults | None = None) -> str:
+def reply(outcome: CodeOutcome, given: FileResults | None = None) -> str:
     """The output of the code, then notes in brackets."""
     parts = [
         _NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
@@ -51,7 +51,7 @@ def reply(outcome: Outcome, given: FileResults | None = None) -> str:
     return "\n".join(part for part in parts if part) or _SILENT
 
 
-def _notes(outcome: Outcome, given: FileResults) -> list[str]:
+def _notes(outcome: CodeOutcome, given: FileResults) -> list[str]:
     notes = []
     listed = {made.name for made in outcome.copied_out.made} | {name for name, _ in given.left_out}
     if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in listed]:
@@ -65,7 +65,7 @@ def _notes(outcome: Outcome, given: FileResults) -> list[str]:
     return notes + _notes_on_interpreter(outcome)
 
 
-def _notes_on_interpreter(outcome: Outcome) -> list[str]:
+def _notes_on_interpreter(outcome: CodeOutcome) -> list[str]:
     notes = []
     if outcome.not_copied_in:
         notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_copied_in)}]")

@@ -15,7 +15,7 @@ from chatui.tools.functions import one_line
 from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES
 
 
-class Place(BaseModel):
+class ArgumentPlace(BaseModel):
     """Where an argument is sent: the part of the request, and the server's name for the argument."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -26,7 +26,7 @@ class Place(BaseModel):
     explode: bool = True
 
 
-class Offer(BaseModel):
+class ToolOffer(BaseModel):
     """A server's tool, as it can be offered. ``name``: our name. ``remote``: the server's name. ``method`` and ``path``: of an OpenAPI
     operation; otherwise empty.
 
@@ -40,7 +40,7 @@ class Offer(BaseModel):
     remote: str
     description: str = Field(max_length=DESCRIPTION_CHARS)
     parameters: dict[str, Any]
-    places: dict[str, Place] = Field(default_factory=dict)
+    places: dict[str, ArgumentPlace] = Field(default_factory=dict)
     method: str = ""
     path: str = ""
     content_type: str = ""
@@ -59,7 +59,7 @@ class Listing(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    offers: dict[str, Offer] = Field(default_factory=dict)
+    offers: dict[str, ToolOffer] = Field(default_factory=dict)
     problems: dict[str, str] = Field(default_factory=dict)
 
 
@@ -67,7 +67,7 @@ class ServerError(Exception):
     """The server is unreachable, or its response is invalid. The text contains no address, no key and nothing from the response."""
 
 
-class Server(Protocol):
+class ToolServer(Protocol):
     """A server whose tools are offered. Its methods run on the event loop of the tools."""
 
     async def listed(self) -> Listing:
@@ -78,7 +78,7 @@ class Server(Protocol):
         """
         ...
 
-    async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
+    async def call(self, offer: ToolOffer, arguments: dict[str, Any]) -> Any:
         """The result of a call, as JSON.
 
         Raises:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from chatui.models.conversation import Source
+from chatui.models.conversation import ImportSource
 from chatui.transfer.other_products import frames
 from chatui.transfer.other_products.conversation_tree import (
     Counts,
+    DroppedKind,
     ExportedConversation,
-    Kind,
     Node,
     Object,
     is_set,
@@ -36,7 +36,7 @@ def read(value: Object) -> ExportedConversation:
     counts = Counts()
     nodes = [_node(key, object_of(node), counts) for key, node in object_of(value["mapping"]).items()]
     return ExportedConversation(
-        source=Source.CHATGPT,
+        source=ImportSource.CHATGPT,
         nodes=nodes,
         current=text_of(value.get("current_node")),
         title=text_of(value.get("title")),
@@ -52,7 +52,7 @@ def _node(key: str, node: Object, counts: Counts) -> Node:
     if message is None:
         return Node(key, parent)
     if not isinstance(message, dict):
-        counts[Kind.UNREADABLE] += 1
+        counts[DroppedKind.UNREADABLE] += 1
         return Node(key, parent)
     is_complete = text_of(message.get("status")) in ("", "finished_successfully")
     return Node(key, parent, _frames(message, counts), is_complete, time_of(message.get("create_time")))
@@ -62,7 +62,7 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     content, role = object_of(message.get("content")), text_of(object_of(message.get("author")).get("role"))
     kind, text = text_of(content.get("content_type")), _all_text(content)
     if role not in ("user", "assistant", "system", "tool") or not kind:
-        counts[Kind.UNREADABLE] += 1
+        counts[DroppedKind.UNREADABLE] += 1
         return ()
     why = _why_hidden(message, role, kind)
     if why is None or role == "tool":  # an image-generating tool replies with images
@@ -73,19 +73,19 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     return frames.question(shown) if role == "user" else frames.answer(_CITATION.sub("", shown), counts)
 
 
-def _why_hidden(message: Object, role: str, kind: str) -> Kind | None:
+def _why_hidden(message: Object, role: str, kind: str) -> DroppedKind | None:
     """The reason why a message is hidden; None if it was shown to people."""
     if role == "system" or "context" in kind:
-        return Kind.INSTRUCTIONS
+        return DroppedKind.INSTRUCTIONS
     if kind in ("thoughts", "reasoning_recap"):
-        return Kind.REASONING
+        return DroppedKind.REASONING
     if role == "tool":
-        return Kind.TOOL_RESULT
+        return DroppedKind.TOOL_RESULT
     if text_of(message.get("channel")) == "analysis" and _is_for_all(message):
-        return Kind.REASONING
+        return DroppedKind.REASONING
     if not _is_for_all(message) or kind == "code":
-        return Kind.TOOL_CALL
-    return Kind.HIDDEN if _is_marked(message, role) or kind not in ("text", "multimodal_text") else None
+        return DroppedKind.TOOL_CALL
+    return DroppedKind.HIDDEN if _is_marked(message, role) or kind not in ("text", "multimodal_text") else None
 
 
 def _is_for_all(message: Object) -> bool:
@@ -118,7 +118,7 @@ def _count_parts(content: Object, counts: Counts) -> None:
         kind = text_of(object_of(part).get("content_type"))
         if isinstance(part, str) or kind == "audio_transcription":
             continue
-        counts[next((found for word, found in _PARTS.items() if word in kind), Kind.UNKNOWN_PART)] += 1
+        counts[next((found for word, found in _PARTS.items() if word in kind), DroppedKind.UNKNOWN_PART)] += 1
 
 
 def _all_text(content: Object) -> str:
@@ -129,6 +129,6 @@ def _all_text(content: Object) -> str:
     return frames.joined(texts)
 
 
-_PARTS = {"image": Kind.IMAGE, "audio": Kind.RECORDING, "video": Kind.RECORDING, "file": Kind.FILE}
+_PARTS = {"image": DroppedKind.IMAGE, "audio": DroppedKind.RECORDING, "video": DroppedKind.RECORDING, "file": DroppedKind.FILE}
 # References that ChatGPT's page shows as footnotes: names of tool results, between private-use characters.
 _CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|[\ue200-\ue206]")

@@ -10,12 +10,12 @@ from enum import StrEnum, auto
 
 from django.utils.translation import ngettext
 
-from chatui.models.conversation import Source
+from chatui.models.conversation import ImportSource
 from renderer.frames import Frame
 from renderer.strict_json import JsonValue
 
 
-class Kind(StrEnum):
+class DroppedKind(StrEnum):
     """A kind of dropped or hidden content. Only the number is reported, never the content."""
 
     IMAGE = auto()
@@ -44,80 +44,82 @@ class Kind(StrEnum):
         return _SENTENCES[self](count) % {"count": count}
 
 
-Counts = Counter[Kind]
+Counts = Counter[DroppedKind]
 
 
 def sentences(counts: Counts) -> list[str]:
     """The sentences for all kinds that occurred, in the order of the list."""
-    return [kind.sentence(counts[kind]) for kind in Kind if counts[kind]]
+    return [kind.sentence(counts[kind]) for kind in DroppedKind if counts[kind]]
 
 
 # Not with ``ngettext_lazy``, which makes a class of 34 KB for each.
-_SENTENCES: dict[Kind, Callable[[int], str]] = {
-    Kind.IMAGE: lambda count: ngettext("%(count)d image was left out.", "%(count)d images were left out.", count),
-    Kind.RECORDING: lambda count: ngettext("%(count)d recording was left out.", "%(count)d recordings were left out.", count),
-    Kind.FILE: lambda count: ngettext("%(count)d attached file was left out.", "%(count)d attached files were left out.", count),
-    Kind.REASONING: lambda count: ngettext("%(count)d piece of reasoning is hidden.", "%(count)d pieces of reasoning are hidden.", count),
-    Kind.TOOL_CALL: lambda count: ngettext("%(count)d tool call is hidden.", "%(count)d tool calls are hidden.", count),
-    Kind.TOOL_RESULT: lambda count: ngettext("%(count)d tool result is hidden.", "%(count)d tool results are hidden.", count),
-    Kind.INSTRUCTIONS: lambda count: ngettext(
+_SENTENCES: dict[DroppedKind, Callable[[int], str]] = {
+    DroppedKind.IMAGE: lambda count: ngettext("%(count)d image was left out.", "%(count)d images were left out.", count),
+    DroppedKind.RECORDING: lambda count: ngettext("%(count)d recording was left out.", "%(count)d recordings were left out.", count),
+    DroppedKind.FILE: lambda count: ngettext("%(count)d attached file was left out.", "%(count)d attached files were left out.", count),
+    DroppedKind.REASONING: lambda count: ngettext(
+        "%(count)d piece of reasoning is hidden.", "%(count)d pieces of reasoning are hidden.", count
+    ),
+    DroppedKind.TOOL_CALL: lambda count: ngettext("%(count)d tool call is hidden.", "%(count)d tool calls are hidden.", count),
+    DroppedKind.TOOL_RESULT: lambda count: ngettext("%(count)d tool result is hidden.", "%(count)d tool results are hidden.", count),
+    DroppedKind.INSTRUCTIONS: lambda count: ngettext(
         "%(count)d message with instructions for the model is hidden, and is not followed here.",
         "%(count)d messages with instructions for the model are hidden, and are not followed here.",
         count,
     ),
-    Kind.HIDDEN: lambda count: ngettext(
+    DroppedKind.HIDDEN: lambda count: ngettext(
         "%(count)d message that was hidden there is hidden here, too.",
         "%(count)d messages that were hidden there are hidden here, too.",
         count,
     ),
-    Kind.FOLDED: lambda count: ngettext(
+    DroppedKind.FOLDED: lambda count: ngettext(
         "%(count)d folded section of an answer is hidden.", "%(count)d folded sections of answers are hidden.", count
     ),
-    Kind.WITHHELD: lambda count: ngettext(
+    DroppedKind.WITHHELD: lambda count: ngettext(
         "%(count)d part of an answer is hidden, because it looked like private reasoning.",
         "%(count)d parts of answers are hidden, because they looked like private reasoning.",
         count,
     ),
-    Kind.UNKNOWN_PART: lambda count: ngettext(
+    DroppedKind.UNKNOWN_PART: lambda count: ngettext(
         "%(count)d part of an unknown kind was left out.", "%(count)d parts of unknown kinds were left out.", count
     ),
-    Kind.UNREADABLE: lambda count: ngettext("%(count)d message could not be read.", "%(count)d messages could not be read.", count),
-    Kind.TOO_LONG: lambda count: ngettext(
+    DroppedKind.UNREADABLE: lambda count: ngettext("%(count)d message could not be read.", "%(count)d messages could not be read.", count),
+    DroppedKind.TOO_LONG: lambda count: ngettext(
         "%(count)d answer is hidden, because it is too long to be checked.",
         "%(count)d answers are hidden, because they are too long to be checked.",
         count,
     ),
-    Kind.UNPLACED: lambda count: ngettext(
+    DroppedKind.UNPLACED: lambda count: ngettext(
         "%(count)d message was left out, because the file does not say where it belongs.",
         "%(count)d messages were left out, because the file does not say where they belong.",
         count,
     ),
-    Kind.CONVERSATION_UNREADABLE: lambda count: ngettext(
+    DroppedKind.CONVERSATION_UNREADABLE: lambda count: ngettext(
         "%(count)d conversation was not imported, because it could not be read.",
         "%(count)d conversations were not imported, because they could not be read.",
         count,
     ),
-    Kind.CONVERSATION_TOO_LARGE: lambda count: ngettext(
+    DroppedKind.CONVERSATION_TOO_LARGE: lambda count: ngettext(
         "%(count)d conversation was not imported, because it is too large.",
         "%(count)d conversations were not imported, because they are too large.",
         count,
     ),
-    Kind.CONVERSATION_EMPTY: lambda count: ngettext(
+    DroppedKind.CONVERSATION_EMPTY: lambda count: ngettext(
         "%(count)d conversation was not imported, because it contains no message that you may see.",
         "%(count)d conversations were not imported, because they contain no message that you may see.",
         count,
     ),
-    Kind.CONVERSATION_EXISTS: lambda count: ngettext(
+    DroppedKind.CONVERSATION_EXISTS: lambda count: ngettext(
         "%(count)d conversation was skipped, because it was already imported.",
         "%(count)d conversations were skipped, because they were already imported.",
         count,
     ),
-    Kind.CONVERSATION_POSTPONED: lambda count: ngettext(
+    DroppedKind.CONVERSATION_POSTPONED: lambda count: ngettext(
         "%(count)d conversation was not imported yet: upload the same file again to import it.",
         "%(count)d conversations were not imported yet: upload the same file again to import more of them.",
         count,
     ),
-    Kind.FILE_CUT: lambda count: ngettext(
+    DroppedKind.FILE_CUT: lambda count: ngettext(
         "The end of the file was not read, because the file is too large.",
         "The ends of %(count)d files were not read, because the files are too large.",
         count,
@@ -140,7 +142,7 @@ class Node:
 class ExportedConversation:
     """One conversation of an export. ``current``: the key of the node that was open there. ``title`` is unchanged from the file."""
 
-    source: Source
+    source: ImportSource
     nodes: Sequence[Node]
     current: str = ""
     title: str = field(default="", repr=False)

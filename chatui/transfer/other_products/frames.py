@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from chatui.backends.leaks.guard import LeakGuard, settled
-from chatui.transfer.other_products.conversation_tree import Counts, Kind
+from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class AnswerSection:
     """A part of an answer's text. ``is_reasoning`` is known for hidden ones only."""
 
     is_visible: bool
@@ -25,17 +25,19 @@ class Section:
     is_reasoning: bool = False
 
 
-def sections(text: str) -> Iterator[Section]:
+def sections(text: str) -> Iterator[AnswerSection]:
     """Split the whole text into sections, in order."""
     position = 0
     while begin := _BEGIN.search(text, position):
         if begin.start() > position:
-            yield Section(True, text[position : begin.start()])
+            yield AnswerSection(True, text[position : begin.start()])
         end = _end_of_details(text, begin.end()) if begin["details"] else _end_of_directive(text, begin.end())
         position = end
-        yield Section(False, text[begin.start() : end], is_reasoning=_REASONING.search(text, begin.start(), begin.end() + 200) is not None)
+        yield AnswerSection(
+            False, text[begin.start() : end], is_reasoning=_REASONING.search(text, begin.start(), begin.end() + 200) is not None
+        )
     if position < len(text):
-        yield Section(True, text[position:])
+        yield AnswerSection(True, text[position:])
 
 
 def _end_of_details(text: str, position: int) -> int:
@@ -74,15 +76,15 @@ MAX_ANSWER_CHARS = 100_000
 """The longest answer, in characters. Checking it for reasoning takes time, and no genuine answer is longer."""
 
 _COMMENTARY = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.DEBUG)
-_HIDDEN: dict[Kind, Header] = {
-    Kind.REASONING: ANALYSIS,
-    Kind.TOOL_CALL: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_call", intent=Intent.DEBUG),
-    Kind.TOOL_RESULT: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_result", intent=Intent.DEBUG),
-    Kind.INSTRUCTIONS: Header(Role.SYSTEM),
-    Kind.FOLDED: _COMMENTARY,
-    Kind.HIDDEN: BROKEN,
-    Kind.WITHHELD: BROKEN,
-    Kind.TOO_LONG: BROKEN,
+_HIDDEN: dict[DroppedKind, Header] = {
+    DroppedKind.REASONING: ANALYSIS,
+    DroppedKind.TOOL_CALL: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_call", intent=Intent.DEBUG),
+    DroppedKind.TOOL_RESULT: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_result", intent=Intent.DEBUG),
+    DroppedKind.INSTRUCTIONS: Header(Role.SYSTEM),
+    DroppedKind.FOLDED: _COMMENTARY,
+    DroppedKind.HIDDEN: BROKEN,
+    DroppedKind.WITHHELD: BROKEN,
+    DroppedKind.TOO_LONG: BROKEN,
 }
 
 
@@ -91,7 +93,7 @@ def question(text: str) -> tuple[Frame, ...]:
     return (Frame(Header(Role.USER), text),) if text.strip() else ()
 
 
-def hidden(kind: Kind, text: str, counts: Counts) -> tuple[Frame, ...]:
+def hidden(kind: DroppedKind, text: str, counts: Counts) -> tuple[Frame, ...]:
     """The frame of a hidden message, which is also counted; none if it is empty."""
     if not text.strip():
         return ()
@@ -104,15 +106,15 @@ def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
     rest as one answer.
     """
     if len(text) > MAX_ANSWER_CHARS:
-        return hidden(Kind.TOO_LONG, text, counts)
+        return hidden(DroppedKind.TOO_LONG, text, counts)
     frames, shown = list[Frame](), list[str]()
     for section in sections(text):
         if section.is_visible:
             shown.append(section.text.strip("\n"))
         else:
-            frames += hidden(Kind.REASONING if section.is_reasoning else Kind.FOLDED, section.text, counts)
+            frames += hidden(DroppedKind.REASONING if section.is_reasoning else DroppedKind.FOLDED, section.text, counts)
     rest, withheld = _guarded("\n\n".join(part for part in shown if part.strip()))
-    frames += hidden(Kind.WITHHELD, withheld, counts)
+    frames += hidden(DroppedKind.WITHHELD, withheld, counts)
     return (*frames, Frame(ANSWER, rest)) if rest.strip() else tuple(frames)
 
 

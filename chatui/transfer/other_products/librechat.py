@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatui.models.conversation import Source
+from chatui.models.conversation import ImportSource
 from chatui.transfer.other_products import frames
 from chatui.transfer.other_products.conversation_tree import (
     Counts,
+    DroppedKind,
     ExportedConversation,
-    Kind,
     Node,
     Object,
     is_set,
@@ -34,10 +34,10 @@ def read(value: Object) -> ExportedConversation:
     rows = list(_flat(list_of(value.get("messages")) or list_of(value.get("messagesTree"))))
     nodes = [_node(message, parent, counts) for message, parent in rows]
     for name in ("promptPrefix", "system", "instructions", "additional_instructions"):
-        frames.hidden(Kind.INSTRUCTIONS, text_of(options.get(name)), counts)
+        frames.hidden(DroppedKind.INSTRUCTIONS, text_of(options.get(name)), counts)
     times = [node.at for node in nodes if node.at]
     return ExportedConversation(
-        source=Source.LIBRECHAT,
+        source=ImportSource.LIBRECHAT,
         nodes=nodes,
         title=text_of(value.get("title")),
         model=text_of(options.get("model")) or next((found for row, _ in rows if (found := text_of(object_of(row).get("model")))), ""),
@@ -67,12 +67,12 @@ def _node(value: JsonValue, parent: str | None, counts: Counts) -> Node:
 def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     by_user, sender = message.get("isCreatedByUser"), text_of(message.get("sender")).casefold()
     if not isinstance(by_user, bool) or is_set(message.get("error")):
-        counts[Kind.UNREADABLE] += 1
+        counts[DroppedKind.UNREADABLE] += 1
         return ()
     for file in (*list_of(message.get("files")), *list_of(message.get("attachments"))):
-        counts[Kind.IMAGE if "image" in text_of(object_of(file).get("type")) else Kind.FILE] += 1
+        counts[DroppedKind.IMAGE if "image" in text_of(object_of(file).get("type")) else DroppedKind.FILE] += 1
     if sender in ("system", "developer"):
-        return frames.hidden(Kind.INSTRUCTIONS, text_of(message.get("text")), counts)
+        return frames.hidden(DroppedKind.INSTRUCTIONS, text_of(message.get("text")), counts)
     hidden, texts = list[Frame](), list[str]()
     for part in list_of(message.get("content")):
         hidden += _part(object_of(part), texts, counts)
@@ -87,15 +87,15 @@ def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
         case "text" | "output_text":
             texts.append(_words(part.get("text")))
         case "think" | "thinking" | "reasoning":
-            return frames.hidden(Kind.REASONING, _words(part.get(kind)) or _words(part.get("text")), counts)
+            return frames.hidden(DroppedKind.REASONING, _words(part.get(kind)) or _words(part.get("text")), counts)
         case "tool_call":
             call = object_of(part.get("tool_call"))
             return (
-                *frames.hidden(Kind.TOOL_CALL, frames.joined((text_of(call.get("name")), _words(call.get("args")))), counts),
-                *frames.hidden(Kind.TOOL_RESULT, _words(call.get("output")), counts),
+                *frames.hidden(DroppedKind.TOOL_CALL, frames.joined((text_of(call.get("name")), _words(call.get("args")))), counts),
+                *frames.hidden(DroppedKind.TOOL_RESULT, _words(call.get("output")), counts),
             )
         case _:
-            counts[Kind.IMAGE if "image" in kind else Kind.UNKNOWN_PART] += 1
+            counts[DroppedKind.IMAGE if "image" in kind else DroppedKind.UNKNOWN_PART] += 1
     return ()
 
 

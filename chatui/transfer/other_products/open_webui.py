@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from chatui.models.conversation import Source
+from chatui.models.conversation import ImportSource
 from chatui.transfer.other_products import frames
 from chatui.transfer.other_products.conversation_tree import (
     Counts,
+    DroppedKind,
     ExportedConversation,
-    Kind,
     Node,
     Object,
     is_set,
@@ -34,9 +34,9 @@ def read(value: Object) -> ExportedConversation:
     nodes = (
         [_node(key, message, counts) for key, message in messages.items()] if messages else _chain(list_of(chat.get("messages")), counts)
     )
-    frames.hidden(Kind.INSTRUCTIONS, text_of(object_of(chat.get("params")).get("system")) or text_of(chat.get("system")), counts)
+    frames.hidden(DroppedKind.INSTRUCTIONS, text_of(object_of(chat.get("params")).get("system")) or text_of(chat.get("system")), counts)
     return ExportedConversation(
-        source=Source.OPEN_WEBUI,
+        source=ImportSource.OPEN_WEBUI,
         nodes=nodes,
         current=text_of(history.get("currentId")) if messages else (nodes[-1].key if nodes else ""),
         title=text_of(chat.get("title")) or text_of(value.get("title")),
@@ -65,18 +65,18 @@ def _node(key: str, value: JsonValue, counts: Counts) -> Node:
 def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     role, text = text_of(message.get("role")), _text(message.get("content"), counts)
     if role not in _HIDDEN_ROLES and role not in ("user", "assistant"):
-        counts[Kind.UNREADABLE] += 1
+        counts[DroppedKind.UNREADABLE] += 1
         return ()
     for file in list_of(message.get("files")):
-        counts[Kind.IMAGE if text_of(object_of(file).get("type")) == "image" else Kind.FILE] += 1
+        counts[DroppedKind.IMAGE if text_of(object_of(file).get("type")) == "image" else DroppedKind.FILE] += 1
     if role in _HIDDEN_ROLES:
         return frames.hidden(_HIDDEN_ROLES[role], text, counts)
     if is_set(message.get("hidden")):
-        return frames.hidden(Kind.HIDDEN, text, counts)
+        return frames.hidden(DroppedKind.HIDDEN, text, counts)
     if role == "user":
         return frames.question(text)
-    thought = frames.hidden(Kind.REASONING, text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")), counts)
-    counts[Kind.TOOL_CALL] += len(list_of(message.get("tool_calls")))
+    thought = frames.hidden(DroppedKind.REASONING, text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")), counts)
+    counts[DroppedKind.TOOL_CALL] += len(list_of(message.get("tool_calls")))
     return (*thought, *frames.answer(text, counts))
 
 
@@ -90,10 +90,15 @@ def _text(content: JsonValue, counts: Counts) -> str:
         if kind == "text":
             texts.append(text_of(part.get("text")))
         else:
-            counts[Kind.IMAGE if "image" in kind else Kind.UNKNOWN_PART] += 1
+            counts[DroppedKind.IMAGE if "image" in kind else DroppedKind.UNKNOWN_PART] += 1
     if not isinstance(content, list) and content is not None:
-        counts[Kind.UNREADABLE] += 1
+        counts[DroppedKind.UNREADABLE] += 1
     return frames.joined(texts)
 
 
-_HIDDEN_ROLES = {"system": Kind.INSTRUCTIONS, "developer": Kind.INSTRUCTIONS, "tool": Kind.TOOL_RESULT, "function": Kind.TOOL_RESULT}
+_HIDDEN_ROLES = {
+    "system": DroppedKind.INSTRUCTIONS,
+    "developer": DroppedKind.INSTRUCTIONS,
+    "tool": DroppedKind.TOOL_RESULT,
+    "function": DroppedKind.TOOL_RESULT,
+}

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from chatui.codes import ProductCode
 from chatui.transfer import upload
 from chatui.transfer.other_products import chatgpt, librechat, open_webui
-from chatui.transfer.other_products.conversation_tree import ExportedConversation, Kind, Object
+from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation, Object
 from chatui.transfer.upload import refuse
 from renderer import strict_json
 
@@ -133,13 +133,13 @@ class RawConversation:
     key: str
     data: bytes
 
-    def read(self) -> ExportedConversation | Kind:
+    def read(self) -> ExportedConversation | DroppedKind:
         """Parse it. Returns the reason as a Kind if it cannot be read."""
         if _is_too_large(self.data):
-            return Kind.CONVERSATION_TOO_LARGE
+            return DroppedKind.CONVERSATION_TOO_LARGE
         value = _value(self.data)
         product = next((product for product in _PRODUCTS if value and product.is_conversation(value)), None)
-        return product.read(value) if product and value else Kind.CONVERSATION_UNREADABLE
+        return product.read(value) if product and value else DroppedKind.CONVERSATION_UNREADABLE
 
 
 def is_export(data: bytes) -> bool:
@@ -153,7 +153,7 @@ def is_export(data: bytes) -> bool:
     return any(not _is_too_large(item) and _is_known(item) for item in firsts)
 
 
-def conversations(data: bytes) -> Iterator[RawConversation | Kind]:
+def conversations(data: bytes) -> Iterator[RawConversation | DroppedKind]:
     """All conversations of an export, in the order of the file; a Kind takes the place of what was not read.
 
     Raises:
@@ -165,12 +165,12 @@ def conversations(data: bytes) -> Iterator[RawConversation | Kind]:
             try:
                 yield from map(_raw, items(file))
             except TooMuchError:
-                yield Kind.FILE_CUT
+                yield DroppedKind.FILE_CUT
         else:
             yield _raw(file)
         room -= len(file)
     if room <= 0:
-        yield Kind.FILE_CUT
+        yield DroppedKind.FILE_CUT
 
 
 def _items(data: bytes) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ from chatui.observability import spans
 from chatui.observability.error_reports import log_without_content
 from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
-from chatui.tools.replies import Provenance, Reply
+from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import CallingTurn, Tool, ToolError, line_of
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
@@ -197,12 +197,12 @@ class Conductor:
     def _prepared(self, frame: Frame, tools: Mapping[str, Tool]) -> Requested | None:
         """The call, if it can run here. A call that cannot run gets its reply; a program's own call is noted for it."""
         if self._calls_left <= 0 or not self._time.left:
-            found: Requested | Reply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
+            found: Requested | ToolReply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
         else:
             found = requested(frame, tools)
         if isinstance(found, Requested) and found.tool.is_run_by_caller and (refusal := self.handing.take(frame)):
             found = refusal
-        if isinstance(found, Reply):
+        if isinstance(found, ToolReply):
             self._reply(frame, found)
             return None
         self._calls_left -= 1
@@ -250,7 +250,7 @@ class Conductor:
             log.warning("turn %s: a tool failed (%s)", self._job.turn_id, error)
             return ProductCode.TOOL_FAILED, f"The tool failed ({error})."
 
-    def _reply(self, frame: Frame, reply: Reply) -> None:
+    def _reply(self, frame: Frame, reply: ToolReply) -> None:
         """Record the reply to a call. A second reply is dropped, because the model has read the first one."""
         if frame not in unanswered(self._frames.written):
             log.warning("turn %s: a reply to a call that waits for none was dropped", self._job.turn_id)

@@ -15,7 +15,7 @@ from chatui.models.files import FileSource, StoredFile
 from chatui.store import documents, files, passages
 from chatui.store import files as reading
 from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
-from chatui.store.passages import Branch
+from chatui.store.passages import SearchedBranch
 from chatui.tools.file_access import ConversationFile, CreatedFile, Excerpt, FileNotStoredError, StoredFileInfo
 from chatui.tools.tool import ToolError
 from chatui.turns import ledger
@@ -109,7 +109,7 @@ class DocumentsOfTurn:
     """A ``TurnDocuments`` that finds only documents of its own conversation, above its question."""
 
     def __init__(self, conversation_id: UUID, question_id: UUID) -> None:
-        self._branch = Branch(conversation_id, question_id)
+        self._branch = SearchedBranch(conversation_id, question_id)
 
     async def find(self, query: str, document: str, most: int) -> Sequence[Excerpt]:
         """See ``TurnDocuments``."""

@@ -11,9 +11,9 @@ from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.tools import replies
 from chatui.tools import tool as arguments
-from chatui.tools.replies import Provenance, Reply
+from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import Tool, ToolUnusableError
-from chatui.turns.asks import Offer, ProgramAsk
+from chatui.turns.asks import FunctionOffer, ProgramAsk
 from renderer.errors import Code, OpenChatMLError
 from renderer.frame_kinds import NOTES, is_document
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -49,7 +49,7 @@ def unanswered(frames: Sequence[Frame]) -> list[Frame]:
     return [frame for frame in frames if frame.terminator is Terminator.CALL and frame.header.call_id not in replied]
 
 
-def requested(frame: Frame, tools: Mapping[str, Tool]) -> Requested | Reply:
+def requested(frame: Frame, tools: Mapping[str, Tool]) -> Requested | ToolReply:
     """The call in a frame; or a reply that says why it cannot be run, so that the model can correct it."""
     recipient = frame.header.recipient or ""
     tool = _called(recipient, tools)
@@ -103,14 +103,14 @@ def questions_of(frames: Sequence[Frame], imported: Collection[str] = ()) -> tup
     return tuple(frame.body for frame in own if not is_document(frame.header) and frame.body not in imported)
 
 
-def reply_frame(call: Header, reply: Reply) -> Frame:
+def reply_frame(call: Header, reply: ToolReply) -> Frame:
     """The frame of a reply. It has the call's id and channel (specification section 8.2; Harmony replies on the same channel)."""
     channel = call.channel if call.channel in (Channel.ANALYSIS, Channel.COMMENTARY) else Channel.COMMENTARY
     header = Header(Role.TOOL, channel, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
     return Frame(header, reply.text)
 
 
-def _refused(sentence: str) -> Reply:
+def _refused(sentence: str) -> ToolReply:
     return replies.failed(Code.CALL_SCHEMA, sentence, Provenance("chatui"))
 
 
@@ -139,9 +139,9 @@ class TurnTools:
         return tuple(tool.definition for tool in self.tools.values())
 
     @property
-    def offer(self) -> Offer:
+    def offer(self) -> FunctionOffer:
         """The program's offer; an empty one for a person."""
-        return self.program.offer if self.program is not None else Offer()
+        return self.program.offer if self.program is not None else FunctionOffer()
 
 
 class HandingBack:
@@ -155,7 +155,7 @@ class HandingBack:
         self.has_handed_back = False
         """Whether calls were handed back, so that the turn is over and their replies will come in another request."""
 
-    def take(self, call: Frame) -> Reply | None:
+    def take(self, call: Frame) -> ToolReply | None:
         """Note a checked call, and return None. Or return a reply for the model, if the call has the wrong form, or the program wants one
         call at a time and already has one."""
         if not may_see(call.header, Audience.PROGRAM, self._offer.recipients):

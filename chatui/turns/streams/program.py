@@ -64,7 +64,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class MoreText:
+class MoreProgramText:
     """More text of the open message."""
 
     text: VisibleText = field(repr=False)
@@ -103,7 +103,7 @@ class Ended:
     retry_after: int | None = None
 
 
-ProgramEvent = Thinking | Step | Thought | Sealed | Opened | MoreText | Withdrawn | Closed | Called | Ended
+ProgramEvent = Thinking | Step | Thought | Sealed | Opened | MoreProgramText | Withdrawn | Closed | Called | Ended
 
 
 class ProgramStream:
@@ -126,7 +126,7 @@ class ProgramStream:
         self._sealed = SealedReasoning(seals_for) if seals_for else None
         self._waiting: deque[ProgramEvent] = deque()
         self._texts: list[VisibleText] = []
-        self._text_type: type[MoreText | Thought] = MoreText
+        self._text_type: type[MoreProgramText | Thought] = MoreProgramText
         self._filled, self._urgent = asyncio.Event(), asyncio.Event()
         self._is_open = self._is_preamble = self._has_answer = self._has_ended = self._is_text_sent = False
 
@@ -158,7 +158,7 @@ class ProgramStream:
                 self._filled.set()
             case VisibleWithdrawn() | VisibleClosed():
                 self._join()
-                self._text_type = MoreText
+                self._text_type = MoreProgramText
 
     def _take_message(self, visible: VisibleEvent | None) -> None:
         match visible:
@@ -209,7 +209,7 @@ class ProgramStream:
         event = self._waiting.popleft() if self._waiting else None
         if not self._waiting:
             self._filled.clear()
-        self._is_text_sent = isinstance(event, MoreText) or (self._is_text_sent and not isinstance(event, Opened))
+        self._is_text_sent = isinstance(event, MoreProgramText) or (self._is_text_sent and not isinstance(event, Opened))
         return event
 
     async def rest(self, seconds: float) -> None:
@@ -238,7 +238,9 @@ class ProgramStream:
         self._urgent.set()
         self._texts.clear()
         opened = max((place for place, event in enumerate(self._waiting) if isinstance(event, Opened)), default=-1)
-        remaining = [event for place, event in enumerate(self._waiting) if place < opened or not isinstance(event, Opened | MoreText)]
+        remaining = [
+            event for place, event in enumerate(self._waiting) if place < opened or not isinstance(event, Opened | MoreProgramText)
+        ]
         self._waiting = deque(remaining)
         if opened < 0:
             self._add(Withdrawn() if self._is_text_sent else Closed(self._is_preamble, is_whole=False))

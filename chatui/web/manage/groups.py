@@ -18,7 +18,7 @@ from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.groups import ListedGroup
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.administration import Part
+from chatui.permissions.administration import AdminPart
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, number, page
 from chatui.web.manage.people import NewGroupForm
@@ -28,7 +28,7 @@ MAX_NAMED = 50
 """How many people without a second factor a page names; it counts the others."""
 
 
-@for_part(Part.PEOPLE, "GET", "POST")
+@for_part(AdminPart.PEOPLE, "GET", "POST")
 def groups(request: HttpRequest) -> HttpResponse:
     """All groups, and a form to create one."""
     staff = person_of(request)
@@ -48,10 +48,10 @@ def groups(request: HttpRequest) -> HttpResponse:
         "may_invite": administration.may_invite(staff, None),
         "form": form,
     }
-    return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
+    return page(request, AdminPart.PEOPLE, "manage/groups/groups.html", context)
 
 
-@for_part(Part.PEOPLE, "GET", "POST")
+@for_part(AdminPart.PEOPLE, "GET", "POST")
 def group(request: HttpRequest, group_id: int) -> HttpResponse:
     """One group and its members; forms to add and remove people, and to require a second factor or no longer."""
     row, shown = accounts_groups.find_group(person_of(request), group_id)
@@ -100,4 +100,4 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "found": found,
         "changeable_ids": administration.changeable_people(staff, row, [person.id for person in found.people]),
     }
-    return page(request, Part.PEOPLE, "manage/groups/group.html", context, 409 if problem else 200)
+    return page(request, AdminPart.PEOPLE, "manage/groups/group.html", context, 409 if problem else 200)

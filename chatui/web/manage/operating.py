@@ -11,13 +11,13 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import groups
 from chatui.audit_log import lines
-from chatui.audit_log.lines import Filters
+from chatui.audit_log.lines import LineFilters
 from chatui.display import failures as display_failures
 from chatui.display import model_servers
 from chatui.display import system as display_system
-from chatui.display.failures import Chosen
+from chatui.display.failures import FailureFilter
 from chatui.env import environment
-from chatui.permissions.administration import Part
+from chatui.permissions.administration import AdminPart
 from chatui.web.manage.parts import for_part, number, page
 from chatui.web.sign_in.pages import person_of
 
@@ -33,20 +33,20 @@ class AccessesForm(forms.Form):
     days = forms.ChoiceField(label=_("Since"), required=False, choices=[("7", _("7 days")), ("31", _("31 days")), ("366", _("one year"))])
 
 
-@for_part(Part.SERVERS)
+@for_part(AdminPart.SERVERS)
 def servers(request: HttpRequest) -> HttpResponse:
     """Each model server: whether it answers, its load, and its failures."""
-    return page(request, Part.SERVERS, "manage/servers.html", {"servers": model_servers.all_of_them()})
+    return page(request, AdminPart.SERVERS, "manage/servers.html", {"servers": model_servers.all_of_them()})
 
 
-@for_part(Part.FAILURES)
+@for_part(AdminPart.FAILURES)
 def failures(request: HttpRequest) -> HttpResponse:
     """Failed answers by code and model server, with advice, and a list of them."""
     hours = number(request, "hours")
     hours = hours if hours in [span for span, _words in SPANS] else 24
     server = request.GET.get("server") if "server" in request.GET else None
     code = request.GET.get("code", "").replace("\0", "")
-    chosen = Chosen(hours, code, server.replace("\0", "") if server is not None else None)
+    chosen = FailureFilter(hours, code, server.replace("\0", "") if server is not None else None)
     latest, count = display_failures.latest(person_of(request), chosen)
     context = {
         "hours": hours,
@@ -56,30 +56,30 @@ def failures(request: HttpRequest) -> HttpResponse:
         "count": count,
         "is_narrowed": bool(code or server is not None),
     }
-    return page(request, Part.FAILURES, "manage/failures.html", context)
+    return page(request, AdminPart.FAILURES, "manage/failures.html", context)
 
 
-@for_part(Part.DEBUG_VIEWS)
+@for_part(AdminPart.DEBUG_VIEWS)
 def looks(request: HttpRequest) -> HttpResponse:
     """Who opened hidden channels of whose conversation, why, and what they saw."""
     form = AccessesForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
-        return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": lines.DebugViewPage((), None)}, 400)
+        return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": lines.DebugViewPage((), None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
-    found = lines.debug_view_page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
-    return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
+    found = lines.debug_view_page(LineFilters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
+    return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
 
 
-@for_part(Part.SETTINGS)
+@for_part(AdminPart.SETTINGS)
 def settings(request: HttpRequest) -> HttpResponse:
     """Every setting, or those that match a search, with its value and source; for secrets, only whether they are set."""
     words = request.GET.get("q", "").replace("\0", "")[:150]
     found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in display_system.search(words)]
-    return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": groups.missing()})
+    return page(request, AdminPart.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": groups.missing()})
 
 
-@for_part(Part.SYSTEM)
+@for_part(AdminPart.SYSTEM)
 def system(request: HttpRequest) -> HttpResponse:
     """The release, updates of the schema, storage and retention."""
-    return page(request, Part.SYSTEM, "manage/system.html", {"system": display_system.system(), "env": environment()})
+    return page(request, AdminPart.SYSTEM, "manage/system.html", {"system": display_system.system(), "env": environment()})

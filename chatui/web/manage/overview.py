@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from chatui.accounts import groups, people
 from chatui.audit_log import lines
-from chatui.audit_log.lines import Filters
+from chatui.audit_log.lines import LineFilters
 from chatui.display import failures, model_servers, system, usage
 from chatui.permissions import administration, debug_requests
-from chatui.permissions.administration import Part
+from chatui.permissions.administration import AdminPart
 from chatui.usage import limits, reports
 from chatui.usage.reports import Days
 from chatui.web.guards import visitor_of
@@ -50,7 +50,7 @@ def _requests(request: HttpRequest) -> dict[str, object]:
 
 
 def _looks(request: HttpRequest) -> dict[str, object]:
-    return {"looks": {"week": lines.count(Filters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
+    return {"looks": {"week": lines.count(LineFilters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
 
 
 def _usage(request: HttpRequest) -> dict[str, object]:
@@ -70,12 +70,12 @@ def _system(request: HttpRequest) -> dict[str, object]:
 
 
 _FIGURES = {
-    Part.PEOPLE: _people,
-    Part.SERVERS: _servers,
-    Part.FAILURES: _failures,
-    Part.REQUESTS: _requests,
-    Part.DEBUG_VIEWS: _looks,
-    Part.USAGE: _usage,
-    Part.SETTINGS: _settings,
-    Part.SYSTEM: _system,
+    AdminPart.PEOPLE: _people,
+    AdminPart.SERVERS: _servers,
+    AdminPart.FAILURES: _failures,
+    AdminPart.REQUESTS: _requests,
+    AdminPart.DEBUG_VIEWS: _looks,
+    AdminPart.USAGE: _usage,
+    AdminPart.SETTINGS: _settings,
+    AdminPart.SYSTEM: _system,
 }

@@ -14,34 +14,34 @@ from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from chatui.permissions import administration
-from chatui.permissions.administration import Part
+from chatui.permissions.administration import AdminPart
 from chatui.web.guards import View, guarded
 from chatui.web.sign_in.pages import person_of
 
 NAMES = {
-    Part.PEOPLE: _("People"),
-    Part.SERVERS: pgettext_lazy("menu", "Model servers"),
-    Part.FAILURES: pgettext_lazy("menu", "Failed answers"),
-    Part.REQUESTS: pgettext_lazy("menu", "Debug requests"),
-    Part.DEBUG_VIEWS: pgettext_lazy("menu", "Debug views"),
-    Part.USAGE: pgettext_lazy("of everybody", "Usage"),
-    Part.SETTINGS: pgettext_lazy("menu", "Settings"),
-    Part.SYSTEM: pgettext_lazy("menu", "System"),
+    AdminPart.PEOPLE: _("People"),
+    AdminPart.SERVERS: pgettext_lazy("menu", "Model servers"),
+    AdminPart.FAILURES: pgettext_lazy("menu", "Failed answers"),
+    AdminPart.REQUESTS: pgettext_lazy("menu", "Debug requests"),
+    AdminPart.DEBUG_VIEWS: pgettext_lazy("menu", "Debug views"),
+    AdminPart.USAGE: pgettext_lazy("of everybody", "Usage"),
+    AdminPart.SETTINGS: pgettext_lazy("menu", "Settings"),
+    AdminPart.SYSTEM: pgettext_lazy("menu", "System"),
 }
 """Menu labels, which must fit into one row: the pages have longer headings."""
 ADDRESSES = {
-    Part.PEOPLE: "manage_people",
-    Part.SERVERS: "manage_servers",
-    Part.FAILURES: "manage_failures",
-    Part.REQUESTS: "debug_requests",
-    Part.DEBUG_VIEWS: "manage_looks",
-    Part.USAGE: "usage_everybody",
-    Part.SETTINGS: "manage_settings",
-    Part.SYSTEM: "manage_system",
+    AdminPart.PEOPLE: "manage_people",
+    AdminPart.SERVERS: "manage_servers",
+    AdminPart.FAILURES: "manage_failures",
+    AdminPart.REQUESTS: "debug_requests",
+    AdminPart.DEBUG_VIEWS: "manage_looks",
+    AdminPart.USAGE: "usage_everybody",
+    AdminPart.SETTINGS: "manage_settings",
+    AdminPart.SYSTEM: "manage_system",
 }
 
 
-def for_part(part: Part | None, *methods: str) -> Callable[[View], View]:
+def for_part(part: AdminPart | None, *methods: str) -> Callable[[View], View]:
     """Guards a view of that part: 404 for people who may not see it. Without a part: for people who may see none."""
 
     def decorate(view: View) -> View:
@@ -58,7 +58,7 @@ def for_part(part: Part | None, *methods: str) -> Callable[[View], View]:
     return decorate
 
 
-def page(request: HttpRequest, part: Part | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
+def page(request: HttpRequest, part: AdminPart | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
     """A page with the menu of the parts that this person may see."""
     parts = [(NAMES[each], ADDRESSES[each], each is part) for each in administration.parts_of(person_of(request))]
     return render(request, template, {"parts": parts, **context}, status=status)

@@ -24,7 +24,7 @@ from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.administration import Part
+from chatui.permissions.administration import AdminPart
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, number, page
 from chatui.web.sign_in.pages import notify_sockets, person_of
@@ -136,7 +136,7 @@ DONE = ("changed", "sessions", "factor", "closed", "opened")
 """The confirmations that a page may show, by the word in its address."""
 
 
-@for_part(Part.PEOPLE)
+@for_part(AdminPart.PEOPLE)
 def people(request: HttpRequest) -> HttpResponse:
     """The list, with search; or open invitations."""
     staff, show = person_of(request), request.GET.get("show", "")
@@ -151,13 +151,13 @@ def people(request: HttpRequest) -> HttpResponse:
         assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
         invited = accounts_people.pending_invitations()[:500]
         return page(
-            request, Part.PEOPLE, "manage/invited.html", context | {"invited": invited, "assignable_group_ids": assignable_group_ids}
+            request, AdminPart.PEOPLE, "manage/invited.html", context | {"invited": invited, "assignable_group_ids": assignable_group_ids}
         )
     found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", number(request, "page") or 1)
-    return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
+    return page(request, AdminPart.PEOPLE, "manage/people.html", context | {"found": found})
 
 
-@for_part(Part.PEOPLE, "GET", "POST")
+@for_part(AdminPart.PEOPLE, "GET", "POST")
 def invite(request: HttpRequest) -> HttpResponse:
     """Invite one or many at once. The links are shown once, in the response to the form."""
     if not administration.may_invite(person_of(request), None):
@@ -170,29 +170,29 @@ def invite(request: HttpRequest) -> HttpResponse:
             links = accounts_people.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
         except invitations.TooManyInvitedError as error:
             form.add_error("people", error.sentence)
-            return page(request, Part.PEOPLE, "manage/invite.html", {"form": form}, 429)
+            return page(request, AdminPart.PEOPLE, "manage/invite.html", {"form": form}, 429)
         mailed = invitations.send(person_of(request), links, chosen["days"]) if chosen["mails"] else set()
         made = [{"note": note, "link": request.build_absolute_uri(path), "is_mailed": note in mailed} for note, path in links]
     together = "\n".join(f"{one['note']}: {one['link']}" for one in made)
     context = {"form": form, "made": made, "together": together, "days": form.cleaned_data["days"] if made else 0}
-    return page(request, Part.PEOPLE, "manage/invite.html", context)
+    return page(request, AdminPart.PEOPLE, "manage/invite.html", context)
 
 
-@for_part(Part.PEOPLE, "POST")
+@for_part(AdminPart.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
     """Revoke an invitation."""
     accounts_people.revoke_invitation(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
-@for_part(Part.PEOPLE)
+@for_part(AdminPart.PEOPLE)
 def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """One account, with the actions that this member of staff may take."""
     done = request.GET.get("done", "")
     return _person(request, person_id, {"done": done if done in DONE else ""})
 
 
-@for_part(Part.PEOPLE, "POST")
+@for_part(AdminPart.PEOPLE, "POST")
 def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
     """One change of an account, recorded in the audit log."""
     act = _ACTS.get(what)
@@ -205,7 +205,7 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
     return _back(person_id, done)
 
 
-@for_part(Part.PEOPLE, "GET", "POST")
+@for_part(AdminPart.PEOPLE, "GET", "POST")
 def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Explain what closing an account means, then close it."""
     account = accounts_people.changeable(_staff(request), person_id)
@@ -218,9 +218,11 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
             closing.close_by_staff(account, _staff(request))
         except CannotCloseError:
             words = gettext("%(name)s was not closed: nobody else could manage accounts.")
-            return page(request, Part.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409)
+            return page(
+                request, AdminPart.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409
+            )
         return _back(person_id, "closed")
-    return page(request, Part.PEOPLE, "manage/close.html", context)
+    return page(request, AdminPart.PEOPLE, "manage/close.html", context)
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
@@ -232,7 +234,7 @@ def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], s
     may_change = administration.may_change(staff, account)
     form = GroupsForm(staff, account) if may_change else None
     context |= {"account": shown, "is_own": account == staff, "may_change": may_change, "form": form, "closed": closing.closed_by(account)}
-    return page(request, Part.PEOPLE, "manage/person.html", context, status)
+    return page(request, AdminPart.PEOPLE, "manage/person.html", context, status)
 
 
 def _back(person_id: UUID, done: str) -> HttpResponse:

@@ -25,7 +25,7 @@ from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 
-class ConfirmForm(forms.Form):
+class ConfirmPasswordForm(forms.Form):
     """The form that asks for the password again."""
 
     password = forms.CharField(
@@ -94,7 +94,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     if is_passkey and not passkey_pages.is_confirmed(request, person):
         return redirect(f"{reverse('sign_in_confirm')}?{urlencode({'passkey-refused': ''} | ({'next': after} if after else {}))}")
     data = request.POST if request.method == "POST" and not is_passkey else None
-    form = ConfirmForm(data, visitor=visitor_of(request, "page")) if has_password else None
+    form = ConfirmPasswordForm(data, visitor=visitor_of(request, "page")) if has_password else None
     if is_passkey or (form is not None and form.is_valid()):
         session.mark_authenticated(request)
         return redirect(after or "sign_in_ways")

@@ -64,11 +64,11 @@ turn = Turn.objects.get(conversation='{drawn}')
 place = FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'days.csv', b'a,b'), (arabic + '.txt', b'c')):
     files.save(place, NewFile.of(name, data))
-from chatui.documents.reading import Part
+from chatui.documents.reading import TextPart
 from chatui.store import passages
 from tests.chatui.store.uploads import uploaded_with
 root = User.objects.get(username='root')  # no test looks at her message box
-report = uploaded_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
+report = uploaded_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', TextPart('page 1', 'The price of tea fell. ' * 400), kind='pdf')
 passages.index(report.content_id)
 print(User.objects.get(username='pia').pk, passages.address(report.pk, 2))
 """

@@ -20,7 +20,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import turn_pieces
-from chatui.transfer.exports import Format
+from chatui.transfer.exports import DownloadFormat
 from chatui.turns import running
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
@@ -47,7 +47,7 @@ def leaves(person: User, conversation: str) -> list[bytes]:
     """All ways in which text leaves: downloads of each kind, the archive, copies, search, and a share link with its preview."""
     client: Client = client_for(person)
     at = f"/c/{conversation}/"
-    got = [whole(client.get(f"{at}download/?format={file_format.value}")) for file_format in Format]
+    got = [whole(client.get(f"{at}download/?format={file_format.value}")) for file_format in DownloadFormat]
     with zipfile.ZipFile(io.BytesIO(b"".join(client.get("/download/").streaming_content))) as archive:  # type: ignore[attr-defined]
         got += [archive.read(name) for name in archive.namelist()]
     got += [whole(client.get(path)) for path in ("/search/?q=think", f"{at}share/")]

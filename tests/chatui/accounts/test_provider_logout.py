@@ -13,7 +13,7 @@ from chatui.accounts.openid import EVENT
 from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import BegunSession, OutsideIdentity
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import signed_in
@@ -67,7 +67,7 @@ def test_the_account_is_closed_if_the_operator_configured_that(provider: Scripte
     person = OutsideIdentity.objects.get().user
     assert send(provider.logout_token(sid="s-9")) == 200 and User.objects.get(pk=person.pk).is_active, "one session is not the person"
     assert send(provider.logout_token()) == 200
-    assert closing.closed_by(person) == (Cause.LOGOUT, "company") and not User.objects.get(pk=person.pk).is_active
+    assert closing.closed_by(person) == (ClosingCause.LOGOUT, "company") and not User.objects.get(pk=person.pk).is_active
 
 
 def test_the_session_of_the_browser_that_sends_the_token_does_not_matter(provider: ScriptedProvider) -> None:

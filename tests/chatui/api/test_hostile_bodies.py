@@ -13,7 +13,7 @@ from chatui.api.errors import ApiError
 from chatui.api.guarded import MAX_JSON_MARKS, read_json
 from chatui.api.request_parts import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import Head
+from chatui.api.response_object import ResponseHead
 from chatui.api.response_request import ResponsesRequest
 from chatui.live.channel import refusal_of
 from chatui.models.conversation import Conversation
@@ -22,7 +22,7 @@ from chatui.models.programs import ProgramAnswer
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import running
-from chatui.turns.streams.program import MoreText, Opened, Withdrawn
+from chatui.turns.streams.program import MoreProgramText, Opened, Withdrawn
 from renderer.frame_kinds import PREAMBLE
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, show
@@ -90,9 +90,9 @@ async def test_withdrawn_text_is_not_repeated_at_the_end(program: Program) -> No
     answer = await program.ask({"input": "x"})
     row = await ProgramAnswer.objects.select_related("turn").aget()
     assert answer["id"] == f"resp_{row.pk.hex}"
-    events = ResponseEvents(Head(row.pk, "demo", row.turn.started_at, {}), wants_summary=False)
+    events = ResponseEvents(ResponseHead(row.pk, "demo", row.turn.started_at, {}), wants_summary=False)
     text = show(Frame(PREAMBLE, "marmalade"), Audience.PROGRAM)
-    for event in (Opened(is_preamble=True), MoreText(text)):
+    for event in (Opened(is_preamble=True), MoreProgramText(text)):
         list(events.feed(event))
     end = list(events.feed(Withdrawn()))
     assert end[-1]["type"] == "response.failed" and "marmalade" not in json.dumps(end)

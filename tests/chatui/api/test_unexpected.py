@@ -109,7 +109,7 @@ async def test_a_stream_that_fails_midway_ends_with_an_error_event(
 
     async def breaks(answering: Answering, seconds: float) -> object:
         event = await reads(answering, seconds)
-        if type(event).__name__ == "MoreText":
+        if type(event).__name__ == "MoreProgramText":
             raise error
         return event
 

@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from chatui.audit_log import aggregation, lines
-from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, REPORTED_COUNTS, WINDOW_SECONDS, Attempts, RepeatedAction
-from chatui.audit_log.lines import Filters
+from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction, RepeatedAttempts
+from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.models.audit import AuditEvent, CountedLine
@@ -125,7 +125,7 @@ def test_only_open_counters_are_counted_for_a_person(grace: User, ada: User, vie
 def test_the_attempts_of_a_sum_are_read_from_its_detail() -> None:
     moment = datetime.fromisoformat("2026-11-20T10:14:03+00:00")
     for words in ("7 more", "7 more; from 3 networks", "7 more on other conversations; from 20 or more networks"):
-        assert aggregation.attempts_in(f"after line 12: {words}; last 2026-11-20 10:14:03") == Attempts(7, moment)
+        assert aggregation.attempts_in(f"after line 12: {words}; last 2026-11-20 10:14:03") == RepeatedAttempts(7, moment)
     for other in ("after line 12: 7 × page; last 2026-11-20 10:14:03", "after line 12: nothing was shown", "7 more; last", ""):
         assert aggregation.attempts_in(other).number == 0
 
@@ -134,7 +134,7 @@ def test_attempts_are_counted_on_the_day_of_the_last_one_and_their_sum_line_is_n
     bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noon = timezone.now().replace(hour=12)
-    counted = Filters(code="E-PERM-VISIBILITY")
+    counted = LineFilters(code="E-PERM-VISIBILITY")
     monkeypatch.setattr(timezone, "now", lambda: noon - timedelta(days=1))
     for _ in range(3):
         attempt(bela, conversation)
@@ -145,7 +145,7 @@ def test_attempts_are_counted_on_the_day_of_the_last_one_and_their_sum_line_is_n
         tallies = lines.tallies(counted, by=frozenset({"day", "person", "whose"}))
         assert [(tally.day, tally.person, tally.whose, tally.times) for tally in tallies] == [(yesterday, "bela", "ada", 3)]
     assert AuditEvent.objects.count() == 2, "the premise: the sum has a line, of today"
-    assert lines.tallies(Filters(code=counted.code, since=noon), by=frozenset({"person"})) == []
+    assert lines.tallies(LineFilters(code=counted.code, since=noon), by=frozenset({"person"})) == []
 
 
 def test_debug_views_are_listed_page_by_page_without_refused_attempts(
@@ -158,11 +158,11 @@ def test_debug_views_are_listed_page_by_page_without_refused_attempts(
     attempt(bela, conversation)
     record("another line", Visitor(bela, "192.0.2.7", "page"), conversation)
     aggregation.close_counter("look:3")
-    pages = [lines.debug_view_page(Filters())]
+    pages = [lines.debug_view_page(LineFilters())]
     while pages[-1].older is not None:
-        pages.append(lines.debug_view_page(Filters(), pages[-1].older))
+        pages.append(lines.debug_view_page(LineFilters(), pages[-1].older))
     assert [[found.number for found in page.views] for page in pages] == [[4, 3], [2, 1]]
-    assert lines.count(Filters()) == 4 and lines.count(Filters(person="bela")) == 0
+    assert lines.count(LineFilters()) == 4 and lines.count(LineFilters(person="bela")) == 0
     closed, still_open = pages[0].views
     assert (closed.person, closed.whose, closed.conversation_id, closed.detail) == ("grace", "ada", conversation.pk, "15 min: a fault")
     assert closed.seen.startswith("1 × page; last") and still_open.seen.startswith("so far 1 × page; last")

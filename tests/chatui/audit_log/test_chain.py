@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
 from chatui.audit_log import chain
-from chatui.audit_log.chain import Head
+from chatui.audit_log.chain import ChainHead
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
 from chatui.models.audit import AuditEvent
 from chatui.models.keys import new_key
@@ -24,7 +24,7 @@ LINES = 12
 
 
 @pytest.fixture
-def recorded_head(grace: User) -> Head:
+def recorded_head(grace: User) -> ChainHead:
     """A log of twelve lines, and its head as somebody noted it."""
     for number in range(LINES):
         record(f"act {number + 1}", Visitor(grace, "192.0.2.7", "page"), detail="for a reason")
@@ -66,14 +66,14 @@ def verify(*arguments: str) -> tuple[int, str]:
     return 0, out.getvalue()
 
 
-def test_an_unchanged_log_is_intact_and_its_head_is_printed(recorded_head: Head) -> None:
+def test_an_unchanged_log_is_intact_and_its_head_is_printed(recorded_head: ChainHead) -> None:
     code, output = verify()
     assert (code, output) == (0, f"The log is intact: 12 lines. Head: --number 12 --head {recorded_head.hash}\n")
     assert verify("--number", "12", "--head", recorded_head.hash)[0] == 0
     assert verify("--number", "12", "--head", recorded_head.hash.upper())[0] == 0
 
 
-def test_verification_without_a_noted_head_gives_a_warning(recorded_head: Head) -> None:
+def test_verification_without_a_noted_head_gives_a_warning(recorded_head: ChainHead) -> None:
     for arguments, is_warned in (((), True), (("--number", str(recorded_head.number), "--head", recorded_head.hash), False)):
         out, err = io.StringIO(), io.StringIO()
         call_command("audit", "verify", *arguments, stdout=out, stderr=err)
@@ -87,7 +87,7 @@ def test_an_empty_log_is_intact_unless_a_head_was_noted() -> None:
     assert code == 1 and "Line 12: It was noted but does not exist" in output
 
 
-def test_lines_after_the_noted_head_are_fine(recorded_head: Head, grace: User) -> None:
+def test_lines_after_the_noted_head_are_fine(recorded_head: ChainHead, grace: User) -> None:
     record("later", Visitor(grace, "", "page"))
     assert verify("--number", "12", "--head", recorded_head.hash)[0] == 0
 
@@ -95,7 +95,7 @@ def test_lines_after_the_noted_head_are_fine(recorded_head: Head, grace: User) -
 @pytest.mark.parametrize(
     "column", ["at", "code", "action", "way", "actor_id", "actor_name", "conversation_id", "owner_name", "address", "detail"]
 )
-def test_a_line_that_was_edited_in_any_column_is_found(column: str, recorded_head: Head) -> None:
+def test_a_line_that_was_edited_in_any_column_is_found(column: str, recorded_head: ChainHead) -> None:
     value = {
         "at": "'2020-01-01 00:00:00'",
         "actor_id": "'00000000000070008000000000000000'",
@@ -107,7 +107,7 @@ def test_a_line_that_was_edited_in_any_column_is_found(column: str, recorded_hea
     assert output.count("Line ") == 1
 
 
-def test_an_edited_line_with_a_matching_hash_breaks_the_chain_after_it(recorded_head: Head) -> None:
+def test_an_edited_line_with_a_matching_hash_breaks_the_chain_after_it(recorded_head: ChainHead) -> None:
     tampered("UPDATE chatui_auditevent SET actor_name = 'somebody else' WHERE number = 7")
     line = AuditEvent.objects.get(number=7)
     tampered(f"UPDATE chatui_auditevent SET hash = '{digest(line)}' WHERE number = 7")
@@ -115,7 +115,7 @@ def test_an_edited_line_with_a_matching_hash_breaks_the_chain_after_it(recorded_
     assert code == 1 and output.startswith("Line 8: It does not follow the line before it"), output
 
 
-def test_a_chain_rewritten_from_an_edited_line_on_is_found_only_by_the_noted_head(recorded_head: Head) -> None:
+def test_a_chain_rewritten_from_an_edited_line_on_is_found_only_by_the_noted_head(recorded_head: ChainHead) -> None:
     tampered("UPDATE chatui_auditevent SET actor_name = 'somebody else' WHERE number = 7")
     rewritten(7)
     assert verify()[0] == 0, "the premise: a chain without an anchor proves nothing against somebody who can write all of it"
@@ -126,13 +126,13 @@ def test_a_chain_rewritten_from_an_edited_line_on_is_found_only_by_the_noted_hea
 @pytest.mark.parametrize(
     ("which", "expected"), [("= 1", "Line 1 is missing"), ("= 5", "Line 5 is missing"), ("BETWEEN 5 AND 8", "Lines 5 to 8 are missing")]
 )
-def test_deleted_lines_leave_a_gap_that_is_reported(which: str, expected: str, recorded_head: Head) -> None:
+def test_deleted_lines_leave_a_gap_that_is_reported(which: str, expected: str, recorded_head: ChainHead) -> None:
     tampered(f"DELETE FROM chatui_auditevent WHERE number {which}")
     code, output = verify()
     assert code == 1 and expected in output and output.count("Line") == 2, output
 
 
-def test_a_deleted_line_whose_gap_was_closed_is_found(recorded_head: Head) -> None:
+def test_a_deleted_line_whose_gap_was_closed_is_found(recorded_head: ChainHead) -> None:
     tampered(
         "DELETE FROM chatui_auditevent WHERE number = 5",
         *(f"UPDATE chatui_auditevent SET number = {n - 1} WHERE number = {n}" for n in range(6, 13)),
@@ -141,7 +141,7 @@ def test_a_deleted_line_whose_gap_was_closed_is_found(recorded_head: Head) -> No
     assert code == 1 and output.startswith("Line 5: "), output
 
 
-def test_an_inserted_line_is_found(recorded_head: Head) -> None:
+def test_an_inserted_line_is_found(recorded_head: ChainHead) -> None:
     line = AuditEvent.objects.get(number=12)
     tampered(*(f"UPDATE chatui_auditevent SET number = {n + 1} WHERE number = {n}" for n in range(12, 4, -1)))
     line.id, line.number, line.actor_name = new_key(), 5, "invented"
@@ -153,7 +153,7 @@ def test_an_inserted_line_is_found(recorded_head: Head) -> None:
     assert code == 1 and output.startswith("Line 6: "), output
 
 
-def test_two_swapped_lines_are_found(recorded_head: Head) -> None:
+def test_two_swapped_lines_are_found(recorded_head: ChainHead) -> None:
     tampered(
         "UPDATE chatui_auditevent SET number = 99 WHERE number = 5",
         "UPDATE chatui_auditevent SET number = 5 WHERE number = 6",
@@ -163,7 +163,7 @@ def test_two_swapped_lines_are_found(recorded_head: Head) -> None:
     assert code == 1 and output.startswith("Line 5: "), output
 
 
-def test_a_cut_off_end_is_found_only_by_the_noted_head(recorded_head: Head) -> None:
+def test_a_cut_off_end_is_found_only_by_the_noted_head(recorded_head: ChainHead) -> None:
     tampered("DELETE FROM chatui_auditevent WHERE number > 8")
     assert verify()[0] == 0, "the premise: what is left is a whole chain"
     code, output = verify("--number", "12", "--head", recorded_head.hash)
@@ -185,7 +185,7 @@ def test_a_head_without_its_number_is_a_usage_error() -> None:
         assert refused.value.returncode == 2
 
 
-def test_the_head_is_printed_in_the_form_that_verify_accepts(recorded_head: Head) -> None:
+def test_the_head_is_printed_in_the_form_that_verify_accepts(recorded_head: ChainHead) -> None:
     out = io.StringIO()
     call_command("audit", "head", stdout=out)
     assert verify(*out.getvalue().split())[0] == 0
@@ -207,14 +207,14 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("statement", CHANGES)
-def test_the_database_itself_refuses_to_change_remove_or_replace_a_line(statement: str, recorded_head: Head) -> None:
+def test_the_database_itself_refuses_to_change_remove_or_replace_a_line(statement: str, recorded_head: ChainHead) -> None:
     before = list(AuditEvent.objects.order_by("number").values())
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
         sql(statement)
     assert list(AuditEvent.objects.order_by("number").values()) == before
 
 
-def test_the_database_accepts_the_next_line(recorded_head: Head, grace: User) -> None:
+def test_the_database_accepts_the_next_line(recorded_head: ChainHead, grace: User) -> None:
     assert record("next", Visitor(grace, "", "page")).number == 13
 
 
@@ -224,13 +224,13 @@ def test_a_line_contains_no_control_characters(grace: User) -> None:
     assert chain.verify().is_intact
 
 
-def test_an_account_can_be_deleted_although_its_lines_stay(recorded_head: Head, grace: User) -> None:
+def test_an_account_can_be_deleted_although_its_lines_stay(recorded_head: ChainHead, grace: User) -> None:
     grace.delete()
     assert AuditEvent.objects.filter(actor_name="grace").count() == LINES and verify()[0] == 0
 
 
 @pytest.mark.parametrize("name", chain._TRIGGERS)
-def test_a_missing_trigger_is_reported(name: str, recorded_head: Head) -> None:
+def test_a_missing_trigger_is_reported(name: str, recorded_head: ChainHead) -> None:
     assert chain.missing_triggers() == []
     sql(f"DROP TRIGGER {name}")
     code, output = verify()
@@ -238,7 +238,7 @@ def test_a_missing_trigger_is_reported(name: str, recorded_head: Head) -> None:
 
 
 def test_verification_needs_constant_memory(
-    recorded_head: Head, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Callable[..., AbstractContextManager[object]]
+    recorded_head: ChainHead, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Callable[..., AbstractContextManager[object]]
 ) -> None:
     monkeypatch.setattr(chain, "_CHUNK", 3)
     with django_assert_num_queries(2):  # the lines, as a stream, and the triggers

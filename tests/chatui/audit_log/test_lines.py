@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chatui.audit_log import aggregation, lines
 from chatui.audit_log.aggregation import MORE
-from chatui.audit_log.lines import Filters, Page, Tally, tallies
+from chatui.audit_log.lines import LineFilters, LinePage, Tally, tallies
 from chatui.audit_log.record import HASHED_COLUMNS, SHELL, Visitor, digest_of, record
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
@@ -29,15 +29,15 @@ VIEWER = Visitor(None, "192.0.2.7", "page")
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (Filters(), "all lines"),
-        (Filters(since=datetime(2026, 11, 19, tzinfo=UTC)), "since 2026-11-19 00:00"),
-        (Filters(before=datetime(2026, 11, 20, 14, 5, tzinfo=UTC)), "before 2026-11-20 14:05"),
-        (Filters(code="E-PERM-VISIBILITY", action="debug page", way="page"), "code E-PERM-VISIBILITY, action debug page, way page"),
-        (Filters(conversation=KEY), f"conversation {KEY}"),
-        (Filters(person="bela", whose="ada"), "person bela, whose ada"),
+        (LineFilters(), "all lines"),
+        (LineFilters(since=datetime(2026, 11, 19, tzinfo=UTC)), "since 2026-11-19 00:00"),
+        (LineFilters(before=datetime(2026, 11, 20, 14, 5, tzinfo=UTC)), "before 2026-11-20 14:05"),
+        (LineFilters(code="E-PERM-VISIBILITY", action="debug page", way="page"), "code E-PERM-VISIBILITY, action debug page, way page"),
+        (LineFilters(conversation=KEY), f"conversation {KEY}"),
+        (LineFilters(person="bela", whose="ada"), "person bela, whose ada"),
     ],
 )
-def test_filters_in_words_name_what_was_selected(filters: Filters, expected: str) -> None:
+def test_filters_in_words_name_what_was_selected(filters: LineFilters, expected: str) -> None:
     """An export's own line has these words: they say which part of the log somebody has taken."""
     assert str(filters) == expected
 
@@ -46,12 +46,12 @@ def test_filters_in_words_name_what_was_selected(filters: Filters, expected: str
 @pytest.mark.parametrize(
     ("read", "numbers"),
     [
-        (lambda: lines.page(Filters()), [9, 8]),
-        (lambda: lines.page(Filters(), below=7), [6, 5]),
-        (lambda: lines.page(Filters(), above=3), [5, 4]),
+        (lambda: lines.page(LineFilters()), [9, 8]),
+        (lambda: lines.page(LineFilters(), below=7), [6, 5]),
+        (lambda: lines.page(LineFilters(), above=3), [5, 4]),
     ],
 )
-def test_a_page_does_not_read_the_whole_log(read: Callable[[], Page], numbers: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_does_not_read_the_whole_log(read: Callable[[], LinePage], numbers: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 2)
     for _ in range(9):
         record("act", SHELL)
@@ -83,12 +83,12 @@ def seen(numbers: int) -> None:
 def test_a_sum_line_is_shown_with_its_first_line_also_on_another_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     seen(3)
-    shown = lines.page(Filters())
+    shown = lines.page(LineFilters())
     assert ([line.number for line in shown.lines], shown.older, shown.newer) == ([4, 3], 3, None)
-    older = lines.page(Filters(), below=3)
+    older = lines.page(LineFilters(), below=3)
     assert [(line.number, line.sum, line.sum_number) for line in older.lines] == [(2, "", None), (1, "nothing was shown", 5)]
     assert (older.older, older.newer) == (None, 2)
-    newer = lines.page(Filters(), above=2)
+    newer = lines.page(LineFilters(), above=2)
     assert ([line.number for line in newer.lines], newer.older, newer.newer) == ([4, 3], 3, None)
 
 
@@ -96,8 +96,8 @@ def test_a_sum_line_is_shown_with_its_first_line_also_on_another_page(monkeypatc
 def test_a_page_of_nothing_but_sum_lines_is_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 1)
     seen(0)
-    assert [(line.number, line.action) for line in lines.page(Filters()).lines] == [(2, "close debug view")]
-    assert [line.number for line in lines.page(Filters(), below=2).lines] == [1]
+    assert [(line.number, line.action) for line in lines.page(LineFilters()).lines] == [(2, "close debug view")]
+    assert [line.number for line in lines.page(LineFilters(), below=2).lines] == [1]
 
 
 @pytest.mark.django_db
@@ -106,13 +106,13 @@ def test_without_further_lines_a_page_has_no_neighbours(monkeypatch: pytest.Monk
     for _ in range(4):
         record("act", SHELL)
     found = {
-        "newest": lines.page(Filters()),
-        "oldest": lines.page(Filters(), below=3),
-        "next newest": lines.page(Filters(), above=2),
-        "in the middle": lines.page(Filters(), above=1),
-        "one below": lines.page(Filters(), below=4),
-        "before all": lines.page(Filters(), below=1),
-        "after all": lines.page(Filters(), above=4),
+        "newest": lines.page(LineFilters()),
+        "oldest": lines.page(LineFilters(), below=3),
+        "next newest": lines.page(LineFilters(), above=2),
+        "in the middle": lines.page(LineFilters(), above=1),
+        "one below": lines.page(LineFilters(), below=4),
+        "before all": lines.page(LineFilters(), below=1),
+        "after all": lines.page(LineFilters(), above=4),
     }
     assert {name: ([line.number for line in page.lines], page.older, page.newer) for name, page in found.items()} == {
         "newest": ([4, 3], 3, None),
@@ -136,20 +136,20 @@ def test_each_filter_selects_by_its_own_column(ada: User, grace: User) -> None:
         patch.setattr(timezone, "now", lambda: start + timedelta(minutes=1))
         record("debug stream", socket, other)
     first = [
-        Filters(person="ada"),
-        Filters(whose="ada"),
-        Filters(code="E-PERM-VISIBILITY"),
-        Filters(action="debug page"),
-        Filters(way="page"),
-        Filters(conversation=own.pk),
-        Filters(before=start + timedelta(minutes=1)),
-        Filters(except_ways=("socket", "download")),
-        Filters(actor=ada.pk),
+        LineFilters(person="ada"),
+        LineFilters(whose="ada"),
+        LineFilters(code="E-PERM-VISIBILITY"),
+        LineFilters(action="debug page"),
+        LineFilters(way="page"),
+        LineFilters(conversation=own.pk),
+        LineFilters(before=start + timedelta(minutes=1)),
+        LineFilters(except_ways=("socket", "download")),
+        LineFilters(actor=ada.pk),
     ]
     assert [[row.number for row in lines.rows(each)] for each in first] == [[1]] * len(first)
-    assert [row.number for row in lines.rows(Filters(since=start + timedelta(minutes=1)))] == [2]
-    assert [row.number for row in lines.rows(Filters(since=start)).order_by("number")] == [1, 2]
-    assert not lines.rows(Filters(person="ada", way="socket")).exists()
+    assert [row.number for row in lines.rows(LineFilters(since=start + timedelta(minutes=1)))] == [2]
+    assert [row.number for row in lines.rows(LineFilters(since=start)).order_by("number")] == [1, 2]
+    assert not lines.rows(LineFilters(person="ada", way="socket")).exists()
 
 
 pytestmark = pytest.mark.django_db
@@ -193,14 +193,14 @@ def test_the_latest_day_comes_first_then_the_highest_count_then_the_names(ada: U
         Tally(YESTERDAY, "ada", "x", 3),
     ]
     columns = frozenset({"day", "person", "whose"})
-    assert tallies(Filters(), by=columns) == expected
-    assert tallies(Filters(), by=columns, most=2) == expected[:2]
-    assert tallies(Filters(), by=frozenset({"person"})) == [
+    assert tallies(LineFilters(), by=columns) == expected
+    assert tallies(LineFilters(), by=columns, most=2) == expected[:2]
+    assert tallies(LineFilters(), by=frozenset({"person"})) == [
         Tally(None, "ada", None, 5),
         Tally(None, "bela", None, 4),
         Tally(None, "", None, 1),
     ]
-    assert tallies(Filters(person="ada"), by=frozenset({"day"})) == [Tally(TODAY, None, None, 2), Tally(YESTERDAY, None, None, 3)]
+    assert tallies(LineFilters(person="ada"), by=frozenset({"day"})) == [Tally(TODAY, None, None, 2), Tally(YESTERDAY, None, None, 3)]
 
 
 @pytest.mark.parametrize("is_summed", [True, False])
@@ -215,14 +215,14 @@ def test_repetitions_belong_to_the_period_in_which_the_last_one_was(
         clock(NOON + timedelta(hours=2))
         aggregation.close_expired()
     by_day = frozenset({"day"})
-    assert tallies(Filters(code=CODE), by=by_day) == [Tally(TODAY, None, None, 4), Tally(YESTERDAY, None, None, 1)]
-    assert tallies(Filters(code=CODE), by=frozenset({"person", "whose"})) == [Tally(None, "bela", "ada", 5)]
-    assert tallies(Filters(code=CODE, since=NOON), by=by_day) == [Tally(TODAY, None, None, 4)], "they may have begun before it"
-    assert tallies(Filters(code=CODE, since=NOON + timedelta(seconds=1)), by=by_day) == []
-    assert tallies(Filters(code=CODE, person="ada"), by=by_day) == []
-    assert tallies(Filters(code=CODE, before=NOON), by=by_day) == [Tally(YESTERDAY, None, None, 1)], "and end after it"
+    assert tallies(LineFilters(code=CODE), by=by_day) == [Tally(TODAY, None, None, 4), Tally(YESTERDAY, None, None, 1)]
+    assert tallies(LineFilters(code=CODE), by=frozenset({"person", "whose"})) == [Tally(None, "bela", "ada", 5)]
+    assert tallies(LineFilters(code=CODE, since=NOON), by=by_day) == [Tally(TODAY, None, None, 4)], "they may have begun before it"
+    assert tallies(LineFilters(code=CODE, since=NOON + timedelta(seconds=1)), by=by_day) == []
+    assert tallies(LineFilters(code=CODE, person="ada"), by=by_day) == []
+    assert tallies(LineFilters(code=CODE, before=NOON), by=by_day) == [Tally(YESTERDAY, None, None, 1)], "and end after it"
     until = NOON + timedelta(seconds=1)
-    assert tallies(Filters(code=CODE, since=NOON, before=until), by=by_day) == [Tally(TODAY, None, None, 4)], "their sum may be later"
+    assert tallies(LineFilters(code=CODE, since=NOON, before=until), by=by_day) == [Tally(TODAY, None, None, 4)], "their sum may be later"
 
 
 def test_the_counts_of_a_debug_view_are_no_attempts(grace: User, conversation: Conversation, clock: Callable[[datetime], None]) -> None:
@@ -230,9 +230,9 @@ def test_the_counts_of_a_debug_view_are_no_attempts(grace: User, conversation: C
     line = lambda: record("open debug view", visitor(grace), conversation)  # noqa: E731
     for _ in range(3):
         aggregation.count("look:1", "debug page", visitor(grace), NOON + timedelta(hours=1), line)
-    assert tallies(Filters(), by=frozenset({"person"})) == [Tally(None, "grace", None, 1)]
+    assert tallies(LineFilters(), by=frozenset({"person"})) == [Tally(None, "grace", None, 1)]
     aggregation.close_counter("look:1")
-    assert tallies(Filters(), by=frozenset({"person"})) == [Tally(None, "grace", None, 2)], "its first and its last line"
+    assert tallies(LineFilters(), by=frozenset({"person"})) == [Tally(None, "grace", None, 2)], "its first and its last line"
     assert CountedLine.objects.get().sum_line == 2
 
 
@@ -263,7 +263,7 @@ def test_both_formats_have_all_columns_of_the_selected_lines_the_oldest_first(ad
     for detail in ("=first", "Zoë"):
         record("act", Visitor(ada, "192.0.2.7", "page"), conversation, detail=detail)
     record("other", SHELL)
-    selected = Filters(action="act")
+    selected = LineFilters(action="act")
     read = [json.loads(line) for line in lines.FORMATS["jsonl"](selected)]
     assert [list(line) for line in read] == [COLUMNS] * 2
     assert [(line["number"], line["detail"], line["actor_id"]) for line in read] == [(1, "=first", str(ada.pk)), (2, "Zoë", str(ada.pk))]

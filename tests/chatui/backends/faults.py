@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from chatui.backends.base import Limits
+from chatui.backends.base import SampleLimits
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from tests.chatui.backends.chat.test_backend import then
@@ -34,7 +34,7 @@ class Fault:
     name: str
     code: ErrorCode
     answer: Callable[[Format], Answer]
-    limits: Limits = PATIENT
+    limits: SampleLimits = PATIENT
     of_request: bool = True
     keeps_words: bool = False
     is_of_ids: bool = True
@@ -55,11 +55,11 @@ def _too_long(server: str, words: str, status: str = "400 Bad Request", **error:
     return Fault(f"context too long, in the words of {server}", LONG, lambda _: responds(status, body))
 
 
-def _raw(name: str, code: ErrorCode, *sent: bytes | float | str, limits: Limits = PATIENT) -> Fault:
+def _raw(name: str, code: ErrorCode, *sent: bytes | float | str, limits: SampleLimits = PATIENT) -> Fault:
     return Fault(name, code, lambda _: then(*sent), limits)
 
 
-def _later(name: str, code: ErrorCode, *sent: bytes | float | str, limits: Limits = PATIENT) -> Fault:
+def _later(name: str, code: ErrorCode, *sent: bytes | float | str, limits: SampleLimits = PATIENT) -> Fault:
     return Fault(name, code, lambda each: then(SSE_HEAD + each.half, *sent), limits, keeps_words=True)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.auto import AutoBackend
-from chatui.backends.base import BackendError, Endpoint, Limits
+from chatui.backends.base import BackendError, Endpoint, SampleLimits
 from chatui.backends.http import Watchable
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
@@ -70,7 +70,7 @@ async def chosen(
         return choice.kind, choice.why, running
 
 
-def built(url: str, vocabulary: Callable[[], Vocabulary], limits: Limits = PATIENT, **options: Any) -> AutoBackend:
+def built(url: str, vocabulary: Callable[[], Vocabulary], limits: SampleLimits = PATIENT, **options: Any) -> AutoBackend:
     backend = registry.build(Endpoint(url, SECRET, limits=limits), kind="auto", vocabulary=vocabulary, **options)
     assert isinstance(backend, AutoBackend)
     return backend
@@ -209,7 +209,7 @@ async def test_a_slow_server_blocks_nobody_while_it_is_probed(vocabulary: Vocabu
 
     async with stub.running(CHAT, **LLAMA) as running:
         running.answer = _with_chat({"tokenize": as_body(GPT_OSS), "completion": drips})(running)
-        backend = built(running.url, lambda: vocabulary, Limits(discover=0.5, first=20, idle=20))
+        backend = built(running.url, lambda: vocabulary, SampleLimits(discover=0.5, first=20, idle=20))
         async with asyncio.timeout(5):
             results = await asyncio.gather(*(outcome(backend, sample_request("Hello!")) for _ in range(3)))
         assert [result.visible for result in results] == [GREETING] * 3

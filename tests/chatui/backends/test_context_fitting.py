@@ -246,7 +246,7 @@ async def test_context_use_does_not_reveal_the_length_of_reasoning(kind: str) ->
 
 
 async def test_a_prompt_of_mostly_counted_documents_teaches_no_token_ratio() -> None:
-    window = context_window.Window(100_000)
+    window = context_window.ContextWindow(100_000)
     window.note(Usage(prompt_tokens=9_000), 3_000.0, 2_900.0)
     assert window.factor == 1.0
     window.note(Usage(prompt_tokens=6_000), 3_000.0, 100.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import Endpoint, EndReason, Limits
+from chatui.backends.base import Endpoint, EndReason, SampleLimits
 from chatui.backends.demo import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
@@ -122,7 +122,7 @@ async def test_the_last_question_chooses_the_script() -> None:
 async def test_without_an_address_the_demo_is_built_and_with_one_the_server() -> None:
     demo = build(Endpoint(""))
     assert (demo.kind, demo.is_demo, await demo.models()) == ("demo", True, ("demo",))
-    server = build(Endpoint("http://127.0.0.1:8080/v1", key="k", limits=Limits()))
+    server = build(Endpoint("http://127.0.0.1:8080/v1", key="k", limits=SampleLimits()))
     assert (server.kind, server.is_demo, server.name) == ("chat", False, "Model server at 127.0.0.1:8080")
     for url, kind in (("ftp://x", None), ("nonsense", None), ("http://x", "telepathy")):
         with pytest.raises(ValueError, match="model server"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import BackendError, Endpoint, Limits
+from chatui.backends.base import BackendError, Endpoint, SampleLimits
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover, own_name
 from chatui.backends.http import Upstream
@@ -63,7 +63,7 @@ async def test_a_silent_server_times_out() -> None:
 
 
 @pytest.mark.parametrize(("limits", "code"), [(PATIENT, ProductCode.BACKEND), (HASTY, ProductCode.TIMEOUT)], ids=["closes", "falls silent"])
-async def test_a_response_that_breaks_off_is_a_plain_error(limits: Limits, code: ProductCode) -> None:
+async def test_a_response_that_breaks_off_is_a_plain_error(limits: SampleLimits, code: ProductCode) -> None:
     stays = asyncio.Event()
 
     async def breaks_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

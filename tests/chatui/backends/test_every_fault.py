@@ -16,7 +16,7 @@ from channels.db import database_sync_to_async
 from django.utils.html import escape
 
 from chatui.backends import http, registry
-from chatui.backends.base import Endpoint, Limits
+from chatui.backends.base import Endpoint, SampleLimits
 from chatui.codes import ProductCode
 from chatui.display import failures
 from chatui.model_servers import connected
@@ -57,7 +57,13 @@ def counts() -> dict[str, float]:
 
 
 async def seen_of(
-    ada: User, url: str, of: Format, limits: Limits, words: Vocabulary, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ada: User,
+    url: str,
+    of: Format,
+    limits: SampleLimits,
+    words: Vocabulary,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> ObservedResult:
     options: dict[str, Any] = {"vocabulary": lambda: words} if of.kind.startswith("harmony") else {}
     backend = registry.build(Endpoint(url, key="hunter2-hunter2", model="tiny", limits=limits), kind=of.kind, **options)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from chatui.backends.http1 import READING, BrokenBodyError, Chunked, Reading, Transport
+from chatui.backends.http1 import READING, BodyReading, BrokenBodyError, Chunked, Transport
 
 AT_MOST_SECONDS = 30.0
 """Seconds after which a flood ends by itself."""
@@ -85,7 +85,7 @@ async def test_a_body_that_fills_every_read_is_read_at_the_common_pace() -> None
 
     reads = 0
     async with Flood(CHUNKED, b"2\r\n:\n\r\n" * 100).serving() as flood, client() as asking:
-        reading = Reading(lambda: asyncio.get_running_loop().time() + AT_MOST_SECONDS, pause)
+        reading = BodyReading(lambda: asyncio.get_running_loop().time() + AT_MOST_SECONDS, pause)
         async with asking.stream("GET", flood.url, extensions={READING: reading}) as response:
             async for _ in response.aiter_raw():
                 reads += 1

@@ -9,7 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from chatui.backends import http
-from chatui.backends.base import BackendError, Endpoint, Limits, SampleEnded
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleLimits
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -40,7 +40,7 @@ def one_after_the_other(*answers: stub.Answer) -> stub.Answer:
     return answer
 
 
-async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, ErrorCode | None, int, float]:
+async def sampled(answer: stub.Answer, limits: SampleLimits = PATIENT) -> tuple[str, ErrorCode | None, int, float]:
     """The text, the error's code, the number of requests, and the seconds it took."""
     text, code, started = "", None, time.monotonic()
     async with stub.running(answer) as server:

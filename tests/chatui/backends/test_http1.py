@@ -22,7 +22,7 @@ import pytest
 
 from chatui.backends import http1
 from chatui.backends.http import Upstream
-from chatui.backends.http1 import READING, Reading, Stream, Transport, connected
+from chatui.backends.http1 import READING, BodyReading, Stream, Transport, connected
 from tests.support.sampling import PATIENT
 
 pytestmark = pytest.mark.asyncio
@@ -270,7 +270,7 @@ async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
 
     async with serving_play(flood) as url, client() as asking:
         deadline = asyncio.get_running_loop().time() + 0.3
-        reading = Reading(lambda: deadline, lambda: asyncio.sleep(0.01))
+        reading = BodyReading(lambda: deadline, lambda: asyncio.sleep(0.01))
         async with asking.stream("GET", url, extensions={READING: reading}) as response:
             with pytest.raises(httpx.ReadTimeout):
                 async for _ in response.aiter_raw():

@@ -15,7 +15,7 @@ import pytest
 from chatui.backends.base import BackendError
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.leaks.guard import LeakGuard, Span
+from chatui.backends.leaks.guard import LeakGuard, TextSpan
 from chatui.backends.responses.reducer import Reducer
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
@@ -46,7 +46,7 @@ def cuts(text: str) -> Iterator[Cut]:
         yield pieces
 
 
-def shown(spans: list[Span]) -> str:
+def shown(spans: list[TextSpan]) -> str:
     """The text of these spans that is visible at the end."""
     text = ""
     for span in spans:

@@ -9,7 +9,7 @@ import pytest
 from chatui.backends.base import BackendError
 from chatui.backends.chat.backend import _Reader
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.events import Assembler
 from renderer.gate import Audience, show, visible
@@ -48,7 +48,7 @@ def test_content_of_a_non_final_channel_is_hidden() -> None:
 
 def test_an_error_with_a_success_status_is_an_error() -> None:
     with pytest.raises(BackendError) as refused:
-        list(_Reader(deltas()).feed([Event("message", ROWS["srv-200-error"]["raw"])]))
+        list(_Reader(deltas()).feed([ServerSentEvent("message", ROWS["srv-200-error"]["raw"])]))
     assert refused.value.code == ProductCode.BACKEND_REFUSED
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chatui.backends.sse import Decoder, Event, TooLongError
+from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError
 from tests.support.cases import example_count
 
 TORTURE = (
@@ -19,16 +19,16 @@ TORTURE = (
     b"data: never finished"
 )
 EVENTS = [
-    Event("", "one\ntwo"),
-    Event("named", "no space"),
-    Event("", "\n two spaces"),
-    Event("late", "after"),
-    Event("", '{"text":"a\u2028b\u0085c 👋"}'),
-    Event("", "bad \ufffd byte"),
+    ServerSentEvent("", "one\ntwo"),
+    ServerSentEvent("named", "no space"),
+    ServerSentEvent("", "\n two spaces"),
+    ServerSentEvent("late", "after"),
+    ServerSentEvent("", '{"text":"a\u2028b\u0085c 👋"}'),
+    ServerSentEvent("", "bad \ufffd byte"),
 ]
 
 
-def decode(chunks: list[bytes]) -> list[Event]:
+def decode(chunks: list[bytes]) -> list[ServerSentEvent]:
     decoder = Decoder(1000)
     return [event for piece in chunks for event in decoder.feed(piece)] + decoder.finish()
 
@@ -61,11 +61,11 @@ def test_an_event_of_many_lines_is_refused_at_the_limit() -> None:
 
 
 def test_a_line_and_an_event_may_be_as_long_as_the_limit_and_no_longer() -> None:
-    assert Decoder(10).feed(b"data: 0123\n\n") == [Event("", "0123")]
+    assert Decoder(10).feed(b"data: 0123\n\n") == [ServerSentEvent("", "0123")]
     with pytest.raises(TooLongError):
         Decoder(10).feed(b"data: 01234\n")
     lines = b"data: 01234\ndata: 56789\n"
-    assert Decoder(11).feed(lines + b"data: x\n\n") == [Event("", "01234\n56789\nx")]
+    assert Decoder(11).feed(lines + b"data: x\n\n") == [ServerSentEvent("", "01234\n56789\nx")]
     with pytest.raises(TooLongError):
         Decoder(11).feed(lines + b"data: xy\n")
 
@@ -81,21 +81,24 @@ def test_each_event_has_the_whole_limit() -> None:
 
 def test_a_mark_of_the_byte_order_is_dropped_only_at_the_beginning_of_the_stream() -> None:
     mark = b"\xef\xbb\xbf"
-    assert Decoder(100).feed(mark + b"data: a\n\n" + mark + b"data: b\n\ndata: c\n\n") == [Event("", "a"), Event("", "c")]
-    assert Decoder(100).feed(mark + mark + b"data: a\n\ndata: b\n\n") == [Event("", "b")]
+    assert Decoder(100).feed(mark + b"data: a\n\n" + mark + b"data: b\n\ndata: c\n\n") == [
+        ServerSentEvent("", "a"),
+        ServerSentEvent("", "c"),
+    ]
+    assert Decoder(100).feed(mark + mark + b"data: a\n\ndata: b\n\n") == [ServerSentEvent("", "b")]
 
 
 def test_an_empty_piece_between_the_two_ends_of_a_line_changes_nothing() -> None:
     decoder = Decoder(100)
-    assert [decoder.feed(piece) for piece in (b"data: a\r", b"", b"\ndata: b\r", b"\r")] == [[], [], [], [Event("", "a\nb")]]
+    assert [decoder.feed(piece) for piece in (b"data: a\r", b"", b"\ndata: b\r", b"\r")] == [[], [], [], [ServerSentEvent("", "a\nb")]]
 
 
 def test_nothing_of_an_unfinished_event_is_left() -> None:
     decoder = Decoder(30)
     assert decoder.feed(b"event: x\ndata: 0123456789012345\ndata: unfinished") == []
     assert decoder.finish() == []
-    assert decoder.feed(b"\n\ndata: 0123456789012345\n\n") == [Event("", "0123456789012345")]
+    assert decoder.feed(b"\n\ndata: 0123456789012345\n\n") == [ServerSentEvent("", "0123456789012345")]
 
 
 def test_the_name_of_an_event_is_the_last_one_and_may_hold_bad_bytes() -> None:
-    assert Decoder(100).feed(b"event: a\nevent:b\xff\nDATA: x\nid: 1\ndata: y\n\n") == [Event("b\ufffd", "y")]
+    assert Decoder(100).feed(b"event: a\nevent:b\xff\nDATA: x\nid: 1\ndata: y\n\n") == [ServerSentEvent("b\ufffd", "y")]

@@ -40,7 +40,7 @@ from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from renderer.frames import Frame, Header, Role
 from tests.chatui.conftest import signed_in, store
 
@@ -240,7 +240,7 @@ def test_a_revoked_permission_takes_effect_at_the_next_question_without_compilin
     session = sessions.signed_in({settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value})
 
     def ask(conversation: UUID | None) -> Turn:
-        started = store(ada, Ask(Kind.SEND, uuid4(), "low", conversation=conversation, text="What is 2 + 2?", session=session))
+        started = store(ada, Ask(AskKind.SEND, uuid4(), "low", conversation=conversation, text="What is 2 + 2?", session=session))
         Turn.objects.update(state=TurnState.COMPLETED)
         return started.turn
 
@@ -261,7 +261,7 @@ def test_a_revoked_permission_takes_effect_at_the_next_question_without_compilin
 
 
 def test_a_compiled_delete_deletes_the_same_rows_as_the_orm(ada: User) -> None:
-    turns = [store(ada, Ask(Kind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
+    turns = [store(ada, Ask(AskKind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
     for number, each in enumerate((*turns, turns[0])):
         TurnPiece.objects.create(turn=each, number=number, frame=uuid4(), text="x")
     removal = CompiledDelete(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))

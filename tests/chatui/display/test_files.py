@@ -132,7 +132,7 @@ async def test_an_answer_that_was_cut_and_continued_keeps_its_files(ada: User, b
 
 async def test_share_links_and_transcripts_have_no_files(ada: User, backend: ScriptedBackend) -> None:
     turn = await turn_with_files(ada, backend, "plot.png")
-    for file_format in exports.Format:
+    for file_format in exports.DownloadFormat:
         text = await database_sync_to_async(exports.transcript)(turn.conversation, ada, Audience.END_USER, file_format)
         assert "Done." in text and "plot" not in text
     rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()

@@ -18,7 +18,7 @@ from chatui.models.user import User
 from chatui.permissions import access
 from chatui.transfer import exports
 from chatui.turns import start
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +35,7 @@ def put_in(person: User, folder: Folder) -> None:
 
 def begin_in(person: User, folder: Folder) -> None:
     with transaction.atomic():
-        start.start(person, Ask(Kind.SEND, uuid4(), "medium", folder=folder.pk, text="A"), "a process")
+        start.start(person, Ask(AskKind.SEND, uuid4(), "medium", folder=folder.pk, text="A"), "a process")
 
 
 def rename(person: User, folder: Folder) -> None:

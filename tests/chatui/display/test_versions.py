@@ -13,7 +13,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns.start import Kind
+from chatui.turns.asks import AskKind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.chatui.turns.test_continue import SECRET, ask_and_continue, continuation_steps, cut_answer
@@ -52,7 +52,7 @@ async def regenerated(person: User, backend: ScriptedBackend, count: int) -> Tur
     first = turn = await run(person, ask())
     for number in range(2, count + 1):
         backend.script = answer(f"Answer {number}.", SECRET)
-        turn = await run(person, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
+        turn = await run(person, ask(AskKind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
     return turn
 
 
@@ -84,7 +84,7 @@ async def test_a_cut_answer_and_its_continuation_are_two_versions(ada: User, bac
 async def test_an_attempt_without_an_answer_shows_its_outcome(ada: User, backend: ScriptedBackend) -> None:
     first = await regenerated(ada, backend, 1)
     backend.script = [*frame(ANALYSIS, SECRET), ended()]
-    failed = await run(ada, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
+    failed = await run(ada, ask(AskKind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
     found = await shown(failed)
     assert texts(found)[0] == (2, "") and found.versions[0].answer.notice is not None
     html = await page(ada, failed)

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from chatui.documents.reading import TEXT_BYTES, Reading, read
-from chatui.sandbox import Limits
+from chatui.documents.reading import TEXT_BYTES, FileReading, read
+from chatui.sandbox import ProcessLimits
 from tests.chatui.documents import hostile, more_hostile
 from tests.chatui.documents.hostile import SECRET, Made
 from tests.support.cases import drawn
 
 pytestmark = pytest.mark.slow
 
-LIMITS = Limits(cpu_seconds=4)
+LIMITS = ProcessLimits(cpu_seconds=4)
 """Lower than in production, so that files that run until the limit cost less here."""
 MAX_SECONDS = 30
 MAX_PAUSE_SECONDS = 0.2
@@ -130,7 +130,7 @@ async def test_it_ends_in_time_with_a_state_and_blocks_nobody(name: str) -> None
     assert Path(SECRET).read_text()[:20] not in text, "no entity, link or path led anywhere"
 
 
-async def ticking(reading: object) -> tuple[Reading, float]:
+async def ticking(reading: object) -> tuple[FileReading, float]:
     """The result, and the longest time for which the event loop was blocked: counted if this process had the processor for most of it, or
     if it was over a second. Shorter delays come from other programs on a busy machine."""
     task = asyncio.ensure_future(reading)  # type: ignore[call-overload]

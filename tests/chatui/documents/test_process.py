@@ -7,10 +7,10 @@ import pytest
 from chatui import sandbox
 from chatui.checks import reading_of_files
 from chatui.documents import process
-from chatui.documents.kinds import Reason
-from chatui.documents.process import Answer
-from chatui.documents.reading import State, read
-from chatui.sandbox import Limits
+from chatui.documents.kinds import NoTextReason
+from chatui.documents.process import ProcessAnswer
+from chatui.documents.reading import ReadingState, read
+from chatui.sandbox import ProcessLimits
 
 
 @pytest.mark.slow
@@ -36,29 +36,32 @@ def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.asyncio
 async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(process, "run", lambda *given: Answer(Reason.UNAVAILABLE))
+    monkeypatch.setattr(process, "run", lambda *given: ProcessAnswer(NoTextReason.UNAVAILABLE))
     process._is_confined.cache_clear()
     try:
         found = await read("a.html", b"<p>x")
     finally:
         process._is_confined.cache_clear()
-    assert (found.state, found.reason) == (State.FAILED, Reason.UNAVAILABLE) and "are not read" in caplog.text
+    assert (found.state, found.reason) == (ReadingState.FAILED, NoTextReason.UNAVAILABLE) and "are not read" in caplog.text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        ("import os; os.kill(os.getpid(), 11)", Reason.BROKEN),
-        ("import time; time.sleep(60)", Reason.LIMIT),
-        ("print('x' * 100)", Reason.BROKEN),
-        ("while True: print('x' * 100_000)", Reason.LIMIT),
-        ("import sys; sys.exit(70)", Reason.UNAVAILABLE),
-        ("import no_such_library", Reason.BROKEN),
-        ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", Reason.UNAVAILABLE),
-        ("from chatui.documents.inside import worker; worker.sandbox._ARCHITECTURE = {}; worker.main()", Reason.UNAVAILABLE),
+        ("import os; os.kill(os.getpid(), 11)", NoTextReason.BROKEN),
+        ("import time; time.sleep(60)", NoTextReason.LIMIT),
+        ("print('x' * 100)", NoTextReason.BROKEN),
+        ("while True: print('x' * 100_000)", NoTextReason.LIMIT),
+        ("import sys; sys.exit(70)", NoTextReason.UNAVAILABLE),
+        ("import no_such_library", NoTextReason.BROKEN),
+        ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", NoTextReason.UNAVAILABLE),
+        ("from chatui.documents.inside import worker; worker.sandbox._ARCHITECTURE = {}; worker.main()", NoTextReason.UNAVAILABLE),
         *(
-            (f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())", Reason.BROKEN)
+            (
+                f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())",
+                NoTextReason.BROKEN,
+            )
             for output in (
                 b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5]]}',
                 b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5000000000]]}',
@@ -70,18 +73,18 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
         ),
     ],
 )
-def test_every_end_of_the_process_gives_a_result(program: str, reason: Reason, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_end_of_the_process_gives_a_result(program: str, reason: NoTextReason, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         process, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
     )
     monkeypatch.setattr(process, "_GRACE_SECONDS", 0)
-    assert process.run("pdf", b"%PDF-", 1000, Limits(cpu_seconds=2, wall_seconds=1)) == Answer(reason)
+    assert process.run("pdf", b"%PDF-", 1000, ProcessLimits(cpu_seconds=2, wall_seconds=1)) == ProcessAnswer(reason)
 
 
 def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "parts": [["page 1", 3]]}'
     monkeypatch.setattr(process, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
-    assert process.run("pdf", b"", 1000, Limits()) == Answer(Reason.NONE, 2, 1, True, (("page 1", "abc"),))
+    assert process.run("pdf", b"", 1000, ProcessLimits()) == ProcessAnswer(NoTextReason.NONE, 2, 1, True, (("page 1", "abc"),))
 
 
 def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +93,11 @@ def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) ->
         "import json, os, sys; b = json.dumps(dict(os.environ)).encode(); sys.stdout.buffer.write(bytes(4)); sys.exit('secret' in str(b))"
     )
     monkeypatch.setattr(process, "_PROGRAM", program.replace("sys.exit('secret' in str(b))", "sys.exit(70 if b'secret' in b else 0)"))
-    assert process.run("pdf", b"", 1000, Limits()).reason is Reason.BROKEN
+    assert process.run("pdf", b"", 1000, ProcessLimits()).reason is NoTextReason.BROKEN
 
 
 def test_limits_are_as_requested() -> None:
-    assert sandbox.Limits() == Limits(cpu_seconds=20, memory_bytes=1 << 30, wall_seconds=60)
+    assert sandbox.ProcessLimits() == ProcessLimits(cpu_seconds=20, memory_bytes=1 << 30, wall_seconds=60)
 
 
 def test_operators_are_told_which_protection_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

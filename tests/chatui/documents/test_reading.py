@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.documents.kinds import Reason
-from chatui.documents.reading import MAX_BYTES, TEXT_BYTES, State, read
+from chatui.documents.kinds import NoTextReason
+from chatui.documents.reading import MAX_BYTES, TEXT_BYTES, ReadingState, read
 
 TEXT = "Übung macht den Meister.\n"
 
@@ -28,29 +28,29 @@ TEXT = "Übung macht den Meister.\n"
 @pytest.mark.asyncio
 async def test_text_is_read_in_every_declared_encoding(name: str, data: bytes, kind: str) -> None:
     found = await read(name, data)
-    assert (found.state, found.kind, found.reason, found.is_cut) == (State.READ, kind, "", False)
+    assert (found.state, found.kind, found.reason, found.is_cut) == (ReadingState.READ, kind, "", False)
     assert [(part.label, part.text) for part in found.parts] == [("", TEXT)]
 
 
 @pytest.mark.parametrize(
     ("name", "data", "state", "reason"),
     [
-        ("a.txt", b"", State.EMPTY, Reason.BLANK),
-        ("a.txt", b" \n\t\r\n", State.EMPTY, Reason.BLANK),
-        ("a.txt", b"\x89PNG\r\n\x1a\n" + bytes(40), State.UNSUPPORTED, Reason.PICTURE),
-        ("a.png", b"words", State.UNSUPPORTED, Reason.PICTURE),
-        ("a.txt", b"%PDF-1.7\n", State.UNSUPPORTED, Reason.TYPE),
-        ("a.pdf", b"<html>Sign in</html>", State.UNSUPPORTED, Reason.TYPE),
-        ("a.docx", b"words", State.UNSUPPORTED, Reason.TYPE),
-        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), State.FAILED, Reason.ENCRYPTED),
-        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), State.UNSUPPORTED, Reason.TYPE),
-        ("a.zip", b"PK\x03\x04" + bytes(40), State.UNSUPPORTED, Reason.TYPE),
-        ("a.txt", b"\x7fELF" + bytes(40), State.UNSUPPORTED, Reason.TYPE),
-        ("a.txt", bytes(MAX_BYTES + 1), State.FAILED, Reason.TOO_LONG),
+        ("a.txt", b"", ReadingState.EMPTY, NoTextReason.BLANK),
+        ("a.txt", b" \n\t\r\n", ReadingState.EMPTY, NoTextReason.BLANK),
+        ("a.txt", b"\x89PNG\r\n\x1a\n" + bytes(40), ReadingState.UNSUPPORTED, NoTextReason.PICTURE),
+        ("a.png", b"words", ReadingState.UNSUPPORTED, NoTextReason.PICTURE),
+        ("a.txt", b"%PDF-1.7\n", ReadingState.UNSUPPORTED, NoTextReason.TYPE),
+        ("a.pdf", b"<html>Sign in</html>", ReadingState.UNSUPPORTED, NoTextReason.TYPE),
+        ("a.docx", b"words", ReadingState.UNSUPPORTED, NoTextReason.TYPE),
+        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), ReadingState.FAILED, NoTextReason.ENCRYPTED),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), ReadingState.UNSUPPORTED, NoTextReason.TYPE),
+        ("a.zip", b"PK\x03\x04" + bytes(40), ReadingState.UNSUPPORTED, NoTextReason.TYPE),
+        ("a.txt", b"\x7fELF" + bytes(40), ReadingState.UNSUPPORTED, NoTextReason.TYPE),
+        ("a.txt", bytes(MAX_BYTES + 1), ReadingState.FAILED, NoTextReason.TOO_LONG),
     ],
 )
 @pytest.mark.asyncio
-async def test_unread_files_have_a_reason(name: str, data: bytes, state: State, reason: Reason) -> None:
+async def test_unread_files_have_a_reason(name: str, data: bytes, state: ReadingState, reason: NoTextReason) -> None:
     found = await read(name, data)
     assert (found.state, found.reason, found.parts) == (state, reason, ())
 

@@ -24,7 +24,7 @@ from chatui.models.message import Message
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.turn import Turn
-from chatui.models.user import Cause, ClosedAccount, User
+from chatui.models.user import ClosedAccount, ClosingCause, User
 from chatui.permissions import debug_requests
 from chatui.store import ownership_transfer, search_index
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
@@ -58,7 +58,7 @@ def test_closing_ends_all_access(root: User) -> None:
     link = ShareLink.objects.filter(created_by=root).first()
     assert browser.get("/").status_code == 200 and api_keys.admit(key.text, "192.0.2.1").owner == person, "the premise"
     assert Client().get(invitation).status_code == 200 and link is not None, "the premise"
-    assert closing.close_account(person, Cause.STAFF, Visitor(root, "192.0.2.2", "admin"))
+    assert closing.close_account(person, ClosingCause.STAFF, Visitor(root, "192.0.2.2", "admin"))
     assert browser.get("/").status_code == 302
     assert Client().post("/sign-in/", {"username": "vera", "password": PASSWORD}).status_code == 200
     with pytest.raises(api_keys.KeyRefusedError):
@@ -73,31 +73,33 @@ def test_share_links_do_not_work_while_their_owners_account_is_closed(ada: User)
     row = long_conversation(ada, 2, "carrot")
     token = ShareLink.objects.get(conversation=row).token
     assert Client().get(f"/s/{token}/").status_code == 200, "the premise"
-    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
     assert Client().get(f"/s/{token}/").status_code == 404
     closing.reopen_account(ada, SHELL)
     assert Client().get(f"/s/{token}/").status_code == 200
 
 
 def test_closing_twice_is_harmless_and_the_first_cause_counts(ada: User, root: User) -> None:
-    assert closing.close_account(ada, Cause.STAFF, Visitor(root, "", "admin"))
-    assert not closing.close_account(ada, Cause.PROVISIONING, HERE, source="company")
-    assert closing.closed_by(ada) == (Cause.STAFF, "")
+    assert closing.close_account(ada, ClosingCause.STAFF, Visitor(root, "", "admin"))
+    assert not closing.close_account(ada, ClosingCause.PROVISIONING, HERE, source="company")
+    assert closing.closed_by(ada) == (ClosingCause.STAFF, "")
     assert lines_about("ada") == [("account closed", "by staff")]
 
 
 def test_a_closing_by_staff_replaces_one_by_a_provider(ada: User, root: User) -> None:
-    assert closing.close_account(ada, Cause.PROVISIONING, HERE, source="company")
-    assert not closing.close_account(ada, Cause.OWN, HERE), "nobody else does"
-    assert closing.close_account(ada, Cause.STAFF, Visitor(root, "", "admin"))
-    assert not closing.close_account(ada, Cause.OPERATOR, SHELL) and not closing.close_account(ada, Cause.LOGOUT, HERE, source="company")
-    assert closing.closed_by(ada) == (Cause.STAFF, "") and ClosedAccount.objects.get().by_name == "root"
+    assert closing.close_account(ada, ClosingCause.PROVISIONING, HERE, source="company")
+    assert not closing.close_account(ada, ClosingCause.OWN, HERE), "nobody else does"
+    assert closing.close_account(ada, ClosingCause.STAFF, Visitor(root, "", "admin"))
+    assert not closing.close_account(ada, ClosingCause.OPERATOR, SHELL) and not closing.close_account(
+        ada, ClosingCause.LOGOUT, HERE, source="company"
+    )
+    assert closing.closed_by(ada) == (ClosingCause.STAFF, "") and ClosedAccount.objects.get().by_name == "root"
     assert lines_about("ada")[-1] == ("account closed", "by staff, before: says the directory of company")
 
 
 def test_reopening_an_account_does_not_restore_its_access(ada: User) -> None:
     browser = signed_in(ada)
-    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
     assert closing.reopen_account(ada, SHELL) and not closing.reopen_account(ada, SHELL)
     assert User.objects.get(pk=ada.pk).is_active and not ClosedAccount.objects.exists()
     assert browser.get("/").status_code == 302
@@ -105,9 +107,9 @@ def test_reopening_an_account_does_not_restore_its_access(ada: User) -> None:
     assert lines_about("ada")[:2] == [("account closed", "by the operator"), ("account reopened", "")]
 
 
-@pytest.mark.parametrize("cause", [Cause.PROVISIONING, Cause.LOGOUT])
+@pytest.mark.parametrize("cause", [ClosingCause.PROVISIONING, ClosingCause.LOGOUT])
 def test_no_other_server_closes_superusers_and_emergency_accounts(
-    cause: Cause, root: User, ada: User, grace: User, monkeypatch: pytest.MonkeyPatch
+    cause: ClosingCause, root: User, ada: User, grace: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_person("keeper", "change_user", staff=True)
     monkeypatch.setattr(sign_in_settings, "is_emergency", lambda name: name == "ada")
@@ -119,14 +121,14 @@ def test_no_other_server_closes_superusers_and_emergency_accounts(
     assert [action for action, _ in lines_about("root")] == ["account not closed"]
 
 
-@pytest.mark.parametrize("cause", [cause for cause in Cause if cause is not Cause.OPERATOR])
-def test_the_last_account_manager_is_not_closed(cause: Cause, ada: User) -> None:
+@pytest.mark.parametrize("cause", [cause for cause in ClosingCause if cause is not ClosingCause.OPERATOR])
+def test_the_last_account_manager_is_not_closed(cause: ClosingCause, ada: User) -> None:
     first, second = (make_person(name, "change_user", staff=True) for name in ("first", "second"))
     assert closing.close_account(first, cause, HERE)
     with pytest.raises(CannotCloseError):
         closing.close_account(second, cause, HERE)
     assert User.objects.get(pk=second.pk).is_active
-    assert closing.close_account(second, Cause.OPERATOR, SHELL), "the console can still create an operator"
+    assert closing.close_account(second, ClosingCause.OPERATOR, SHELL), "the console can still create an operator"
 
 
 def test_the_command_closes_and_reopens(ada: User) -> None:
@@ -141,7 +143,7 @@ def test_the_checkbox_on_the_admin_page_closes_the_account(ada: User, root: User
     form = {"username": "ada", "email": ""}
     path = f"/admin/chatui/user/{ada.pk}/change/"
     assert signed_in(root).post(path, form).status_code == 302
-    assert closing.closed_by(ada) == (Cause.STAFF, "") and member.get("/").status_code == 302
+    assert closing.closed_by(ada) == (ClosingCause.STAFF, "") and member.get("/").status_code == 302
     assert signed_in(root).post(path, form | {"is_active": "on"}).status_code == 302
     assert User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) is None
     assert [action for action, _ in lines_about("ada")] == ["account closed", "account changed", "account reopened", "account changed"]
@@ -180,7 +182,7 @@ def test_admin_actions_close_only_accounts_that_staff_may_change(ada: User, root
 
 
 def test_closed_accounts_are_kept_unless_the_operator_says_otherwise(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
     call_command("purge", stdout=StringIO())
     assert User.objects.filter(pk=ada.pk).exists()
@@ -195,7 +197,7 @@ def test_closed_accounts_are_kept_unless_the_operator_says_otherwise(ada: User, 
 def test_conversations_are_transferred_and_found_by_the_heir_only(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row, binned = long_conversation(ada, 4, "zymurgy"), long_conversation(ada, 2, "zymurgy")
     Conversation.objects.filter(pk=binned.pk).update(deleted_at=timezone.now())
-    closing.close_account(ada, Cause.OPERATOR, SHELL)
+    closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "nobody"})
     output = StringIO()
@@ -218,7 +220,7 @@ def test_conversations_are_transferred_and_found_by_the_heir_only(ada: User, bel
 def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for person in (ada, grace):
         long_conversation(person, 2, "carrot")
-        closing.close_account(person, Cause.OPERATOR, SHELL)
+        closing.close_account(person, ClosingCause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
     opened, output, real = [], StringIO(), ownership_transfer.transfer
@@ -257,9 +259,9 @@ async def test_closing_ends_a_streaming_answer_and_a_streaming_debug_view(ada: U
         await database_sync_to_async(debug_requests.open_debug_view)(Visitor(vera, "", "page"), conversation, OPENING["reason"])
         await watcher.send("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")
-        await close(vera, Cause.PROVISIONING, HERE, source="company")
+        await close(vera, ClosingCause.PROVISIONING, HERE, source="company")
         await watcher.until("closed")
-        await close(ada, Cause.PROVISIONING, HERE, source="company")
+        await close(ada, ClosingCause.PROVISIONING, HERE, source="company")
         await owner_socket.until("closed")
         gate.set()
         async with asyncio.timeout(10):

@@ -33,7 +33,7 @@ from chatui.models.user import AccountChange, User
 from chatui.permissions import four_eyes
 from chatui.store import erasure
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from tests.chatui.conftest import make_person, signed_in, stored
 from tests.chatui.store import pieces
 from tests.chatui.store.long_conversations import MODELS, long_conversation
@@ -188,7 +188,7 @@ async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_mor
     gate = asyncio.Event()
     backend.script = [*frame(FINAL, "one two"), gate, *answer()]
     row = await Conversation.objects.acreate(owner=ada)
-    question = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
+    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
     running.launch(await stored(ada, question))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     await database_sync_to_async(lifecycle_erasure.erase)(SHELL, ada)

@@ -15,7 +15,7 @@ from chatui.lifecycle.erasure import erase
 from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Invitation, PasswordLink, RequiredFactor
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
@@ -66,7 +66,7 @@ def test_staff_who_lost_the_permission_cannot_close_reopen_or_erase(
     ada: User, keeper: User, visitor: Visitor, meanwhile: Meanwhile
 ) -> None:
     closed = make_person("closed")
-    closing.close_account(closed, Cause.OPERATOR, SHELL)
+    closing.close_account(closed, ClosingCause.OPERATOR, SHELL)
     before = traces()
     meanwhile(demote(keeper))
     for act in (

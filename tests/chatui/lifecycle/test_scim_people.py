@@ -17,7 +17,7 @@ from chatui.lifecycle import closing, scim_people
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
 from chatui.models.sign_in import OutsideIdentity
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 from tests.chatui.accounts.conftest import configure
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory, person
@@ -73,7 +73,7 @@ def test_a_deactivated_person_loses_access_at_once_and_can_be_reactivated(operat
     assert browser.get("/").status_code == 200, "the premise"
     status, found = directory.patch(f"Users/{key}", operation)
     assert status == 200 and found["active"] is False and browser.get("/").status_code == 302
-    assert closing.closed_by(user_of(key)) == (Cause.PROVISIONING, "company")
+    assert closing.closed_by(user_of(key)) == (ClosingCause.PROVISIONING, "company")
     assert directory.patch(f"Users/{key}", operation)[0] == 200, "again is harmless"
     status, found = directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": "True"})
     assert status == 200 and found["active"] is True and user_of(key).is_active
@@ -82,7 +82,7 @@ def test_a_deactivated_person_loses_access_at_once_and_can_be_reactivated(operat
 
 def test_an_account_closed_by_staff_stays_closed(directory: Directory) -> None:
     key = directory.create_account()
-    closing.close_account(user_of(key), Cause.OPERATOR, SHELL)
+    closing.close_account(user_of(key), ClosingCause.OPERATOR, SHELL)
     status, found = directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
     assert status == 200 and found["active"] is False and not user_of(key).is_active
 
@@ -194,7 +194,7 @@ def test_the_last_account_manager_is_not_deactivated(directory: Directory) -> No
     user.is_staff = True
     user.save()
     user.user_permissions.set(keeper.user_permissions.all())
-    closing.close_account(keeper, Cause.OPERATOR, SHELL)
+    closing.close_account(keeper, ClosingCause.OPERATOR, SHELL)
     assert directory.patch(f"Users/{key}", OKTA_OFF)[0] == 403 and directory.ask("DELETE", f"Users/{key}")[0] == 403
     assert User.objects.get(pk=user.pk).is_active and directory.ask("GET", f"Users/{key}")[0] == 200
     assert "account not closed" in lines(user.username)

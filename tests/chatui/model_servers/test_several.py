@@ -21,7 +21,7 @@ from chatui.models.model_servers import StoredBackend
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from tests.chatui.conftest import signed_in, store, stored
 from tests.support import stub
 from tests.support.html_text import collapsed
@@ -48,8 +48,8 @@ FOR_READERS = (
 )
 
 
-def ask(kind: Kind = Kind.SEND, **fields: Any) -> Ask:
-    return Ask(kind=kind, client_id=uuid4(), effort="medium", text="" if kind is Kind.REGENERATE else "Who are you?", **fields)
+def ask(kind: AskKind = AskKind.SEND, **fields: Any) -> Ask:
+    return Ask(kind=kind, client_id=uuid4(), effort="medium", text="" if kind is AskKind.REGENERATE else "Who are you?", **fields)
 
 
 async def run(person: User, question: Ask) -> Turn:
@@ -197,19 +197,19 @@ def test_a_revoked_permission_takes_effect_with_the_next_question(configure: Con
     ada.groups.add(readers)
     turn = begin(ada, ask(choice="large"))
     again = {"conversation": str(turn.conversation_id), "question": str(turn.question_id)}
-    assert begin(ada, ask(Kind.REGENERATE, **again)).choice == "large", "the premise: the conversation remembers it"
+    assert begin(ada, ask(AskKind.REGENERATE, **again)).choice == "large", "the premise: the conversation remembers it"
     ada.groups.remove(readers)
     wants = (
         ask(conversation=again["conversation"]),
-        ask(Kind.EDIT, **again),
-        ask(Kind.REGENERATE, **again),
-        ask(Kind.REGENERATE, choice="large", **again),
+        ask(AskKind.EDIT, **again),
+        ask(AskKind.REGENERATE, **again),
+        ask(AskKind.REGENERATE, choice="large", **again),
     )
     for question in wants:
         with pytest.raises(AskRefusedError) as caught:
             store(ada, question, "nobody")
         assert caught.value.code is ProductCode.NO_SUCH_MODEL
-    assert begin(ada, ask(Kind.REGENERATE, choice="", **again)).choice == "small", "the default stays"
+    assert begin(ada, ask(AskKind.REGENERATE, choice="", **again)).choice == "small", "the default stays"
 
 
 # What a page shows
@@ -271,7 +271,7 @@ async def test_one_conversation_uses_two_servers(configure: Configure, closing: 
         first = await run(ada, ask())
         second = await run(ada, ask(conversation=str(first.conversation_id), choice="large/xl"))
         third = await run(
-            ada, ask(Kind.REGENERATE, conversation=str(first.conversation_id), question=str(second.question_id), choice="large")
+            ada, ask(AskKind.REGENERATE, conversation=str(first.conversation_id), question=str(second.question_id), choice="large")
         )
         assert ["I am small." in text for text in await answers(first)] == [True]
         assert ["I am large." in text for text in await answers(second)] == [True]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from chatui.operations.second_opinion import Difference, Kind, compare, compare_all, compare_readings
-from chatui.operations.second_reader import Message, SecondReader, Unreadable
+from chatui.operations.second_opinion import Difference, DifferenceKind, compare, compare_all, compare_readings
+from chatui.operations.second_reader import SecondReader, SecondReaderMessage, Unreadable
 from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony import hip1
@@ -35,36 +35,39 @@ def test_conversations_without_peculiarities_are_equal_token_for_token(vocabular
 
 
 PECULIAR: dict[str, tuple[list[Frame], list[Difference]]] = {
-    "a person with a name": ([Frame(Header("user", name="alice"), "hi")], [Difference(Kind.NAME_LEFT_OUT, 1)]),
+    "a person with a name": ([Frame(Header("user", name="alice"), "hi")], [Difference(DifferenceKind.NAME_LEFT_OUT, 1)]),
     "a summary for people": (
         [ASK, Frame(Header("assistant", Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE), "x")],
-        [Difference(Kind.NAME_LEFT_OUT, 2)],
+        [Difference(DifferenceKind.NAME_LEFT_OUT, 2)],
     ),
-    "a legacy answer without a channel": ([ASK, Frame(Header("assistant"), "4.")], [Difference(Kind.CHANNEL_ADDED, 2)]),
+    "a legacy answer without a channel": ([ASK, Frame(Header("assistant"), "4.")], [Difference(DifferenceKind.CHANNEL_ADDED, 2)]),
     "a hint without a recipient": (
         [Frame(Header("assistant", Channel.FINAL, content_type="markdown"), "*4*")],
-        [Difference(Kind.CONTENT_TYPE_LEFT_OUT, 1)],
+        [Difference(DifferenceKind.CONTENT_TYPE_LEFT_OUT, 1)],
     ),
-    "an answer to the user": ([Frame(Header("assistant", Channel.FINAL, recipient="user"), "4")], [Difference(Kind.NO_CALL, 1)]),
-    "an answer to all": ([ASK, Frame(Header("assistant", Channel.FINAL, recipient="all"), "4")], [Difference(Kind.NO_CALL, 2)]),
-    "a call that was cut": ([ASK, replace(CALL, terminator=Terminator.END)], [Difference(Kind.NO_CALL, 2)]),
-    "reasoning before an answer": ([ASK, THINK, ANSWER], [Difference(Kind.REASONING_KEPT, 0, "1 of 3 messages")]),
+    "an answer to the user": ([Frame(Header("assistant", Channel.FINAL, recipient="user"), "4")], [Difference(DifferenceKind.NO_CALL, 1)]),
+    "an answer to all": ([ASK, Frame(Header("assistant", Channel.FINAL, recipient="all"), "4")], [Difference(DifferenceKind.NO_CALL, 2)]),
+    "a call that was cut": ([ASK, replace(CALL, terminator=Terminator.END)], [Difference(DifferenceKind.NO_CALL, 2)]),
+    "reasoning before an answer": ([ASK, THINK, ANSWER], [Difference(DifferenceKind.REASONING_KEPT, 0, "1 of 3 messages")]),
     "a reply without a recipient": (
         [ASK, CALL, replace(REPLY, header=replace(REPLY.header, recipient=None))],
-        [Difference(Kind.REPLY_WITHOUT_RECIPIENT, 3)],
+        [Difference(DifferenceKind.REPLY_WITHOUT_RECIPIENT, 3)],
     ),
     "an answer under a constraint": (
         [Frame(Header("assistant", Channel.FINAL, constrain="json"), "{}")],
-        [Difference(Kind.CONSTRAINT_IS_NO_RECIPIENT, 1)],
+        [Difference(DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT, 1)],
     ),
-    "a constraint in capitals": ([replace(CALL, header=replace(CALL.header, constrain="JSON"))], [Difference(Kind.CONSTRAINT_WORD, 1)]),
+    "a constraint in capitals": (
+        [replace(CALL, header=replace(CALL.header, constrain="JSON"))],
+        [Difference(DifferenceKind.CONSTRAINT_WORD, 1)],
+    ),
     "an answer that people may not see": (
         [Frame(Header("assistant", "final", intent="debug"), "SECRET")],
-        [Difference(Kind.HIDDEN_ON_ANALYSIS, 1)],
+        [Difference(DifferenceKind.HIDDEN_ON_ANALYSIS, 1)],
     ),
     "a call of a content type that nobody knows": (
         [Frame(replace(CALL.header, constrain=None, content_type="x/y"), "{}", Terminator.CALL)],
-        [Difference(Kind.HEADER_HIDDEN, 1)],
+        [Difference(DifferenceKind.HEADER_HIDDEN, 1)],
     ),
 }
 
@@ -76,12 +79,12 @@ def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, sec
     }
     assert all(one.is_as_intended for one in compared)
     named = {difference.kind for _, differences in PECULIAR.values() for difference in differences}
-    assert named == {kind for kind in Kind if kind.is_on_purpose}, "no case here shows an intended kind of difference"
+    assert named == {kind for kind in DifferenceKind if kind.is_on_purpose}, "no case here shows an intended kind of difference"
 
 
 def test_every_difference_is_in_the_documentation_and_has_a_sentence() -> None:
     text = (CASES.parents[1] / "docs" / "harmony.md").read_text(encoding="utf-8")
-    assert [kind for kind in Kind if f"`{kind.value}`" not in text or not kind.sentence.endswith(".")] == []
+    assert [kind for kind in DifferenceKind if f"`{kind.value}`" not in text or not kind.sentence.endswith(".")] == []
 
 
 ROLES = some.sampled_from([*Role, Role.ASSISTANT, Role.ASSISTANT])
@@ -143,12 +146,12 @@ def writable(path: Path) -> tuple[Frame, ...]:
 
 
 EXPOSED = {
-    "other ids": {Kind.WRITTEN_OTHERWISE},
-    "another channel": {Kind.READ_OTHERWISE},
-    "another body": {Kind.READ_OTHERWISE},
-    "one message less": {Kind.OTHER_COUNT},
-    "no reading": {Kind.NOT_READ},
-    "no writing": {Kind.WRITTEN_OTHERWISE, Kind.NOT_WRITTEN},
+    "other ids": {DifferenceKind.WRITTEN_OTHERWISE},
+    "another channel": {DifferenceKind.READ_OTHERWISE},
+    "another body": {DifferenceKind.READ_OTHERWISE},
+    "one message less": {DifferenceKind.OTHER_COUNT},
+    "no reading": {DifferenceKind.NOT_READ},
+    "no writing": {DifferenceKind.WRITTEN_OTHERWISE, DifferenceKind.NOT_WRITTEN},
 }
 
 
@@ -173,5 +176,5 @@ def test_no_difference_quotes_what_a_message_says(vocabulary: Vocabulary, rank_f
 def test_a_message_that_ours_hides_and_theirs_cannot_read_is_no_difference() -> None:
     broken = Frame(Header("assistant", Channel.ANALYSIS, intent=Intent.DEBUG), "x<|message|>y")
     assert list(compare_readings([broken], [Unreadable("words-left-in-header")])) == []
-    other = Message("assistant", None, "final", text="something else")
-    assert [one.kind for one in compare_readings([broken], [other])] == [Kind.READ_OTHERWISE]
+    other = SecondReaderMessage("assistant", None, "final", text="something else")
+    assert [one.kind for one in compare_readings([broken], [other])] == [DifferenceKind.READ_OTHERWISE]

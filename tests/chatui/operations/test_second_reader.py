@@ -11,14 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from chatui.operations.second_reader import COMMAND, Message, Read, SecondReader, SecondReaderError, Unreadable, Write
+from chatui.operations.second_reader import (
+    COMMAND,
+    ReadTokens,
+    SecondReader,
+    SecondReaderError,
+    SecondReaderMessage,
+    Unreadable,
+    WriteConversation,
+)
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.operations.fakes import NONSENSE, crashing, hanging, invalid_reader
 
 pytestmark = pytest.mark.served
 
-HI = Message("user", text="hi")
+HI = SecondReaderMessage("user", text="hi")
 SECRET = "SECRET-OF-THE-MODEL"
 
 
@@ -27,7 +35,10 @@ def ids(text: str, vocabulary: Vocabulary) -> list[int]:
 
 
 def test_it_reads_messages_and_continues_after_an_unreadable_one(vocabulary: Vocabulary, second: SecondReader) -> None:
-    thought, answer = Message("assistant", None, "analysis", text="hm"), Message("assistant", None, "final", text="4")
+    thought, answer = (
+        SecondReaderMessage("assistant", None, "analysis", text="hm"),
+        SecondReaderMessage("assistant", None, "final", text="4"),
+    )
     thinking = "<|channel|>analysis<|message|>hm<|end|>"
     answered = "<|start|>assistant<|channel|>final<|message|>4<|return|>"
     cases = [
@@ -37,12 +48,14 @@ def test_it_reads_messages_and_continues_after_an_unreadable_one(vocabulary: Voc
         ("<|start|>assistant a b c<|channel|>final<|message|>x<|end|>", "words-left-in-header"),
         ("<|start|>assistant<|channel|><|message|>x<|end|>", "empty-channel"),
     ]
-    results = second.read([Read(ids(thinking + between + answered, vocabulary), is_completion=True) for between, _ in cases])
+    results = second.read([ReadTokens(ids(thinking + between + answered, vocabulary), is_completion=True) for between, _ in cases])
     assert results == [(thought, *([Unreadable(problem)] if problem else []), answer) for _, problem in cases]
 
 
 def test_ids_that_end_in_a_header_or_are_invalid_are_reported_by_words_of_a_closed_list(second: SecondReader) -> None:
-    assert second.read([Read([200_005, 35_644], is_completion=True), Read([], is_completion=False), Read([-1], is_completion=True)]) == [
+    assert second.read(
+        [ReadTokens([200_005, 35_644], is_completion=True), ReadTokens([], is_completion=False), ReadTokens([-1], is_completion=True)]
+    ) == [
         (Unreadable("cut-header"),),
         (),
         (Unreadable("unreadable"),),
@@ -50,7 +63,12 @@ def test_ids_that_end_in_a_header_or_are_invalid_are_reported_by_words_of_a_clos
 
 
 def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocabulary, second: SecondReader) -> None:
-    [one, other] = second.write([Write([HI]), Write([HI, Message("robot", text="x"), Message("tool", text="a tool without a name")])])
+    [one, other] = second.write(
+        [
+            WriteConversation([HI]),
+            WriteConversation([HI, SecondReaderMessage("robot", text="x"), SecondReaderMessage("tool", text="a tool without a name")]),
+        ]
+    )
     written = tuple(ids("<|start|>user<|message|>hi<|end|>", vocabulary))
     assert (one.ids, one.whole) == ((written,), written)
     assert (other.ids, other.whole) == ((written, None, None), ())
@@ -59,7 +77,7 @@ def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocab
 def test_without_its_vocabulary_it_says_what_to_do_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
     with pytest.raises(SecondReaderError, match="fetch_vocabulary"):
-        SecondReader(lambda: None).write([Write([HI])])
+        SecondReader(lambda: None).write([WriteConversation([HI])])
 
 
 def test_a_vocabulary_that_is_another_is_refused_and_no_other_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +85,7 @@ def test_a_vocabulary_that_is_another_is_refused_and_no_other_is_fetched(tmp_pat
     monkeypatch.setenv("TIKTOKEN_RS_CACHE_DIR", str(tmp_path / "cache"))
     for place in (tmp_path / "o200k_base.tiktoken", tmp_path / "nothing" / "o200k_base.tiktoken"):
         with pytest.raises(SecondReaderError, match="does not accept the installed vocabulary"):
-            SecondReader(lambda place=place: place).write([Write([HI])])  # type: ignore[misc]
+            SecondReader(lambda place=place: place).write([WriteConversation([HI])])  # type: ignore[misc]
     assert not (tmp_path / "cache").exists()
 
 
@@ -75,7 +93,7 @@ def test_a_panic_of_openai_harmony_is_reported_as_a_crash_and_quotes_nothing(
     second: SecondReader, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SecondReaderError) as raised:
-        second.write([Write([Message("user", text=SECRET + " " * 1_000_000)])])
+        second.write([WriteConversation([SecondReaderMessage("user", text=SECRET + " " * 1_000_000)])])
     assert str(raised.value) == "openai-harmony crashed."
     assert capfd.readouterr() == ("", "")
 
@@ -83,7 +101,7 @@ def test_a_panic_of_openai_harmony_is_reported_as_a_crash_and_quotes_nothing(
 def test_a_text_that_takes_it_half_a_minute_costs_no_more_than_the_time_that_it_is_given(second: SecondReader) -> None:
     started = time.monotonic()
     with pytest.raises(SecondReaderError, match="did not answer within 2 seconds"):
-        second.within(2).write([Write([Message("user", text="한" * 200_000)])])
+        second.within(2).write([WriteConversation([SecondReaderMessage("user", text="한" * 200_000)])])
     assert time.monotonic() - started < 60
 
 
@@ -91,7 +109,7 @@ def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
     rank_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     note = tmp_path / "pid"
-    requests = [Write([Message("user", text=SECRET)])]
+    requests = [WriteConversation([SecondReaderMessage("user", text=SECRET)])]
     for reader, sentence in ((crashing(rank_file), "crashed"), (hanging(rank_file, note, 8), "did not answer within 8 seconds")):
         with pytest.raises(SecondReaderError, match=sentence) as raised:
             reader.write(requests)
@@ -104,8 +122,8 @@ def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
 @pytest.mark.parametrize("name", NONSENSE)
 def test_an_invalid_answer_is_an_error(name: str, rank_file: Path) -> None:
     for ask in (
-        lambda reader: reader.write([Write([HI])]),
-        lambda reader: reader.read([Read([], is_completion=False)]),
+        lambda reader: reader.write([WriteConversation([HI])]),
+        lambda reader: reader.read([ReadTokens([], is_completion=False)]),
     ):
         with pytest.raises(SecondReaderError, match="invalid answer") as raised:
             ask(invalid_reader(rank_file, name))
@@ -114,7 +132,7 @@ def test_an_invalid_answer_is_an_error(name: str, rank_file: Path) -> None:
 
 def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> None:
     with pytest.raises(SecondReaderError, match="could not be started"):
-        SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write([Write([HI])])
+        SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write([WriteConversation([HI])])
 
 
 def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(rank_file: Path, tmp_path: Path) -> None:
@@ -128,7 +146,7 @@ def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(ra
 
     def read(seconds: float) -> str:
         try:
-            SecondReader(lambda: rank_file, seconds, command).read([Read([], is_completion=False)])
+            SecondReader(lambda: rank_file, seconds, command).read([ReadTokens([], is_completion=False)])
         except SecondReaderError as error:
             return str(error)
         return "read"
@@ -137,7 +155,7 @@ def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(ra
         assert list(pool.map(read, [120.0] * 3)) == ["read"] * 3, "an existing directory stops the second of two"
     hanging_now = hanging(rank_file, tmp_path / "pid", 2)
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(hanging_now.read, [Read([], is_completion=False)])
+        other = pool.submit(hanging_now.read, [ReadTokens([], is_completion=False)])
         while not (tmp_path / "pid").exists():
             time.sleep(0.01)
         assert "did not answer within 0.2 seconds" in read(0.2)
@@ -151,7 +169,7 @@ def test_it_runs_with_low_priority(rank_file: Path) -> None:
         "sys.exit(101 if os.nice(0) <= before else 0)"
     )
     command = (sys.executable, "-I", "-c", program, COMMAND[-1])
-    assert SecondReader(lambda: rank_file, 120, command).read([Read([], is_completion=False)]) == [()]
+    assert SecondReader(lambda: rank_file, 120, command).read([ReadTokens([], is_completion=False)]) == [()]
 
 
 def test_the_process_gets_no_key_and_no_way_to_the_network(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,10 +182,14 @@ def test_the_process_gets_no_key_and_no_way_to_the_network(rank_file: Path, monk
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(SecondReaderError):
-        SecondReader(lambda: rank_file).write([Write([HI])])
+        SecondReader(lambda: rank_file).write([WriteConversation([HI])])
     assert "sk-SECRET" not in str(seen) and seen[0]["HTTPS_PROXY"] == "http://127.0.0.1:9"
 
 
 def test_bodies_are_in_no_repr() -> None:
-    values = [Message("user", text=SECRET), Read([1, 2, 3], is_completion=True), Write([Message("user", text=SECRET)])]
+    values = [
+        SecondReaderMessage("user", text=SECRET),
+        ReadTokens([1, 2, 3], is_completion=True),
+        WriteConversation([SecondReaderMessage("user", text=SECRET)]),
+    ]
     assert SECRET not in repr(values) and "[1, 2, 3]" not in repr(values)

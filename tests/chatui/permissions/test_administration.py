@@ -11,18 +11,18 @@ from django.contrib.contenttypes.models import ContentType
 from chatui.models.user import User
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.administration import Part
+from chatui.permissions.administration import AdminPart
 from tests.chatui.conftest import make_person
 
 pytestmark = pytest.mark.django_db
 
 PARTS = {
-    "view_user": (Part.PEOPLE,),
-    "view_storedbackend": (Part.SERVERS, Part.FAILURES),
-    "view_hidden_channels": (Part.REQUESTS,),
-    "view_auditevent": (Part.DEBUG_VIEWS,),
-    "view_usage": (Part.USAGE,),
-    "change_storedbackend": (Part.SETTINGS, Part.SYSTEM),
+    "view_user": (AdminPart.PEOPLE,),
+    "view_storedbackend": (AdminPart.SERVERS, AdminPart.FAILURES),
+    "view_hidden_channels": (AdminPart.REQUESTS,),
+    "view_auditevent": (AdminPart.DEBUG_VIEWS,),
+    "view_usage": (AdminPart.USAGE,),
+    "change_storedbackend": (AdminPart.SETTINGS, AdminPart.SYSTEM),
     "export_ratings": (),
 }
 
@@ -85,7 +85,7 @@ def mighty(grace: User, sam: User, bela: User, root: User) -> set[User]:
 def test_a_permission_opens_its_parts_of_the_admin_pages_and_no_others(codename: str, sam: User) -> None:
     staff = permit(sam, codename)
     assert administration.parts_of(staff) == PARTS[codename]
-    for part in Part:
+    for part in AdminPart:
         if part in PARTS[codename]:
             assert administration.require_part(staff, part) == staff
         else:
@@ -94,7 +94,7 @@ def test_a_permission_opens_its_parts_of_the_admin_pages_and_no_others(codename:
 
 
 def test_nobody_opens_the_admin_pages_without_staff_status_an_active_account_and_a_part(root: User, sam: User) -> None:
-    assert administration.parts_of(root) == tuple(Part) and administration.require_part(root) == root
+    assert administration.parts_of(root) == tuple(AdminPart) and administration.require_part(root) == root
     for lost in ("is_staff", "is_active"):
         setattr(root, lost, False)
         assert administration.parts_of(root) == (), lost

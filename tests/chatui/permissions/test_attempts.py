@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.audit_log import chain
-from chatui.audit_log.record import Cause, Visitor, record
+from chatui.audit_log.record import RequestCause, Visitor, record
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -193,9 +193,9 @@ def test_a_repetition_that_cannot_be_counted_raises_an_error(
         access.view_hidden(Visitor(bela, "192.0.2.7", "page"), conversation.pk, action="debug page")
 
 
-@pytest.mark.parametrize("cause", [Cause.LINK, Cause.EMBEDDED, Cause.PREFETCH])
+@pytest.mark.parametrize("cause", [RequestCause.LINK, RequestCause.EMBEDDED, RequestCause.PREFETCH])
 def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(
-    cause: Cause, bela: User, conversation: Conversation
+    cause: RequestCause, bela: User, conversation: Conversation
 ) -> None:
     for _ in range(3 * debug_views.LISTED_OF_PERSON):
         with pytest.raises(access.RefusedError):

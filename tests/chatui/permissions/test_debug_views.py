@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from chatui.audit_log import chain
-from chatui.audit_log.lines import Filters, page
-from chatui.audit_log.record import SHELL, Cause, Visitor
+from chatui.audit_log.lines import LineFilters, page
+from chatui.audit_log.record import SHELL, RequestCause, Visitor
 from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
@@ -168,12 +168,12 @@ def test_a_closed_account_has_no_open_views_and_no_requests(
 
 def test_prefetched_and_embedded_pages_show_nothing_and_are_refused(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
-    for cause in (Cause.PREFETCH, Cause.EMBEDDED):
+    for cause in (RequestCause.PREFETCH, RequestCause.EMBEDDED):
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(grace, "192.0.2.7", "page", cause), conversation.pk, action="debug page")
     assert [line[1] for line in lines()] == ["page", "prefetch", "another site's page"]
     assert CountedLine.objects.get(line=1).counts == {}
-    access.view_hidden(Visitor(grace, "192.0.2.7", "page", Cause.LINK), conversation.pk, action="debug page")
+    access.view_hidden(Visitor(grace, "192.0.2.7", "page", RequestCause.LINK), conversation.pk, action="debug page")
     assert CountedLine.objects.get(line=1).counts == {"debug page": 1}, "somebody followed a link"
 
 
@@ -202,8 +202,8 @@ def test_views_of_an_erased_persons_conversations_get_their_counts_before_erasur
 # --- what the page shows ----------------------------------------------------------------------------------------------------------------
 
 
-def shown(filters: Filters | None = None) -> list[tuple[int, str, str, int | None]]:
-    return [(line.number, line.action, line.sum, line.sum_number) for line in page(filters or Filters()).lines]
+def shown(filters: LineFilters | None = None) -> list[tuple[int, str, str, int | None]]:
+    return [(line.number, line.action, line.sum, line.sum_number) for line in page(filters or LineFilters()).lines]
 
 
 def test_a_debug_view_is_one_row_of_the_page_during_and_after_it(
@@ -216,7 +216,7 @@ def test_a_debug_view_is_one_row_of_the_page_during_and_after_it(
     assert shown() == [(1, "open debug view", f"so far {words}", None)]
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
     assert shown() == [(1, "open debug view", words, 2)]
-    assert shown(Filters(action="close debug view")) == [(2, "close debug view", "", None)], "the other line can be found by its number"
+    assert shown(LineFilters(action="close debug view")) == [(2, "close debug view", "", None)], "the other line can be found by its number"
 
 
 def test_a_forged_row_cannot_hide_a_line(grace: User, conversation: Conversation) -> None:

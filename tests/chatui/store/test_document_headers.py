@@ -17,7 +17,7 @@ from chatui.store import document_headers, transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.upload import ImportRefusedError
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience
 from renderer.ocml import document, interchange
@@ -109,7 +109,7 @@ def test_a_conversation_from_here_states_its_settings(ada: User, conversation: C
 
 
 async def ask(person: User, row: Conversation, effort: str = "low") -> None:
-    question = Ask(kind=Kind.SEND, client_id=uuid4(), effort=effort, text="And now?", conversation=row.pk)
+    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort=effort, text="And now?", conversation=row.pk)
     running.launch(await stored(person, question))
     await running.settle()
 

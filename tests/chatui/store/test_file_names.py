@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.store.file_names import MAX_CHARS, Kind, clean, kind_of, shortened, visible
+from chatui.store.file_names import MAX_CHARS, MediaKind, clean, kind_of, shortened, visible
 from chatui.transfer.exports import file_name
 from tests.chatui.store.pictures import claiming, png
 from tests.support.cases import for_each
@@ -93,7 +93,7 @@ PICTURES = {"png": png(7, 5), "gif": GIF, "jpeg": JPEG, "webp": LOSSY, "webp los
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_in_a_passive_format_is_shown(name: str) -> None:
-    assert kind_of(PICTURES[name]) == Kind(f"image/{name.split()[0]}", 7, 5)
+    assert kind_of(PICTURES[name]) == MediaKind(f"image/{name.split()[0]}", 7, 5)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_active_content_and_non_pictures_are_not_shown(data: bytes) -> None:
 
 @pytest.mark.parametrize("size", [(30_000, 1), (1, 30_000), (10_000, 10_000), (0, 4), (2**32 - 1, 2**32 - 1)])
 def test_a_picture_that_claims_to_be_huge_or_empty_is_not_shown(size: tuple[int, int]) -> None:
-    assert kind_of(claiming(*size)) == Kind("image/png")
+    assert kind_of(claiming(*size)) == MediaKind("image/png")
     assert kind_of(claiming(7, 5)).width == 7, "the premise"
 
 
 @for_each([(name, end) for name, data in PICTURES.items() for end in range(len(data))])
 def test_a_truncated_picture_is_no_error(name: str, end: int) -> None:
-    assert isinstance(kind_of(PICTURES[name][:end]), Kind)
+    assert isinstance(kind_of(PICTURES[name][:end]), MediaKind)
 
 
 def test_other_files_have_a_plain_type_name() -> None:

@@ -23,7 +23,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text, transcripts
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from renderer import frame_kinds
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
@@ -55,7 +55,7 @@ def named(header: Header) -> str:
 
 async def ask_question(person: User, text: str = "What is 2 + 2?", conversation: Conversation | None = None) -> Turn:
     key = conversation and conversation.pk
-    started = await running.ask(person, Ask(kind=Kind.SEND, client_id=uuid4(), effort="medium", text=text, conversation=key))  # type: ignore[arg-type]
+    started = await running.ask(person, Ask(kind=AskKind.SEND, client_id=uuid4(), effort="medium", text=text, conversation=key))  # type: ignore[arg-type]
     await running.settle()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
@@ -161,7 +161,7 @@ async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
-    turn = (await stored(ada, Ask(kind=Kind.SEND, client_id=uuid4(), effort="medium", text="Hello"), "a process that died")).turn
+    turn = (await stored(ada, Ask(kind=AskKind.SEND, client_id=uuid4(), effort="medium", text="Hello"), "a process that died")).turn
     for channel, text in (("analysis", SECRET), ("final", "Half")):
         await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
     await running._reap()

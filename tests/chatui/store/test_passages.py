@@ -6,14 +6,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from chatui.documents.reading import Part
+from chatui.documents.reading import TextPart
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPassage, DocumentUse, StoredFile
 from chatui.models.user import User
 from chatui.store import documents, passages, search_index
 from chatui.store.context_use import Room
-from chatui.store.documents import FileUse
-from chatui.store.passages import Branch
+from chatui.store.documents import QuestionFile
+from chatui.store.passages import SearchedBranch
 from chatui.store.transcripts import TreePosition
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded_with
@@ -27,23 +27,25 @@ def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) ->
     """A conversation in which these documents were sent."""
     conversation = Conversation.objects.create(owner=person)
     place = TreePosition(None, 0)
-    ready = documents.prepare(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
+    ready = documents.prepare(person.pk, [QuestionFile(file.pk, use) for file in files], ROOM)
     documents.put(conversation, place, ready)
     for file in files:
         passages.index(file.content_id)
     return conversation
 
 
-def branch(conversation: Conversation) -> Branch:
+def branch(conversation: Conversation) -> SearchedBranch:
     """The branch that ends with the last message."""
     last = conversation.messages.order_by("-position").values_list("pk", flat=True).first()
     assert last is not None
-    return Branch(conversation.pk, last)
+    return SearchedBranch(conversation.pk, last)
 
 
 def report(person: User, name: str = "report.pdf", word: str = "tea") -> StoredFile:
-    parts = [Part(f"page {number}", f"{'Words of no interest. ' * 40}\n\nOn page {number}: harvest{number}.") for number in range(1, 30)]
-    parts[11] = Part("page 12", f"{'Words of no interest. ' * 40}\n\nThe price of green {word} fell in Übersee by 7%. 緑茶の価格。")
+    parts = [
+        TextPart(f"page {number}", f"{'Words of no interest. ' * 40}\n\nOn page {number}: harvest{number}.") for number in range(1, 30)
+    ]
+    parts[11] = TextPart("page 12", f"{'Words of no interest. ' * 40}\n\nThe price of green {word} fell in Übersee by 7%. 緑茶の価格。")
     return uploaded_with(person, name, *parts, kind="pdf")
 
 
@@ -83,7 +85,7 @@ def test_documents_of_other_people_conversations_and_uses_are_not_found(ada: Use
 def test_documents_of_another_branch_are_not_found(ada: User) -> None:
     conversation = searched(ada, report(ada))
     other = report(ada, "other.pdf", "coffee")
-    documents.put(conversation, TreePosition(None, 1), documents.prepare(ada.pk, [FileUse(other.pk, DocumentUse.SEARCH)], ROOM))
+    documents.put(conversation, TreePosition(None, 1), documents.prepare(ada.pk, [QuestionFile(other.pk, DocumentUse.SEARCH)], ROOM))
     passages.index(other.content_id)
     assert passages.names_in(branch(conversation)) == ["other.pdf"]
     assert {each.name for each in passages.find(branch(conversation), "price", "", 20)} == {"other.pdf"}
@@ -123,7 +125,8 @@ def test_the_index_matches_the_table(ada: User) -> None:
 @pytest.mark.slow
 def test_no_word_of_a_deleted_document_is_left_in_the_index(ada: User) -> None:
     files = [
-        uploaded_with(ada, f"{word}.txt", Part("", f"{word} and more words. " * 10_000)) for word in ("asparagus", "broccoli", "cabbage")
+        uploaded_with(ada, f"{word}.txt", TextPart("", f"{word} and more words. " * 10_000))
+        for word in ("asparagus", "broccoli", "cabbage")
     ]
     for file in files:
         searched(ada, file)
@@ -140,7 +143,7 @@ def index_bytes() -> bytes:
 
 def sent_document(person: User, word: str, name: str = "report.pdf") -> StoredFile:
     """Send a document of two pages in a conversation of theirs that was never searched."""
-    file = uploaded_with(person, name, Part("page 1", "An introduction."), Part("page 2", f"The price of {word} fell."), kind="pdf")
+    file = uploaded_with(person, name, TextPart("page 1", "An introduction."), TextPart("page 2", f"The price of {word} fell."), kind="pdf")
     file.conversation = Conversation.objects.create(owner=person, title="Figures")
     file.save()
     return file
@@ -197,7 +200,7 @@ def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkey
 
 
 def test_one_passage_of_each_document_is_shown(ada: User) -> None:
-    file = uploaded_with(ada, "long.pdf", *(Part(f"page {number}", f"Tea, {number} times.") for number in range(1, 9)), kind="pdf")
+    file = uploaded_with(ada, "long.pdf", *(TextPart(f"page {number}", f"Tea, {number} times.") for number in range(1, 9)), kind="pdf")
     file.conversation = Conversation.objects.create(owner=ada)
     file.save()
     assert results_page(with_search_on(ada), "tea").count("/documents/") == 1
@@ -205,7 +208,7 @@ def test_one_passage_of_each_document_is_shown(ada: User) -> None:
 
 def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> None:
     for name, pages in (("many.pdf", 40), ("one.pdf", 1), ("other.pdf", 30)):
-        parts = (Part(f"page {number}", f"Tea in {name}, {number} times.") for number in range(1, pages + 1))
+        parts = (TextPart(f"page {number}", f"Tea in {name}, {number} times.") for number in range(1, pages + 1))
         file = uploaded_with(ada, name, *parts, kind="pdf")
         file.conversation = Conversation.objects.create(owner=ada)
         file.save()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.documents.reading import Part, Reading, State
+from chatui.documents.reading import FileReading, ReadingState, TextPart
 from chatui.models.files import StoredFile
 from chatui.models.user import User
 from chatui.store import documents, files, uploads
@@ -12,18 +12,20 @@ from chatui.store.files import FileDestination, NewFile
 
 def uploaded(person: User, name: str = "notes.txt", text: str = "The meeting is on Tuesday.") -> StoredFile:
     """An uploaded text file that has not been sent yet."""
-    return uploaded_with(person, name, Part("", text))
+    return uploaded_with(person, name, TextPart("", text))
 
 
-def uploaded_with(person: User, name: str, *parts: Part, kind: str = "text") -> StoredFile:
+def uploaded_with(person: User, name: str, *parts: TextPart, kind: str = "text") -> StoredFile:
     """The same, with these parts."""
     file = files.save(FileDestination(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
     tokens, is_counted = uploads.tokens_of([part.text for part in parts])
-    reading = Reading(State.READ, kind, parts, places=len(parts) if len(parts) > 1 else 0)
+    reading = FileReading(ReadingState.READ, kind, parts, places=len(parts) if len(parts) > 1 else 0)
     documents.save(file.content, ExtractedText(reading, tokens, is_counted))
     return file
 
 
 def pages(person: User, count: int, name: str = "report.pdf") -> StoredFile:
     """A PDF with that many pages."""
-    return uploaded_with(person, name, *(Part(f"page {number}", f"This is page {number}.") for number in range(1, count + 1)), kind="pdf")
+    return uploaded_with(
+        person, name, *(TextPart(f"page {number}", f"This is page {number}.") for number in range(1, count + 1)), kind="pdf"
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from chatui.tools.openapi import listed, written
 from chatui.tools.openapi import read_document as read
-from chatui.tools.remote.offers import Place, ServerError
+from chatui.tools.remote.offers import ArgumentPlace, ServerError
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.wiki import WIKI, listing, offer, spec_of
 from tests.support.cases import for_each
@@ -126,7 +126,7 @@ def test_a_body_is_json(tmp_path: Path) -> None:
 
 def test_no_argument_replaces_a_credential_even_if_the_offer_allows_it(tmp_path: Path) -> None:
     found = offer(tmp_path, "searchPages")
-    lax = found.model_copy(update={"places": {"h": Place(part="header", name="authorization")}})
+    lax = found.model_copy(update={"places": {"h": ArgumentPlace(part="header", name="authorization")}})
     assert "EVIL" not in str(dict(written(URL, lax, {"h": "EVIL"}, HEADERS, {}).headers))
 
 

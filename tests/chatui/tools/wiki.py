@@ -8,7 +8,7 @@ from typing import Any
 
 from chatui.tools.openapi import listed
 from chatui.tools.remote.definition import OpenApiSpec
-from chatui.tools.remote.offers import Listing, Offer
+from chatui.tools.remote.offers import Listing, ToolOffer
 
 WIKI: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -72,7 +72,7 @@ def listing(tmp_path: Path, operation: dict[str, Any], path: str = "/x", **value
     return listed(spec_of(tmp_path, document, operations=["op"], **values))
 
 
-def offer(tmp_path: Path, operation_id: str, **values: Any) -> Offer:
+def offer(tmp_path: Path, operation_id: str, **values: Any) -> ToolOffer:
     """An offer of one of the wiki's operations."""
     found = listed(spec_of(tmp_path, operations=[operation_id], **values))
     assert not found.problems

@@ -14,7 +14,7 @@ from chatui.models.message import Author, Message
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.transfer import exports
-from chatui.transfer.exports import Format
+from chatui.transfer.exports import DownloadFormat
 from renderer.frames import Frame, Header
 from renderer.gate import Audience
 from renderer.ocml import document
@@ -90,7 +90,7 @@ def test_an_archive_has_the_visible_branch_of_each_conversation(exported: Conver
 
 
 def test_whole_markdown_has_the_header_and_the_exact_text_of_every_frame(exported: Conversation, ada: User) -> None:
-    assert exports.transcript(exported, ada, Audience.DEBUG, Format.MARKDOWN) == (
+    assert exports.transcript(exported, ada, Audience.DEBUG, DownloadFormat.MARKDOWN) == (
         "# Ada's conversation\n\n## user\n\n```text\n\nWhy?\n\n\n```\n\n"
         "## assistant · analysis\n\n```text\nHIDDEN\n```\n\n## assistant · final\n\n```text\nBecause.\n```\n"
     )

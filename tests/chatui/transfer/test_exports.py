@@ -31,7 +31,7 @@ from chatui.store import files as store_files
 from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import exports
-from chatui.transfer.exports import Format, attachment, file_name
+from chatui.transfer.exports import DownloadFormat, attachment, file_name
 from chatui.transfer.imports import import_transcript
 from chatui.web import downloads
 from renderer.errors import Code, ParseHeaderError, VisibilityError
@@ -90,15 +90,15 @@ def test_a_whole_download_is_the_branch_that_its_reader_has_open(exported: Conve
 
 
 def test_whole_markdown_shows_every_frame_unambiguously(exported: Conversation, ada: User) -> None:
-    whole = exports.transcript(exported, ada, Audience.DEBUG, Format.MARKDOWN)
+    whole = exports.transcript(exported, ada, Audience.DEBUG, DownloadFormat.MARKDOWN)
     assert "## assistant · analysis\n\n`````text\nHIDDEN ``` and ```` fences\n`````" in whole
-    assert "HIDDEN" not in exports.transcript(exported, ada, Audience.END_USER, Format.MARKDOWN)
+    assert "HIDDEN" not in exports.transcript(exported, ada, Audience.END_USER, DownloadFormat.MARKDOWN)
 
 
 def test_markdown_without_a_title_has_a_heading_too(exported: Conversation, ada: User) -> None:
     Conversation.objects.update(title="")
     exported.refresh_from_db()
-    assert exports.transcript(exported, ada, Audience.END_USER, Format.MARKDOWN).startswith("# Conversation\n\n## Question\n\nWhy?")
+    assert exports.transcript(exported, ada, Audience.END_USER, DownloadFormat.MARKDOWN).startswith("# Conversation\n\n## Question\n\nWhy?")
 
 
 def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_anybody_else() -> None:
@@ -428,4 +428,4 @@ def test_a_name_in_an_archive_has_the_words_of_the_title_between_single_hyphens(
 
 @for_each([("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])
 def test_the_name_of_a_download_ends_as_programs_expect(name: str, extension: str) -> None:
-    assert exports.Format(name).extension == extension
+    assert exports.DownloadFormat(name).extension == extension

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.documents.reading import Part
+from chatui.documents.reading import TextPart
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentText, FileContent, StoredFile
 from chatui.models.user import User
@@ -72,7 +72,7 @@ def test_a_file_whose_text_could_not_be_extracted_before_is_read_again(ada: User
 
 
 def test_the_text_of_a_file_has_the_label_of_each_part(ada: User) -> None:
-    file = uploaded_with(ada, "a.pdf", Part("page 1", "One."), Part("", "Two."), Part("page 3", "Three."))
+    file = uploaded_with(ada, "a.pdf", TextPart("page 1", "One."), TextPart("", "Two."), TextPart("page 3", "Three."))
     assert files.text_of(ada, file.pk) == "[page 1]\nOne.\n\nTwo.\n\n[page 3]\nThree."
     file.content.parts.all().delete()
     with pytest.raises(NotFoundError):

@@ -17,7 +17,7 @@ from chatui.transfer import upload as transfer_upload
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.upload import ImportRefusedError
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from renderer.frames import Frame
 from renderer.gate import Audience
 from renderer.ocml import document as ocml
@@ -164,10 +164,13 @@ def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None
             row = import_transcript(grace, text.encode()).conversation
         except ImportRefusedError:
             continue
-        for form in exports.Format:
+        for form in exports.DownloadFormat:
             assert words(exports.transcript(row, grace, Audience.END_USER, form)) <= before
         for audience in Audience:
-            for form, read in ((exports.Format.OPENCHATML, ocml.read_leniently), (exports.Format.JSON, interchange.read_leniently)):
+            for form, read in (
+                (exports.DownloadFormat.OPENCHATML, ocml.read_leniently),
+                (exports.DownloadFormat.JSON, interchange.read_leniently),
+            ):
                 again = read(exports.transcript(row, grace, audience, form))
                 assert visible_words(again.transcript.frames) <= before
                 count += len(visible_words(again.transcript.frames))
@@ -225,7 +228,7 @@ async def test_a_model_gets_no_instructions_from_an_uploaded_file(ada: User, bac
     imported = await database_sync_to_async(import_transcript)(ada, DOCUMENT.encode())
     from uuid import uuid4
 
-    question = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="And tomorrow?", conversation=imported.conversation.pk)
+    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="And tomorrow?", conversation=imported.conversation.pk)
     running.launch(await stored(ada, question))
     await running.settle()
     assert [(frame.header.role, frame.header.channel) for frame in backend.requests[0].frames] == [

@@ -19,7 +19,7 @@ from chatui.models.ratings import Rating
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.transfer import ratings as transfer_ratings
-from chatui.transfer.ratings import ExportOptions, Filters, Format
+from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import ratings
 from chatui.web.ratings import ExportForm
 from renderer.frames import Header
@@ -39,31 +39,31 @@ def options_of(fields: dict[str, str], *, may_see_hidden: bool = True) -> Export
 
 @for_each(
     [
-        ({}, Filters()),
-        ({"since": "2026-01-02"}, Filters(since=datetime(2026, 1, 2, tzinfo=UTC))),
-        ({"until": "2026-01-02"}, Filters(before=datetime(2026, 1, 3, tzinfo=UTC))),
-        ({"until": "9999-12-30"}, Filters(before=datetime(9999, 12, 31, tzinfo=UTC))),
-        ({"until": "9999-12-31"}, Filters()),
-        ({"verdict": "up"}, Filters(verdict="up")),
-        ({"model": "m", "backend": "b"}, Filters(model="m", backend="b")),
+        ({}, RatingFilters()),
+        ({"since": "2026-01-02"}, RatingFilters(since=datetime(2026, 1, 2, tzinfo=UTC))),
+        ({"until": "2026-01-02"}, RatingFilters(before=datetime(2026, 1, 3, tzinfo=UTC))),
+        ({"until": "9999-12-30"}, RatingFilters(before=datetime(9999, 12, 31, tzinfo=UTC))),
+        ({"until": "9999-12-31"}, RatingFilters()),
+        ({"verdict": "up"}, RatingFilters(verdict="up")),
+        ({"model": "m", "backend": "b"}, RatingFilters(model="m", backend="b")),
     ]
 )
-def test_a_form_selects_whole_days_in_utc_and_the_ratings_of_a_model_and_back_end(fields: dict[str, str], expected: Filters) -> None:
+def test_a_form_selects_whole_days_in_utc_and_the_ratings_of_a_model_and_back_end(fields: dict[str, str], expected: RatingFilters) -> None:
     assert options_of(fields) == ExportOptions(expected)
 
 
 @for_each(
     [
-        ({"hidden": "on", "why": f"  {WHY} "}, True, ExportOptions(Filters(), has_hidden=True, reason=WHY)),
-        ({"hidden": "on", "why": "x" * 10}, True, ExportOptions(Filters(), has_hidden=True, reason="x" * 10)),
-        ({"hidden": "on", "why": "x" * 180}, True, ExportOptions(Filters(), has_hidden=True, reason="x" * 180)),
+        ({"hidden": "on", "why": f"  {WHY} "}, True, ExportOptions(RatingFilters(), has_hidden=True, reason=WHY)),
+        ({"hidden": "on", "why": "x" * 10}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 10)),
+        ({"hidden": "on", "why": "x" * 180}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 180)),
         ({"hidden": "on", "why": "x" * 9}, True, None),
         ({"hidden": "on", "why": "x" * 9 + " " * 5}, True, None),
         ({"hidden": "on", "why": "x" * 181}, True, None),
         ({"hidden": "on"}, True, None),
-        ({"why": "short"}, True, ExportOptions(Filters(), reason="short")),
-        ({"hidden": "on", "why": WHY}, False, ExportOptions(Filters())),
-        ({"format": "harmony"}, False, ExportOptions(Filters(), Format.HARMONY)),
+        ({"why": "short"}, True, ExportOptions(RatingFilters(), reason="short")),
+        ({"hidden": "on", "why": WHY}, False, ExportOptions(RatingFilters())),
+        ({"format": "harmony"}, False, ExportOptions(RatingFilters(), RatingFormat.HARMONY)),
     ]
 )
 def test_hidden_channels_need_a_reason_and_are_not_offered_to_everybody(
@@ -89,9 +89,9 @@ def rate(planted: Planted, message: Any, days_ago: int = 0, **fields: str) -> Ra
     return Rating.objects.create(message=message, person=planted.conversation.owner, rated_at=at, **{"verdict": "down"} | fields)
 
 
-def lines(person: User, filters: Filters | None = None, *, has_hidden: bool = False) -> list[dict[str, Any]]:
+def lines(person: User, filters: RatingFilters | None = None, *, has_hidden: bool = False) -> list[dict[str, Any]]:
     visitor = Visitor(person, "192.0.2.7", "download")
-    options = ExportOptions(filters or Filters(), has_hidden=has_hidden, reason=WHY)
+    options = ExportOptions(filters or RatingFilters(), has_hidden=has_hidden, reason=WHY)
     return [json.loads(line) for line in transfer_ratings.export(visitor, options)]
 
 
@@ -122,7 +122,7 @@ def test_the_file_is_named_by_its_day_and_format(reader: User, exported: Planted
 @pytest.mark.django_db
 @pytest.mark.parametrize(("requests", "is_async"), [(RequestFactory(), False), (AsyncRequestFactory(), True)])
 def test_a_server_with_an_event_loop_reads_ratings_in_threads(requests: Any, is_async: bool, reader: User) -> None:
-    options = ExportOptions(Filters())
+    options = ExportOptions(RatingFilters())
     assert ratings._file(requests.post("/ratings/"), Visitor(reader, "192.0.2.7", "download"), options).is_async is is_async
 
 
@@ -158,7 +158,7 @@ def test_the_oldest_rating_is_first(reader: User, exported: Planted) -> None:
 def test_ratings_from_the_first_moment_on_and_before_the_last_one_are_exported(reader: User, exported: Planted) -> None:
     at = Rating.objects.get().rated_at
     moments = [(at, at + timedelta(seconds=1)), (at - timedelta(seconds=1), at), (at + timedelta(seconds=1), None)]
-    assert [len(lines(reader, Filters(since=since, before=before))) for since, before in moments] == [1, 0, 0]
+    assert [len(lines(reader, RatingFilters(since=since, before=before))) for since, before in moments] == [1, 0, 0]
 
 
 @pytest.mark.django_db
@@ -166,7 +166,9 @@ def test_ratings_from_the_first_moment_on_and_before_the_last_one_are_exported(r
 def test_a_conversation_that_is_deleted_during_an_export_is_neither_sent_nor_recorded(
     has_hidden: bool, reader: User, exported: Planted
 ) -> None:
-    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), has_hidden=has_hidden, reason=WHY))
+    found = transfer_ratings.export(
+        Visitor(reader, "192.0.2.7", "download"), ExportOptions(RatingFilters(), has_hidden=has_hidden, reason=WHY)
+    )
     Conversation.objects.update(deleted_at=timezone.now())
     assert list(found) == [] and not AuditEvent.objects.exclude(conversation_id=None).exists() and not DebugRequest.objects.exists()
 
@@ -174,7 +176,7 @@ def test_a_conversation_that_is_deleted_during_an_export_is_neither_sent_nor_rec
 @pytest.mark.django_db
 def test_the_others_are_sent_when_a_rating_is_removed_during_an_export(reader: User, exported: Planted) -> None:
     last = rate(exported, append(exported.conversation, exported.question, Header("assistant", channel="final"), "Five."))
-    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters()))
+    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(RatingFilters()))
     Rating.objects.exclude(pk=last.pk).delete()
     assert [json.loads(line)["answer"] for line in found] == [str(last.message_id)]
 
@@ -184,7 +186,7 @@ def test_an_earlier_answer_that_was_cut_off_is_in_a_training_example(reader: Use
     Message.objects.filter(pk=exported.final.pk).update(is_complete=False)
     question = append(exported.conversation, exported.final, Header("user"), "And?")
     rate(exported, append(exported.conversation, question, Header("assistant", channel="final"), "Five.", exported.turn))
-    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), Format.HARMONY))
+    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(RatingFilters(), RatingFormat.HARMONY))
     [example] = [json.loads(line)["harmony"] for line in found]
     assert VISIBLE in example and example.endswith("Five.<|return|>")
 

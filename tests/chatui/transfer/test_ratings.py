@@ -24,7 +24,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import erasure
 from chatui.transfer import ratings
-from chatui.transfer.ratings import ExportOptions, Filters, Format
+from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from renderer.errors import Code
 from renderer.frames import Header
 from renderer.ocml import document
@@ -35,7 +35,7 @@ from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
-ALL = Filters()
+ALL = RatingFilters()
 WHY = {"hidden": "on", "why": "to see why it was wrong"}
 SUMMARY = Header("assistant", channel="commentary", name="reasoning_summary", intent="preamble")
 
@@ -72,7 +72,7 @@ def lines_of(client: Client, **fields: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in b"".join(response.streaming_content).decode().splitlines()]  # type: ignore[attr-defined]
 
 
-def of(filters: Filters = ALL, **options: Any) -> list[dict[str, Any]]:
+def of(filters: RatingFilters = ALL, **options: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ratings.export(SHELL, ExportOptions(filters, **options))]
 
 
@@ -120,17 +120,17 @@ def test_a_line_has_no_names_from_an_imported_document(exported: Planted) -> Non
     assert found.model == "gpt-oss-20b" and found.frames[0].body == QUESTION
     assert found.settings == {"temperature": 0.5}
     assert (found.extra["imported"], found.extra["imported_from"]) == (True, "ChatGPT") and "capabilities" in found.extra
-    [example] = of(format=Format.HARMONY)
+    [example] = of(format=RatingFormat.HARMONY)
     assert "lovelace" not in example["harmony"] and QUESTION in example["harmony"]
 
 
 def test_reasoning_that_was_cut_off_is_in_no_training_example(exported: Planted) -> None:
     thought = append(exported.conversation, exported.final.parent, Header("assistant", channel="analysis"), "It may be fi", exported.turn)
     Message.objects.filter(pk=exported.final.pk).update(parent=thought)
-    [whole] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
+    [whole] = of(format=RatingFormat.HARMONY, has_hidden=True, reason=WHY["why"])
     assert "It may be fi" in whole["harmony"], "the premise"
     Message.objects.filter(pk=thought.pk).update(is_complete=False)
-    [example] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
+    [example] = of(format=RatingFormat.HARMONY, has_hidden=True, reason=WHY["why"])
     assert "It may be fi" not in example["harmony"] and example["harmony"].endswith("<|return|>")
     [line] = of(has_hidden=True, reason=WHY["why"])
     assert "It may be fi" in line["openchatml"], "a reviewer sees all of it"
@@ -139,7 +139,7 @@ def test_reasoning_that_was_cut_off_is_in_no_training_example(exported: Planted)
 def test_a_truncated_answer_is_exported_but_not_as_a_training_example(exported: Planted) -> None:
     Message.objects.filter(pk=exported.final.pk).update(is_complete=False)
     assert [line["is_complete"] for line in of()] == [False]
-    assert of(format=Format.HARMONY) == []
+    assert of(format=RatingFormat.HARMONY) == []
 
 
 def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, exported: Planted) -> None:
@@ -151,7 +151,7 @@ def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, expor
     tomorrow = timezone.now() + timedelta(days=1)
 
     def chosen(**filters: Any) -> list[str]:
-        return [line["verdict"] for line in of(Filters(**filters))]
+        return [line["verdict"] for line in of(RatingFilters(**filters))]
 
     assert chosen() == ["down", "up"]
     assert chosen(since=tomorrow) == chosen(verdict="up") == chosen(model="other") == chosen(backend="large") == ["up"]
@@ -160,16 +160,16 @@ def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, expor
 
 
 def test_the_filters_of_an_export_are_recorded_in_words() -> None:
-    assert str(Filters()) == "all"
+    assert str(RatingFilters()) == "all"
     day = datetime(2026, 11, 19, 8, 30, tzinfo=UTC)
     words = "since 2026-11-19 08:30, before 2026-11-20 08:30, verdict up, model m, backend b"
-    assert str(Filters(day, day + timedelta(days=1), "up", "m", "b")) == words
+    assert str(RatingFilters(day, day + timedelta(days=1), "up", "m", "b")) == words
 
 
 def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: Planted) -> None:
     assert len(of()) == 1
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=timezone.now())
-    assert of() == [] and ratings.count(Filters()) == 0
+    assert of() == [] and ratings.count(RatingFilters()) == 0
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=None)
     assert len(of()) == 1
     erasure.erase_conversation(exported.conversation.pk)
@@ -180,7 +180,7 @@ def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: 
 def test_ratings_of_temporary_and_unfinished_conversations_are_not_exported(state: str, exported: Planted) -> None:
     assert len(of()) == 1, "the premise"
     Conversation.objects.update(**{state: timezone.now() + timedelta(hours=1)})
-    assert of() == [] and ratings.count(Filters()) == 0
+    assert of() == [] and ratings.count(RatingFilters()) == 0
 
 
 @pytest.mark.parametrize("has_hidden", [False, True])
@@ -195,7 +195,7 @@ def test_a_conversation_that_is_deleted_while_an_export_is_written_is_left_out(a
 
 
 def test_ratings_removed_during_an_export_are_not_sent(exported: Planted) -> None:
-    lines = ratings.export(SHELL, ExportOptions(Filters()))
+    lines = ratings.export(SHELL, ExportOptions(RatingFilters()))
     Rating.objects.all().delete()
     assert list(lines) == []
 
@@ -258,7 +258,7 @@ def test_an_export_of_hidden_channels_records_each_conversation(reader: User, ex
 def test_a_conversation_is_recorded_right_before_its_line_is_sent(ada: User, exported: Planted, canary: Canary) -> None:
     other = plant(ada, canary)
     rate(other.final, ada, "up")
-    lines = ratings.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
+    lines = ratings.export(SHELL, ExportOptions(RatingFilters(), has_hidden=True, reason=WHY["why"]))
     late = append(other.conversation, other.question, Header("assistant", channel="final"), "Five.", other.turn)
     rate(late, ada, "up")
 
@@ -286,11 +286,11 @@ def test_a_rated_answer_without_a_turn_is_exported_without_a_model_and_is_no_tra
     [line] = of()
     assert (line["model"], line["backend"], line["effort"]) == ("", "", "")
     assert document.parse(line["openchatml"]).model is None
-    assert of(format=Format.HARMONY) == []
+    assert of(format=RatingFormat.HARMONY) == []
 
 
 def test_a_conversation_that_cannot_be_recorded_is_not_sent(exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = ratings.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
+    lines = ratings.export(SHELL, ExportOptions(RatingFilters(), has_hidden=True, reason=WHY["why"]))
 
     def fails(*args: Any, **named: Any) -> None:
         raise DatabaseError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.transfer import files
-from chatui.transfer.files import Verdict
+from chatui.transfer.files import ScanVerdict
 
 COMMAND = "clamdscan --fdpass 'of a host' -"
 QUOTED = "-".join(["words", "of", "the", "file"])
@@ -21,10 +21,10 @@ def replaced(monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     ("code", "verdict", "is_logged"),
-    [(0, Verdict.CLEAN, False), (1, Verdict.INFECTED, False), (2, Verdict.UNCHECKED, True), (-9, Verdict.UNCHECKED, True)],
+    [(0, ScanVerdict.CLEAN, False), (1, ScanVerdict.INFECTED, False), (2, ScanVerdict.UNCHECKED, True), (-9, ScanVerdict.UNCHECKED, True)],
 )
 def test_the_exit_code_of_the_scanner_is_the_verdict(
-    code: int, verdict: Verdict, is_logged: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    code: int, verdict: ScanVerdict, is_logged: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     given: list[tuple[Any, dict[str, Any]]] = []
 
@@ -51,14 +51,14 @@ def test_a_scanner_that_fails_has_not_checked_the_file(
         raise error
 
     replaced(monkeypatch, run)
-    assert files.scan(COMMAND, b"data") is Verdict.UNCHECKED
+    assert files.scan(COMMAND, b"data") is ScanVerdict.UNCHECKED
     assert f"({type(error).__name__})" in caplog.text and QUOTED not in caplog.text
 
 
 def test_a_command_that_cannot_be_read_has_not_checked_the_file(caplog: pytest.LogCaptureFixture) -> None:
-    assert files.scan("clamdscan 'of a host", b"data") is Verdict.UNCHECKED and "(ValueError)" in caplog.text
+    assert files.scan("clamdscan 'of a host", b"data") is ScanVerdict.UNCHECKED and "(ValueError)" in caplog.text
 
 
 def test_without_a_scanner_every_file_is_clean(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     replaced(monkeypatch, lambda *_, **__: pytest.fail("nothing is run"))
-    assert files.scan("", b"data") is Verdict.CLEAN and caplog.text == ""
+    assert files.scan("", b"data") is ScanVerdict.CLEAN and caplog.text == ""

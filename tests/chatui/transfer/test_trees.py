@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.models.conversation import Source
+from chatui.models.conversation import ImportSource
 from chatui.transfer.imports import tree_of
 from chatui.transfer.other_products import frames
-from chatui.transfer.other_products.conversation_tree import Counts, ExportedConversation, Kind, Node, sentences
+from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node, sentences
 from chatui.transfer.other_products.frames import sections
 from renderer.gate import Audience, may_see
 
@@ -20,7 +20,7 @@ def node(key: str, parent: str | None = None, *, count: int = 1, is_complete: bo
 
 def built(*nodes: Node, current: str = "") -> tuple[list[tuple[str, str | None]], str]:
     """Each text with the text above it, in order; and the text at which the conversation is open."""
-    tree = tree_of(ExportedConversation(Source.CHATGPT, nodes, current))
+    tree = tree_of(ExportedConversation(ImportSource.CHATGPT, nodes, current))
     texts = [item.frame.body for item in tree.placed]
     return [(item.frame.body, None if item.parent is None else texts[item.parent]) for item in tree.placed], texts[tree.leaf]
 
@@ -45,8 +45,8 @@ def test_a_node_without_messages_only_connects_others() -> None:
     ],
 )
 def test_messages_without_a_place_are_left_out_and_counted(nodes: list[Node], texts: list[str], unplaced: int) -> None:
-    exported = ExportedConversation(Source.CHATGPT, nodes)
-    assert [item.frame.body for item in tree_of(exported).placed] == texts and exported.left_out[Kind.UNPLACED] == unplaced
+    exported = ExportedConversation(ImportSource.CHATGPT, nodes)
+    assert [item.frame.body for item in tree_of(exported).placed] == texts and exported.left_out[DroppedKind.UNPLACED] == unplaced
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_the_branch_that_was_open_there_is_open_here_to_its_end(current: str, le
 
 
 def test_whether_a_message_is_complete_is_kept() -> None:
-    tree = tree_of(ExportedConversation(Source.CHATGPT, [node("a"), node("b", "a", is_complete=False)]))
+    tree = tree_of(ExportedConversation(ImportSource.CHATGPT, [node("a"), node("b", "a", is_complete=False)]))
     assert [item.metadata.is_complete for item in tree.placed] == [True, False]
 
 
 def test_an_answer_is_hidden_only_above_the_longest_that_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "MAX_ANSWER_CHARS", 5)
-    for text, kinds in (("12345", []), ("123456", [Kind.TOO_LONG])):
+    for text, kinds in (("12345", []), ("123456", [DroppedKind.TOO_LONG])):
         counts = Counts()
         [frame] = frames.answer(text, counts)
         assert frame.body == text and list(counts) == kinds
@@ -83,7 +83,7 @@ def test_an_answer_of_white_space_or_of_hidden_sections_alone_has_no_visible_fra
     counts = Counts()
     assert frames.answer(" \n\n", counts) == () and not counts
     [frame] = frames.answer('<details type="tool_calls">x</details>\n', counts)
-    assert frame.header.channel == "commentary" and counts == {Kind.FOLDED: 1}
+    assert frame.header.channel == "commentary" and counts == {DroppedKind.FOLDED: 1}
 
 
 def test_the_sections_around_a_hidden_one_are_separate_paragraphs() -> None:
@@ -91,14 +91,14 @@ def test_the_sections_around_a_hidden_one_are_separate_paragraphs() -> None:
     thought, answer = frames.answer("~One~\n:::thinking\nwhy\n:::\n\n\nTwo.\n", counts)
     [*_, rest] = frames.answer("One.\n:::thinking\nwhy\n:::\n \n:::thinking\nwhy\n:::\nTwo.", Counts())
     assert rest.body == "One.\n\nTwo."
-    assert (thought.header.channel, answer.body, counts) == ("analysis", "~One~\n\nTwo.", {Kind.REASONING: 1})
+    assert (thought.header.channel, answer.body, counts) == ("analysis", "~One~\n\nTwo.", {DroppedKind.REASONING: 1})
 
 
 @pytest.mark.parametrize("text", ["<think>why</think>Fine.", "analysiswhyassistantfinalFine."])
 def test_an_answer_that_looks_like_reasoning_has_it_in_a_hidden_frame(text: str) -> None:
     counts = Counts()
     hidden, answer = frames.answer(text, counts)
-    assert "why" in hidden.body and not may_see(hidden.header, Audience.END_USER) and counts == {Kind.WITHHELD: 1}
+    assert "why" in hidden.body and not may_see(hidden.header, Audience.END_USER) and counts == {DroppedKind.WITHHELD: 1}
     assert answer.body == "Fine." and may_see(answer.header, Audience.END_USER)
 
 
@@ -133,7 +133,7 @@ def test_sections_are_found_with_their_ends(text: str, expected: list[tuple[bool
 
 
 def test_what_was_left_out_is_reported_in_one_order_with_its_number() -> None:
-    counts = Counts({Kind.FILE: 2, Kind.IMAGE: 1, Kind.REASONING: 0})
+    counts = Counts({DroppedKind.FILE: 2, DroppedKind.IMAGE: 1, DroppedKind.REASONING: 0})
     assert sentences(counts) == ["1 image was left out.", "2 attached files were left out."]
-    for kind in Kind:
+    for kind in DroppedKind:
         assert "%" not in kind.sentence(1) + kind.sentence(2) and kind.sentence(1) != kind.sentence(2)

@@ -9,9 +9,9 @@ import pytest
 from chatui.backends.base import BackendError, EndReason, SampleRequest
 from chatui.codes import ProductCode
 from chatui.models.user import User
+from chatui.turns.asks import AskKind
 from chatui.turns.runner import Runner
 from chatui.turns.sampling import Sampling
-from chatui.turns.start import Kind
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import stored
@@ -47,7 +47,7 @@ async def test_a_continued_answer_is_not_prefilled_after_a_cut_thought(
     done = await turn.ended()
     backend.waiting.clear()
     backend.script = answer("wer")
-    again = ThinkingTurn(backend, await begin(ada, ask(Kind.CONTINUE, "", conversation=done.conversation_id, continued_turn=done.pk)))
+    again = ThinkingTurn(backend, await begin(ada, ask(AskKind.CONTINUE, "", conversation=done.conversation_id, continued_turn=done.pk)))
     await again.ended()
     continued = backend.requests[-1]
     assert continued.cut_answer == Frame(FINAL, opened)

@@ -19,8 +19,9 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import leases, running, sweep
-from chatui.turns.running import Place
-from chatui.turns.start import Kind, Started
+from chatui.turns.asks import AskKind
+from chatui.turns.running import TurnPlace
+from chatui.turns.start import Started
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Terminator, Transcript
 from renderer.ocml import document
@@ -45,7 +46,7 @@ class ThinkingTurn:
     def __init__(self, backend: ScriptedBackend, started: Started) -> None:
         self.backend = backend
         self.started = started
-        self._place = Place(started.turn.pk, leases.OWNER)
+        self._place = TurnPlace(started.turn.pk, leases.OWNER)
 
     def press(self) -> None:
         running.answer_now(self._place)
@@ -242,7 +243,7 @@ async def test_a_finished_or_continued_answer_cannot_be_hurried(ada: User, backe
     cut = await first.ended()
     backend.waiting.clear()
     backend.script = [*THINKS, asyncio.Event()]
-    again = ask(Kind.CONTINUE, "", conversation=cut.conversation_id, continued_turn=cut.pk)
+    again = ask(AskKind.CONTINUE, "", conversation=cut.conversation_id, continued_turn=cut.pk)
     turn = ThinkingTurn(backend, await begin(ada, again))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()

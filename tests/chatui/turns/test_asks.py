@@ -21,8 +21,7 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import running, statements
-from chatui.turns.asks import AskRefusedError, ProgramAsk
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored
@@ -71,15 +70,15 @@ async def test_a_repeated_ask_is_one_turn_in_any_conversation(ada: User, backend
     assert await Conversation.objects.acount() == 2
 
 
-@pytest.mark.parametrize("kind", [Kind.EDIT, Kind.REGENERATE])
+@pytest.mark.parametrize("kind", [AskKind.EDIT, AskKind.REGENERATE])
 @pytest.mark.asyncio
-async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend: ScriptedBackend, kind: Kind) -> None:
+async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend: ScriptedBackend, kind: AskKind) -> None:
     turn = await run(ada, ask())
-    text = "What is 3 + 3?" if kind is Kind.EDIT else ""
+    text = "What is 3 + 3?" if kind is AskKind.EDIT else ""
     question = ask(kind, text, conversation=turn.conversation_id, question=turn.question_id, language="de")
     first, again = await begin(ada, question), await begin(ada, question)
     await running.settle()
-    assert (first.kind, first.is_new, first.has_new_question, first.language) == (kind, True, kind is Kind.EDIT, "de")
+    assert (first.kind, first.is_new, first.has_new_question, first.language) == (kind, True, kind is AskKind.EDIT, "de")
     assert (again.kind, again.is_new, again.has_new_question, again.turn) == (kind, False, False, first.turn)
 
 
@@ -121,16 +120,16 @@ def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conv
 
 
 @pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)
-@pytest.mark.parametrize("kind", [Kind.EDIT, Kind.REGENERATE])
+@pytest.mark.parametrize("kind", [AskKind.EDIT, AskKind.REGENERATE])
 @pytest.mark.asyncio
 async def test_a_hidden_question_can_neither_be_edited_nor_regenerated(
-    ada: User, backend: ScriptedBackend, kind: Kind, header: Header
+    ada: User, backend: ScriptedBackend, kind: AskKind, header: Header
 ) -> None:
     turn = await run(ada, ask())
     hidden = await database_sync_to_async(keep)(turn.conversation, header)
     assert not hidden.is_visible, "the premise"
     before = await Message.objects.acount()
-    question = Ask(kind, uuid4(), "low", turn.conversation_id, question=hidden.pk, text="mine now" if kind is Kind.EDIT else "")
+    question = Ask(kind, uuid4(), "low", turn.conversation_id, question=hidden.pk, text="mine now" if kind is AskKind.EDIT else "")
     with pytest.raises(NotFoundError):
         await begin(ada, question)
     assert (await Message.objects.acount(), await Turn.objects.acount(), len(backend.requests)) == (before, 1, 1)

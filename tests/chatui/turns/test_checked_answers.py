@@ -14,9 +14,8 @@ from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.asks import ProgramAsk
-from chatui.turns.start import Kind
-from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, ProgramStream
+from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header, Role
@@ -122,7 +121,7 @@ async def test_a_cut_answer_is_not_checked_and_its_continuation_has_no_format(ad
     assert (turn.state, turn.error_code) == ("incomplete", "E-X-LENGTH")
     assert len(backend.requests) == 1
     assert await shown_frames(turn, ada) == [("json", '{"sum":')]
-    more = await run(ada, ask(Kind.CONTINUE, text="", conversation=turn.conversation_id, continued_turn=turn.pk))
+    more = await run(ada, ask(AskKind.CONTINUE, text="", conversation=turn.conversation_id, continued_turn=turn.pk))
     assert backend.requests[1].answer_format is None
     assert await shown_frames(more, ada) == [("json", '{"sum": 4}')]
 
@@ -151,7 +150,7 @@ async def by_program(ada: User, answer_format: AnswerFormat) -> tuple[Turn, list
 
 
 def texts(events: Sequence[ProgramEvent]) -> str:
-    return "".join(event.text for event in events if isinstance(event, MoreText)).strip()
+    return "".join(event.text for event in events if isinstance(event, MoreProgramText)).strip()
 
 
 async def test_a_program_gets_only_a_matching_answer(ada: User, backend: ScriptedBackend) -> None:

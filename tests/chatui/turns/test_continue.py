@@ -23,8 +23,9 @@ from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns import ledger, running, sweep
-from chatui.turns.running import Place
-from chatui.turns.start import Ask, AskRefusedError, Kind, Started
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
+from chatui.turns.running import TurnPlace
+from chatui.turns.start import Started
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire.bus import PROCESS
 from renderer.errors import ErrorCode
@@ -57,7 +58,7 @@ def continuation_steps(text: str = "two are four.") -> list[Step]:
 
 
 def continued(turn: Turn, **fields: object) -> Ask:
-    return Ask(Kind.CONTINUE, uuid4(), "", turn.conversation_id, continued_turn=turn.pk, **fields)  # type: ignore[arg-type]
+    return Ask(AskKind.CONTINUE, uuid4(), "", turn.conversation_id, continued_turn=turn.pk, **fields)  # type: ignore[arg-type]
 
 
 async def ask_and_continue(person: User, backend: ScriptedBackend, *scripts: Sequence[Step]) -> list[Turn]:
@@ -106,7 +107,7 @@ async def test_a_reasoning_summary_is_no_part_of_the_continued_answer(ada: User,
         keys = [uuid4() for _ in range(2)]
         ledger.store_summary(job, [job.question_id], [(keys[0], Finished(Frame(SUMMARY, "- Compared two ways")))])
         ledger.store_frames(job, keys[:1], [(keys[1], Finished(Frame(FINAL, "Two and "), complete=False, error=ProductCode.LENGTH))])
-        ledger.finish(job, ledger.Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH), ledger.Account())
+        ledger.finish(job, ledger.TurnOutcome(TurnState.INCOMPLETE, ProductCode.LENGTH), ledger.TokenAccount())
         going_on = store(ada, continued(Turn.objects.get(pk=job.turn_id)))
         return [item.body for _, item in ledger.load(going_on.turn).shown_before]
 
@@ -263,7 +264,7 @@ async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: 
     backend.script = [FrameOpened(header), FrameText("Half "), gate]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await running.stop(Place(started.turn.pk, PROCESS))
+    await running.stop(TurnPlace(started.turn.pk, PROCESS))
     await running.settle()
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     assert (turn.state, (await shown_answer(ada, turn)).continuation) == ("stopped", way)
@@ -299,7 +300,7 @@ async def test_nobody_continues_somebody_elses_answer(ada: User, bela: User, bac
     with pytest.raises(access.NotFoundError):
         await begin(bela, continued(first))
     with pytest.raises(access.NotFoundError):
-        await begin(bela, Ask(Kind.CONTINUE, uuid4(), "", other.conversation_id, continued_turn=first.pk))
+        await begin(bela, Ask(AskKind.CONTINUE, uuid4(), "", other.conversation_id, continued_turn=first.pk))
     assert await Turn.objects.filter(conversation=first.conversation_id).acount() == 1
     assert (await begin(ada, continued(first))).is_new
 
@@ -309,7 +310,7 @@ async def test_a_continuation_cannot_name_a_message(ada: User, backend: Scripted
     [first] = await ask_and_continue(ada, backend, cut_answer())
     async for message in Message.objects.filter(conversation=first.conversation_id):
         with pytest.raises(access.NotFoundError):
-            await begin(ada, Ask(Kind.CONTINUE, uuid4(), "", first.conversation_id, continued_turn=message.pk))
+            await begin(ada, Ask(AskKind.CONTINUE, uuid4(), "", first.conversation_id, continued_turn=message.pk))
     assert len(backend.requests) == 1
 
 

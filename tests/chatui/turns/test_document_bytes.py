@@ -13,7 +13,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.user import User
 from chatui.store import documents as store_documents
-from chatui.turns.asks import FileUse
+from chatui.turns.asks import QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.store.uploads import uploaded
@@ -30,7 +30,7 @@ bring = database_sync_to_async(uploaded)
 async def two_turns(person: User, server: Stub) -> list[Any]:
     """The requests for a question with two documents, for a following one, and for one after the first document was deleted."""
     files = [await bring(person, "one.txt", TEXT), await bring(person, "two.txt", "The other text.")]
-    first = await run(person, ask(text="What do they say?", files=tuple(FileUse(file.pk) for file in files)))
+    first = await run(person, ask(text="What do they say?", files=tuple(QuestionFile(file.pk) for file in files)))
     await run(person, ask(text="And then?", conversation=first.conversation_id))
     await database_sync_to_async(store_documents.delete)(files[0])
     last = await run(person, ask(text="And now?", conversation=first.conversation_id))

@@ -20,8 +20,7 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import documents as store_documents
 from chatui.turns import ledger, start
-from chatui.turns.asks import FileUse
-from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame
 from renderer.ocml import document
@@ -37,7 +36,7 @@ bring = database_sync_to_async(uploaded)
 
 
 def with_files(*files: StoredFile, **fields: Any) -> Ask:
-    return ask(files=tuple(FileUse(file.pk) for file in files), **fields)
+    return ask(files=tuple(QuestionFile(file.pk) for file in files), **fields)
 
 
 def documents_of(frames: tuple[Frame, ...]) -> list[str]:
@@ -106,8 +105,8 @@ async def test_documents_longer_than_the_conversation_limit_are_read(
 async def test_edits_and_regenerations_keep_the_documents(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, with_files(await bring(ada)))
     place = {"conversation": first.conversation_id, "question": first.question_id}
-    edited = await run(ada, ask(Kind.EDIT, "Another wording", **place))
-    await run(ada, ask(Kind.REGENERATE, "", **place))
+    edited = await run(ada, ask(AskKind.EDIT, "Another wording", **place))
+    await run(ada, ask(AskKind.REGENERATE, "", **place))
     assert {len(documents_of(request.frames)) for request in backend.requests} == {1}
     assert edited.question_id != first.question_id and await SentDocument.objects.acount() == 1
 
@@ -122,7 +121,12 @@ async def test_a_file_is_sent_once_even_if_its_question_repeats(ada: User, backe
 
 async def test_a_question_with_foreign_or_missing_files_is_not_stored(ada: User, bela: User, backend: ScriptedBackend) -> None:
     belas, twice = await bring(bela), await bring(ada)
-    for uses in ([FileUse(belas.pk)], [FileUse(uuid4())], [FileUse(twice.pk), FileUse(twice.pk)], [FileUse(twice.pk, "everything")]):
+    for uses in (
+        [QuestionFile(belas.pk)],
+        [QuestionFile(uuid4())],
+        [QuestionFile(twice.pk), QuestionFile(twice.pk)],
+        [QuestionFile(twice.pk, "everything")],
+    ):
         with pytest.raises(NotFoundError):
             await run(ada, ask(files=tuple(uses)))
     assert not await Conversation.objects.filter(owner=ada).aexists() and not backend.requests
@@ -130,13 +134,13 @@ async def test_a_question_with_foreign_or_missing_files_is_not_stored(ada: User,
 
 async def test_only_the_chosen_pages_or_the_first_part_are_given(ada: User, backend: ScriptedBackend) -> None:
     file = await database_sync_to_async(pages)(ada, 20)
-    turn = await run(ada, ask(files=(FileUse(file.pk, "places", " 2-3,5"),)))
+    turn = await run(ada, ask(files=(QuestionFile(file.pk, "places", " 2-3,5"),)))
     (body,) = documents_of(backend.requests[0].frames)
     assert "It has 20 pages. Only pages 2-3, 5 are here" in body and "[page 3]\nThis is page 3." in body and "page 4" not in body
     assert (await SentDocument.objects.aget(file=file)).places == "2-3, 5"
     other = await database_sync_to_async(pages)(ada, 21)
     with pytest.raises(NotFoundError):
-        await run(ada, ask(files=(FileUse(other.pk, "places", "22"),), conversation=turn.conversation_id))
+        await run(ada, ask(files=(QuestionFile(other.pk, "places", "22"),), conversation=turn.conversation_id))
 
 
 async def test_a_document_that_does_not_fit_is_refused_but_its_first_part_fits(
@@ -147,7 +151,7 @@ async def test_a_document_that_does_not_fit_is_refused_but_its_first_part_fits(
     with pytest.raises(AskRefusedError) as refused:
         await run(ada, with_files(file))
     assert refused.value.code is ProductCode.TOO_LARGE
-    await run(ada, ask(files=(FileUse(file.pk, "first"),)))
+    await run(ada, ask(files=(QuestionFile(file.pk, "first"),)))
     (body,) = documents_of(backend.requests[0].frames)
     assert "Only its beginning is here" in body and 1000 < body.count("word") < 1500
 

@@ -15,8 +15,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import documents
-from chatui.turns.asks import FileUse
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind, QuestionFile
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import pages, uploaded
 from tests.chatui.turns.test_documents import documents_of, with_files
@@ -28,10 +27,10 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 bring = database_sync_to_async(uploaded)
 
 
-def edited(turn: Turn, *files: StoredFile | FileUse, **fields: Any) -> Ask:
-    uses = tuple(each if isinstance(each, FileUse) else FileUse(each.pk) for each in files)
+def edited(turn: Turn, *files: StoredFile | QuestionFile, **fields: Any) -> Ask:
+    uses = tuple(each if isinstance(each, QuestionFile) else QuestionFile(each.pk) for each in files)
     place = {"conversation": turn.conversation_id, "question": turn.question_id}
-    return ask(Kind.EDIT, "Another wording", files=uses, has_own_files=True, **place, **fields)
+    return ask(AskKind.EDIT, "Another wording", files=uses, has_own_files=True, **place, **fields)
 
 
 @database_sync_to_async
@@ -48,7 +47,7 @@ async def test_one_file_is_removed_and_another_added(ada: User, backend: Scripte
     assert [body.rpartition("\n\n")[2] for body in after] == ["Text of three", "Text of two"]
     assert [body.rpartition("\n\n")[2] for body in before] == ["Text of one", "Text of two"] and after[1] == before[1]
     assert await StoredFile.objects.filter(conversation=first.conversation_id).acount() == 3, "none is stored twice"
-    await run(ada, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
+    await run(ada, ask(AskKind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
     assert documents_of(backend.requests[-1].frames) == before
 
 
@@ -59,7 +58,7 @@ async def test_all_files_are_removed_and_all_versions_remain(ada: User, backend:
     assert documents_of(backend.requests[-1].frames) == [] and len(backend.requests[-1].frames) == 3
     again = await run(ada, edited(without, await bring(ada, "new.txt", "New words")))
     assert len(documents_of(backend.requests[-1].frames)) == 1
-    unchanged = await run(ada, ask(Kind.EDIT, "As before", conversation=first.conversation_id, question=again.question_id))
+    unchanged = await run(ada, ask(AskKind.EDIT, "As before", conversation=first.conversation_id, question=again.question_id))
     assert documents_of(backend.requests[-1].frames) == documents_of(backend.requests[-2].frames)
     keys = [str(turn.question_id) for turn in (with_file, without, again, unchanged)]
     for place, turn in enumerate((with_file, without, again, unchanged)):
@@ -72,7 +71,7 @@ async def test_all_files_are_removed_and_all_versions_remain(ada: User, backend:
 async def test_pages_can_be_chosen_again(ada: User, backend: ScriptedBackend) -> None:
     file = await database_sync_to_async(pages)(ada, 20)
     first = await run(ada, with_files(file))
-    await run(ada, edited(first, FileUse(file.pk, "places", "2")))
+    await run(ada, edited(first, QuestionFile(file.pk, "places", "2")))
     (body,) = documents_of(backend.requests[-1].frames)
     assert "This is page 2." in body and "This is page 3." not in body
 
@@ -99,7 +98,7 @@ async def test_only_files_of_that_question_and_pending_uploads_are_accepted(ada:
     for file in [*strangers, await bring(bela, "waits.txt", "Waits")]:
         with pytest.raises(NotFoundError):
             await run(ada, edited(here, file))
-    for wrong in (edited(first, own), edited(here, own, own), edited(belas), edited(here, FileUse(own.pk, "everything"))):
+    for wrong in (edited(first, own), edited(here, own, own), edited(belas), edited(here, QuestionFile(own.pk, "everything"))):
         with pytest.raises(NotFoundError):
             await run(ada, wrong)
     assert (await Message.objects.acount(), len(backend.requests)) == (count, request_count)
@@ -122,7 +121,7 @@ async def test_no_list_of_files_differs_from_an_empty_one() -> None:
 
 async def test_only_the_editor_learns_which_files_a_question_had(ada: User, bela: User, backend: ScriptedBackend) -> None:
     file = await database_sync_to_async(pages)(ada, 3)
-    turn = await run(ada, ask(files=(FileUse(file.pk, "places", "2-3"),)))
+    turn = await run(ada, ask(files=(QuestionFile(file.pk, "places", "2-3"),)))
 
     def get_listed(person: User) -> Any:
         where = {"choice": "", "conversation": str(turn.conversation_id), "question": str(turn.question_id)}

@@ -28,11 +28,11 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-COMPLETED = ledger.Outcome(TurnState.COMPLETED)
+COMPLETED = ledger.TurnOutcome(TurnState.COMPLETED)
 
 
 def end_of(job: ledger.Job, has_pieces: Callable[[], bool] = lambda: False) -> End:
-    return End(job, COMPLETED, ledger.Account(ended_at=timezone.now()), has_pieces)
+    return End(job, COMPLETED, ledger.TokenAccount(ended_at=timezone.now()), has_pieces)
 
 
 def one(job: ledger.Job) -> LastFrames:

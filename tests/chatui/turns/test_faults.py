@@ -13,7 +13,7 @@ from channels.db import database_sync_to_async
 from django.utils.html import escape
 
 from chatui.backends import http, registry
-from chatui.backends.base import Endpoint, Limits
+from chatui.backends.base import Endpoint, SampleLimits
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
@@ -81,7 +81,9 @@ class ObservedResult:
     pieces: list[tuple[str, str]]
 
 
-async def ask_model_at(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> ObservedResult:
+async def ask_model_at(
+    ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: SampleLimits = PATIENT
+) -> ObservedResult:
     backend = registry.build(Endpoint(url, model="stub", limits=limits), **dialect.options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
     monkeypatch.setattr(http, "PAUSES", (0.3, 0.1))
@@ -135,7 +137,7 @@ def dripping(head: bytes) -> Answer:
     return answer
 
 
-Fault = tuple[Callable[[Dialect], Answer], ErrorCode, Limits]
+Fault = tuple[Callable[[Dialect], Answer], ErrorCode, SampleLimits]
 
 BEFORE: dict[str, Fault] = {
     "hangs": (lambda _: then(30.0), ProductCode.TIMEOUT, HASTY),

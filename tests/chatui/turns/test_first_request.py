@@ -14,7 +14,7 @@ from chatui.model_servers import connected
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import shares as summaries
-from chatui.turns.asks import Offer, ProgramAsk
+from chatui.turns.asks import FunctionOffer, ProgramAsk
 from chatui.turns.ledger import Job
 from chatui.turns.opening import first_request, spec_for
 from chatui.turns.streams.program import ProgramStream
@@ -72,7 +72,7 @@ def test_the_lowest_limit_of_an_answer_applies(
 
 
 def test_a_program_changes_only_what_it_sends() -> None:
-    asked = program(sampling={"temperature": 0.0}, must_fit=True, offer=Offer(must_call=True))
+    asked = program(sampling={"temperature": 0.0}, must_fit=True, offer=FunctionOffer(must_call=True))
     request = first_request(JOB, SPEC, asked)
     assert dict(request.sampling) == {"temperature": 0.0, "top_p": 0.9}
     assert request.must_fit and request.must_call

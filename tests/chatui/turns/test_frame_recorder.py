@@ -15,8 +15,8 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import leases, ledger, runner, running, sweep
+from chatui.turns.asks import Ask, AskKind
 from chatui.turns.publisher import Publisher
-from chatui.turns.start import Ask, Kind
 from renderer.events import Finished, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frames import Terminator
 from tests.chatui.conftest import stored
@@ -122,8 +122,8 @@ async def test_an_answer_cannot_be_edited_or_regenerated_as_a_question(ada: User
     turn = await run(ada, ask())
     answer = await Message.objects.aget(turn=turn, channel="final")
     assert answer.is_visible, "the premise"
-    for kind in (Kind.EDIT, Kind.REGENERATE):
-        question = Ask(kind, turn.pk, "low", turn.conversation_id, question=answer.pk, text="mine" if kind is Kind.EDIT else "")
+    for kind in (AskKind.EDIT, AskKind.REGENERATE):
+        question = Ask(kind, turn.pk, "low", turn.conversation_id, question=answer.pk, text="mine" if kind is AskKind.EDIT else "")
         with pytest.raises(NotFoundError):
             await stored(ada, question)
     assert await Turn.objects.acount() == 1

@@ -14,7 +14,7 @@ from chatui import instructions
 from chatui.backends.base import EndReason
 from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from tests.chatui.api.asking import Program, json_of, new_key
 from tests.chatui.conftest import signed_in
 from tests.chatui.turns.test_instructions import IMPORTED, sent_instructions
@@ -45,9 +45,9 @@ async def test_every_kind_of_question_has_them(ada: User, bela: User, backend: S
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Two and")[:-1], ended(EndReason.LENGTH)]
     turn = await run(ada, ask())
     question, conversation = turn.question_id, turn.conversation_id
-    await run(ada, Ask(Kind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
-    await run(ada, Ask(Kind.REGENERATE, uuid4(), "low", conversation, question=question))
-    await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
+    await run(ada, Ask(AskKind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
+    await run(ada, Ask(AskKind.REGENERATE, uuid4(), "low", conversation, question=question))
+    await run(ada, Ask(AskKind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
     imported = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
     await run(ada, ask(text="And now?", conversation=imported.pk))
     assert sent_instructions(backend) == [BOTH] * 5

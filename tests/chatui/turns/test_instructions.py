@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from chatui.backends.base import EndReason
 from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
 
@@ -68,7 +68,7 @@ async def test_edited_regenerated_and_continued_answers_get_them(
     turn = await run(ada, ask())
     say(settings, "Be brief.")
     question, conversation = turn.question_id, turn.conversation_id
-    await run(ada, Ask(Kind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
-    await run(ada, Ask(Kind.REGENERATE, uuid4(), "low", conversation, question=question))
-    await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
+    await run(ada, Ask(AskKind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
+    await run(ada, Ask(AskKind.REGENERATE, uuid4(), "low", conversation, question=question))
+    await run(ada, Ask(AskKind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
     assert sent_instructions(backend) == [["Be kind."], ["Be brief."], ["Be brief."], ["Be brief."]]

@@ -23,8 +23,8 @@ from chatui.permissions.tools import tools_in
 from chatui.tools import catalogue
 from chatui.tools.functions import tool
 from chatui.turns import leases, opening, running
-from chatui.turns.asks import FileUse
-from chatui.turns.running import Place
+from chatui.turns.asks import QuestionFile
+from chatui.turns.running import TurnPlace
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
@@ -95,7 +95,7 @@ async def test_a_withheld_or_stopped_answer_has_no_sources(ada: User, backend: S
 
 async def test_not_together_with_a_document(ada: User, backend: Searching) -> None:
     file = await database_sync_to_async(uploaded)(ada)
-    turn = await run(ada, ask(files=(FileUse(file.pk),)))
+    turn = await run(ada, ask(files=(QuestionFile(file.pk),)))
     await run(ada, ask(text="And now?", conversation=turn.conversation_id))
     assert asked_for(backend) == [None, None]
 
@@ -132,7 +132,7 @@ def found_tool(function: Any) -> Any:
 async def test_the_operator_can_allow_it_anyway(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"tool_combinations": "any"})
     file = await database_sync_to_async(uploaded)(ada)
-    await run(ada, ask(files=(FileUse(file.pk),)))
+    await run(ada, ask(files=(QuestionFile(file.pk),)))
     assert asked_for(backend) == [[SEARCH]]
 
 
@@ -186,7 +186,7 @@ async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, ba
 
     # The state that a process leaves if it dies here, before it reports what the server has read.
     assert await database_sync_to_async(offered)() == []
-    await running.stop(Place(started.turn.pk, leases.OWNER))
+    await running.stop(TurnPlace(started.turn.pk, leases.OWNER))
     await asyncio.wait_for(running.settle(), 20)
     assert await database_sync_to_async(offered)() == ["lookup"]
 

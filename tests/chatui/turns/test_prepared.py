@@ -14,8 +14,7 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import context_use, passages
 from chatui.turns import start
-from chatui.turns.asks import FileUse
-from chatui.turns.start import AskRefusedError, Kind
+from chatui.turns.asks import AskKind, AskRefusedError, QuestionFile
 from tests.chatui.conftest import store
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.turns.test_start import answered, in_it
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 def test_only_ones_own_repeated_request_is_not_prepared_again(ada: User, bela: User) -> None:
     file = uploaded(ada)
-    question = ask(files=(FileUse(file.pk),))
+    question = ask(files=(QuestionFile(file.pk),))
     store(bela, replace(ask(), client_id=question.client_id))
     store(ada, ask())
     ready = start.prepared(ada, question)
@@ -41,7 +40,7 @@ def test_a_file_is_searched_only_if_the_model_can_search(can_search: bool, ada: 
     indexed: list[UUID] = []
     monkeypatch.setattr(context_use, "can_search", lambda choice: can_search)
     monkeypatch.setattr(passages, "index", indexed.append)
-    question = ask(files=(FileUse(whole.pk), FileUse(searched.pk, "search")))
+    question = ask(files=(QuestionFile(whole.pk), QuestionFile(searched.pk, "search")))
     if can_search:
         assert [each.use.use for each in start.prepared(ada, question).documents] == ["whole", "search"]
         assert indexed == [searched.content_id]
@@ -49,26 +48,26 @@ def test_a_file_is_searched_only_if_the_model_can_search(can_search: bool, ada: 
         with pytest.raises(AskRefusedError) as refused:
             start.prepared(ada, question)
         assert refused.value.code is ProductCode.TOO_LARGE and indexed == []
-    assert len(start.prepared(ada, ask(files=(FileUse(whole.pk),))).documents) == 1
+    assert len(start.prepared(ada, ask(files=(QuestionFile(whole.pk),))).documents) == 1
 
 
 def test_only_an_edit_uses_the_files_of_its_question_again(ada: User, bela: User) -> None:
     file, deleted = uploaded(ada), uploaded(ada, "two.txt", "Another text.")
-    first = answered(ada, start.prepared(ada, ask(files=(FileUse(file.pk), FileUse(deleted.pk)))))
+    first = answered(ada, start.prepared(ada, ask(files=(QuestionFile(file.pk), QuestionFile(deleted.pk)))))
     SentDocument.objects.filter(file=deleted).update(file=None)
-    again = (FileUse(file.pk),)
-    ready = start.prepared(ada, in_it(first, Kind.EDIT, "x", files=again, has_own_files=True))
+    again = (QuestionFile(file.pk),)
+    ready = start.prepared(ada, in_it(first, AskKind.EDIT, "x", files=again, has_own_files=True))
     assert [each.file for each in ready.documents] == [file]
-    for kind, question in ((Kind.SEND, first.turn.question_id), (Kind.EDIT, uuid4())):
+    for kind, question in ((AskKind.SEND, first.turn.question_id), (AskKind.EDIT, uuid4())):
         with pytest.raises(NotFoundError):
             start.prepared(ada, in_it(first, kind, "x", files=again, question=question))
     with pytest.raises(NotFoundError):
-        start.prepared(bela, in_it(first, Kind.EDIT, "x", files=again))
+        start.prepared(bela, in_it(first, AskKind.EDIT, "x", files=again))
 
 
 def test_a_file_that_was_sent_or_deleted_meanwhile_is_not_found(ada: User) -> None:
     file = uploaded(ada)
-    ready = [start.prepared(ada, ask(files=(FileUse(file.pk),))) for _ in range(2)]
+    ready = [start.prepared(ada, ask(files=(QuestionFile(file.pk),))) for _ in range(2)]
     store(ada, ready[0])
     with pytest.raises(NotFoundError):
         store(ada, ready[1])
@@ -76,7 +75,7 @@ def test_a_file_that_was_sent_or_deleted_meanwhile_is_not_found(ada: User) -> No
 
 
 def test_the_tokens_of_all_documents_are_added(ada: User) -> None:
-    files = tuple(FileUse(uploaded(ada, f"{name}.txt", name).pk) for name in ("one", "two"))
+    files = tuple(QuestionFile(uploaded(ada, f"{name}.txt", name).pk) for name in ("one", "two"))
     both = start.prepared(ada, ask(files=files))
     each = [start.tokens_of(start.prepared(ada, ask(files=(use,)))) for use in files]
     assert start.tokens_of(both) == sum(each) and min(each) > 0

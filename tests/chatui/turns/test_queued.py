@@ -24,10 +24,11 @@ from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, sweep
 from chatui.turns import slots as turns_slots
+from chatui.turns.asks import AskKind
 from chatui.turns.ending import PROCESS_ENDED
-from chatui.turns.running import Place
-from chatui.turns.slots import LeftToOthersError, Slots, Wait, slots
-from chatui.turns.start import Kind, Started
+from chatui.turns.running import TurnPlace
+from chatui.turns.slots import LeftToOthersError, Slots, SlotWait, slots
+from chatui.turns.start import Started
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.database.locks import needs_sqlite, write_lock
@@ -98,7 +99,7 @@ def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_pro
         Turn.objects.filter(pk=turn.pk).update(lease_until=connections.after(-timedelta(seconds=1)), lease_owner=DEAD)
         adopted = turns_slots.adopt(Turn.objects.get(pk=turn.pk))
         assert adopted is not None
-        numbers.append(Wait(adopted, is_for_person=True).first_number)
+        numbers.append(SlotWait(adopted, is_for_person=True).first_number)
         time.sleep(0.11)
     assert numbers == sorted(set(numbers)) and numbers[0] > 100
 
@@ -175,7 +176,7 @@ async def test_others_are_ended_and_no_model_is_asked(
 def test_the_running_turn_is_the_latest_whatever_the_clock_of_its_process_says(ada: User) -> None:
     first = queued_turn(ada)
     Turn.objects.filter(pk=first.pk).update(state="completed", is_queued=False)
-    asked = ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id)
+    asked = ask(AskKind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id)
     second = store(ada, asked, "a process whose clock is slow").turn
     Turn.objects.filter(pk=second.pk).update(started_at=first.started_at - timedelta(minutes=1))
     last = sweep.last_turn(first.conversation)
@@ -213,7 +214,7 @@ async def test_a_turn_is_marked_while_it_waits_and_not_once_its_model_is_asked(
     await until_queued(second.turn)
     await until_queued(third.turn)
     assert not (await Turn.objects.aget(pk=first.turn.pk)).is_queued
-    await running.stop(Place(third.turn.pk, leases.OWNER))
+    await running.stop(TurnPlace(third.turn.pk, leases.OWNER))
     backend.waiting.clear()
     again = asyncio.Event()
     backend.script = [again, *answer()]
@@ -279,11 +280,11 @@ async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
 async def test_a_lost_turn_gets_no_slot(ada: User) -> None:
     turn = await left_queued(ada)
     slots, places = Slots(1), list[int]()
-    async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
+    async with SlotWait(turn, is_for_person=True).slot(slots, places.append, ()):
         assert not (await Turn.objects.aget(pk=turn.pk)).is_queued
     await Turn.objects.filter(pk=turn.pk).aupdate(lease_owner="another process")
     with pytest.raises(LeftToOthersError):
-        async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
+        async with SlotWait(turn, is_for_person=True).slot(slots, places.append, ()):
             raise AssertionError("it has no slot")
     assert (slots._free, places) == (1, [])
 
@@ -295,7 +296,7 @@ async def test_no_model_is_asked_before_the_row_says_that_the_turn_is_no_longer_
     slots = Slots(1)
 
     async def writes() -> None:
-        async with Wait(turn, is_for_person=True).slot(slots, lambda place: None, ()):
+        async with SlotWait(turn, is_for_person=True).slot(slots, lambda place: None, ()):
             assert not (await Turn.objects.aget(pk=turn.pk)).is_queued
 
     with write_lock():
@@ -360,7 +361,7 @@ async def test_a_process_that_ends_waits_for_a_stop_that_is_being_stored(ada: Us
     started = await begin(ada, ask())
     await until_queued(started.turn)
     with write_lock():
-        await running.stop(Place(started.turn.pk, started.turn.lease_owner))
+        await running.stop(TurnPlace(started.turn.pk, started.turn.lease_owner))
         finishing = asyncio.create_task(running.finish())
         await asyncio.sleep(0.5)
         assert not finishing.done()

@@ -18,8 +18,8 @@ from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, sweep
-from chatui.turns.running import Place
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
+from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import stored
@@ -103,9 +103,9 @@ async def test_a_continuation_that_was_never_launched_continues_its_answer(ada: 
     backend.script = [*frame(FINAL, "Two and")[:-1], gate]
     first = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)
-    await running.stop(Place(first.turn.pk, PROCESS))
+    await running.stop(TurnPlace(first.turn.pk, PROCESS))
     await running.settle()
-    question = Ask(Kind.CONTINUE, ask().client_id, "", conversation=first.turn.conversation_id, continued_turn=first.turn.pk)
+    question = Ask(AskKind.CONTINUE, ask().client_id, "", conversation=first.turn.conversation_id, continued_turn=first.turn.pk)
     forgotten = (await stored(ada, question)).turn
     await set_lease(forgotten, 9)
     backend.script = answer("two.")
@@ -169,7 +169,7 @@ async def test_stop_reaches_a_turn_of_another_process_through_the_database(ada: 
     backend.script = [*frame(FINAL, "Half")[:-1], asyncio.Event()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)
-    await running.stop(Place(started.turn.pk, "another process, which no relay reaches"))
+    await running.stop(TurnPlace(started.turn.pk, "another process, which no relay reaches"))
     await asyncio.wait_for(running.settle(), 10)
     assert (await state_of(started.turn), backend.closed) == ("stopped", 1)
 

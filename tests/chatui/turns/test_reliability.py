@@ -22,8 +22,9 @@ from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, start, sweep
-from chatui.turns.running import Place
-from chatui.turns.start import Ask, Kind, Started
+from chatui.turns.asks import Ask, AskKind
+from chatui.turns.running import TurnPlace
+from chatui.turns.start import Started
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire import bus as wire_bus
@@ -39,7 +40,7 @@ from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, a
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.faults]
 
 
-def ask(text: str = "What is 2 + 2?", kind: Kind = Kind.SEND, **fields: object) -> Ask:
+def ask(text: str = "What is 2 + 2?", kind: AskKind = AskKind.SEND, **fields: object) -> Ask:
     return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
 
 
@@ -53,8 +54,8 @@ async def begin(person: User, question: Ask | None = None) -> Started:
     return started
 
 
-def place_of(started: Started) -> Place:
-    return Place(started.turn.pk, started.turn.lease_owner)
+def place_of(started: Started) -> TurnPlace:
+    return TurnPlace(started.turn.pk, started.turn.lease_owner)
 
 
 async def end_of(started: Started) -> Turn:
@@ -255,7 +256,7 @@ async def test_a_running_answer_does_not_move_the_reader_off_another_branch(ada:
     first = await end_of(await begin(ada))
     gate = asyncio.Event()
     backend.script = [*frame(PREAMBLE, "Let me see"), gate, *answer("Five.")]
-    started = await begin(ada, ask("", Kind.REGENERATE, conversation=first.conversation_id, question=first.question_id))
+    started = await begin(ada, ask("", AskKind.REGENERATE, conversation=first.conversation_id, question=first.question_id))
     await asyncio.wait_for(backend.waiting.wait(), 5)
     old = await Message.objects.filter(turn=first).afirst()
     assert old is not None

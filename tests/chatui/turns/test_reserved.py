@@ -13,7 +13,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import start
 from chatui.usage import counting, reserving
-from chatui.usage.limits import Limits
+from chatui.usage.limits import UsageLimits
 from chatui.usage.reserving import Reserved
 from tests.chatui.conftest import store
 from tests.chatui.turns.test_turns import ask
@@ -49,7 +49,7 @@ def row(ada: User, bela: User) -> Conversation:
 
 
 def tokens(monkeypatch: pytest.MonkeyPatch, person: User, conversation: UUID | None, **limits: int) -> int | None:
-    monkeypatch.setattr(start, "limits_of", lambda of: Limits(**limits))
+    monkeypatch.setattr(start, "limits_of", lambda of: UsageLimits(**limits))
     found = start.reserved_for(person, conversation, "And then?", 200)
     return found.tokens if found else None
 

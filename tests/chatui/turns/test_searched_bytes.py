@@ -13,12 +13,12 @@ from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.documents.reading import Part
+from chatui.documents.reading import TextPart
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store.documents import SEARCH_NAME
 from chatui.tools.document_search import NAME
-from chatui.turns.asks import FileUse
+from chatui.turns.asks import QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.store.uploads import uploaded_with
@@ -43,9 +43,9 @@ def _no_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def two_turns(person: User, use: str) -> None:
     """A question with a document that does not fit, and a following question."""
-    parts = (Part("page 1", ELSEWHERE), Part("page 2", FOUND))
+    parts = (TextPart("page 1", ELSEWHERE), TextPart("page 2", FOUND))
     file = await database_sync_to_async(uploaded_with)(person, "report.pdf", *parts, kind="pdf")
-    first = await run(person, ask(text="Did it fall?", files=(FileUse(file.pk, use),)))
+    first = await run(person, ask(text="Did it fall?", files=(QuestionFile(file.pk, use),)))
     last = await run(person, ask(text="And then?", conversation=first.conversation_id))
     assert (first.state, last.state) == ("completed", "completed")
     assert await Turn.objects.acount() == 2

@@ -11,15 +11,15 @@ from channels.db import database_sync_to_async
 from django.test import Client
 
 from chatui.codes import ProductCode
-from chatui.documents.reading import Part
+from chatui.documents.reading import TextPart
 from chatui.models.files import DocumentPassage, StoredFile
 from chatui.models.message import Message, OpenedPage
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import documents, passages
-from chatui.store.passages import Branch
+from chatui.store.passages import SearchedBranch
 from chatui.tools.document_search import NAME
-from chatui.turns.asks import AskRefusedError, FileUse
+from chatui.turns.asks import AskRefusedError, QuestionFile
 from renderer.ocml.calls import FUNCTIONS
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded, uploaded_with
@@ -39,13 +39,13 @@ def _no_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @database_sync_to_async
 def report(person: User, text: str = "The price of tea fell by 7%.") -> StoredFile:
-    return uploaded_with(person, "report.pdf", Part("page 1", "An introduction."), Part("page 2", text), kind="pdf")
+    return uploaded_with(person, "report.pdf", TextPart("page 1", "An introduction."), TextPart("page 2", text), kind="pdf")
 
 
 async def searching(person: User, backend: ScriptedBackend, *steps: Any, use: str = "search", **fields: Any) -> Turn:
     """A turn with a document whose model makes these calls and then answers."""
     backend.script, backend.following = calls(*steps), [answer("Done.")]
-    return await run(person, ask(files=(FileUse((await report(person)).pk, use),), **fields))
+    return await run(person, ask(files=(QuestionFile((await report(person)).pk, use),), **fields))
 
 
 def offered(backend: ScriptedBackend, number: int = 0) -> list[str]:
@@ -76,13 +76,13 @@ async def test_the_tool_is_offered_only_with_a_searchable_document(ada: User, be
     backend.script, backend.following = answer("Done."), []
     await run(ada, ask())
     whole = await database_sync_to_async(uploaded)(ada)
-    await run(ada, ask(files=(FileUse(whole.pk),)))
+    await run(ada, ask(files=(QuestionFile(whole.pk),)))
     assert [offered(backend, number) for number in range(2)] == [[], []]
 
 
 async def test_other_peoples_documents_are_never_found(ada: User, bela: User, backend: ScriptedBackend) -> None:
     belas = await report(bela, "The SECRET price of tea.")
-    await run(bela, ask(files=(FileUse(belas.pk, "search"),)))
+    await run(bela, ask(files=(QuestionFile(belas.pk, "search"),)))
     assert await DocumentPassage.objects.acount() == 2
     turn = await searching(ada, backend, call(NAME, "c1", query="SECRET price tea"))
     texts = str((await replies(turn))["c1"])
@@ -108,7 +108,7 @@ async def test_outbound_tools_are_not_offered_with_it(ada: User, backend: Script
 async def test_a_citation_opens_its_passage_for_the_owner_alone(ada: User, bela: User, grace: User, backend: ScriptedBackend) -> None:
     backend.script = calls(call(NAME, "c1", query="tea price"))
     backend.following = [calls(call(NAME, "c2", query="fell")), answer("It fell【0†L0】. And【7†L0】. [Not](/documents/x/1/#here)")]
-    turn = await run(ada, ask(files=(FileUse((await report(ada)).pk, "search"),)))
+    turn = await run(ada, ask(files=(QuestionFile((await report(ada)).pk, "search"),)))
     texts = [str(reply) for reply in (await replies(turn)).values()]
     assert all("[0] report.pdf, page 2" in each and "L0: The price of tea fell by 7%." in each for each in texts), "the same cursor"
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
@@ -150,7 +150,7 @@ async def test_a_document_to_search_is_refused_if_the_model_has_no_tools(
     file = await report(ada)
     monkeypatch.setattr("chatui.store.context_use.can_search", lambda choice: False)
     with pytest.raises(AskRefusedError) as refused:
-        await run(ada, ask(files=(FileUse(file.pk, "search"),)))
+        await run(ada, ask(files=(QuestionFile(file.pk, "search"),)))
     assert refused.value.code is ProductCode.TOO_LARGE and not backend.requests
 
 
@@ -159,7 +159,7 @@ async def test_passages_are_deleted_with_the_file(ada: User, backend: ScriptedBa
     assert await DocumentPassage.objects.acount() == 2
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
     await database_sync_to_async(documents.delete)(file)
-    assert await database_sync_to_async(passages.find)(Branch(turn.conversation_id, turn.question_id), "tea", "", 8) == []
+    assert await database_sync_to_async(passages.find)(SearchedBranch(turn.conversation_id, turn.question_id), "tea", "", 8) == []
     assert not await DocumentPassage.objects.aexists()
 
 

@@ -20,8 +20,8 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import start, sweep
-from chatui.turns.asks import FileUse
-from chatui.turns.start import Ask, AskRefusedError, Kind, Started
+from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
+from chatui.turns.start import Started
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
 from tests.chatui.store.uploads import uploaded
@@ -41,9 +41,9 @@ def answered(person: User, question: Ask) -> Started:
     return started
 
 
-def in_it(started: Started, kind: Kind = Kind.SEND, text: str = "And then?", **fields: Any) -> Ask:
+def in_it(started: Started, kind: AskKind = AskKind.SEND, text: str = "And then?", **fields: Any) -> Ask:
     """A further request in the conversation: a new question, or one about the question of ``started``."""
-    question = None if kind is Kind.SEND else started.turn.question_id
+    question = None if kind is AskKind.SEND else started.turn.question_id
     return ask(kind, text, **{"conversation": started.turn.conversation_id, "question": question} | fields)
 
 
@@ -57,20 +57,20 @@ def refusal(person: User, question: Ask) -> object:
 def test_a_question_of_exactly_the_longest_length_is_stored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"max_message_chars": 12})
     assert store(ada, ask(text="x" * 12)).turn.question.text.count("x") == 12
-    for kind in (Kind.SEND, Kind.EDIT):
+    for kind in (AskKind.SEND, AskKind.EDIT):
         assert refusal(ada, ask(kind, "x" * 13)) is ProductCode.TOO_LARGE
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\u2003"])
 def test_only_a_regeneration_has_no_text(text: str, ada: User) -> None:
     started = answered(ada, ask())
-    for kind in (Kind.SEND, Kind.EDIT):
+    for kind in (AskKind.SEND, AskKind.EDIT):
         assert refusal(ada, in_it(started, kind, text)) is ProductCode.EMPTY
-    assert store(ada, in_it(started, Kind.REGENERATE, text)).turn.question == started.turn.question
+    assert store(ada, in_it(started, AskKind.REGENERATE, text)).turn.question == started.turn.question
 
 
-@pytest.mark.parametrize("kind", [Kind.SEND, Kind.EDIT, Kind.REGENERATE])
-def test_an_unknown_effort_is_refused(kind: Kind, ada: User) -> None:
+@pytest.mark.parametrize("kind", [AskKind.SEND, AskKind.EDIT, AskKind.REGENERATE])
+def test_an_unknown_effort_is_refused(kind: AskKind, ada: User) -> None:
     started = answered(ada, ask())
     assert refusal(ada, Ask(kind, uuid4(), "huge", started.turn.conversation_id, started.turn.question_id, text="x")) is ProductCode.COMMAND
     assert Turn.objects.count() == 1
@@ -90,28 +90,28 @@ def test_the_versions_of_a_question_are_given_for_a_new_question_in_an_old_conve
     assert (first.versions, first.has_new_question) == ((), True)
     second = answered(ada, in_it(first))
     assert (second.versions, second.after) == ((second.turn.question_id,), first.turn.question_id)
-    edited = answered(ada, in_it(second, Kind.EDIT, "Or then?"))
+    edited = answered(ada, in_it(second, AskKind.EDIT, "Or then?"))
     assert edited.versions == (second.turn.question_id, edited.turn.question_id) and edited.after == first.turn.question_id
-    again = store(ada, in_it(second, Kind.REGENERATE, ""))
+    again = store(ada, in_it(second, AskKind.REGENERATE, ""))
     assert (again.versions, again.has_new_question, again.after) == ((), False, first.turn.question_id)
 
 
 def test_the_documents_of_a_question_are_given_with_it(ada: User) -> None:
     file = uploaded(ada)
-    first = answered(ada, start.prepared(ada, ask(files=(FileUse(file.pk),))))
+    first = answered(ada, start.prepared(ada, ask(files=(QuestionFile(file.pk),))))
     assert [each.file_id for each in first.documents] == [file.pk]
     assert answered(ada, in_it(first)).documents == ()
-    edited = store(ada, in_it(first, Kind.EDIT, "Another wording"))
+    edited = store(ada, in_it(first, AskKind.EDIT, "Another wording"))
     assert [each.file_id for each in edited.documents] == [file.pk], "the new version has those of the old one"
 
 
 def test_a_question_moves_its_conversation_to_the_top_and_marks_it_as_read(ada: User) -> None:
     started = answered(ada, ask())
     before = timezone.now() - timedelta(days=1)
-    for kind in (Kind.SEND, Kind.EDIT, Kind.REGENERATE):
+    for kind in (AskKind.SEND, AskKind.EDIT, AskKind.REGENERATE):
         Conversation.objects.update(active_at=before, archived_at=before, has_news=True, effort="high", choice="")
         Turn.objects.update(state="completed")
-        store(ada, in_it(started, kind, "" if kind is Kind.REGENERATE else "x"))
+        store(ada, in_it(started, kind, "" if kind is AskKind.REGENERATE else "x"))
         row = Conversation.objects.get()
         assert row.active_at > before and (row.archived_at, row.has_news, row.effort) == (None, False, "medium")
 
@@ -158,8 +158,8 @@ def test_nobody_starts_a_conversation_in_somebody_elses_folder(ada: User, bela: 
     assert not Conversation.objects.exists()
 
 
-@pytest.mark.parametrize("kind", [Kind.EDIT, Kind.REGENERATE])
-def test_only_a_visible_question_of_the_conversation_can_be_asked_again(kind: Kind, ada: User, bela: User) -> None:
+@pytest.mark.parametrize("kind", [AskKind.EDIT, AskKind.REGENERATE])
+def test_only_a_visible_question_of_the_conversation_can_be_asked_again(kind: AskKind, ada: User, bela: User) -> None:
     started, other, foreign = answered(ada, ask()), answered(ada, ask()), answered(bela, ask())
     row, hidden = started.turn.conversation, Frame(Header("user", "analysis"), "not for people")
     answer, unseen = Message.objects.get(parent=started.turn.question), transcripts.append(row, None, hidden, Author.IMPORT)
@@ -174,7 +174,7 @@ def test_only_a_visible_question_of_the_conversation_can_be_asked_again(kind: Ki
 def test_the_place_of_a_new_question_is_after_all_others(ada: User) -> None:
     first = answered(ada, ask())
     second = answered(ada, in_it(first))
-    edited = store(ada, in_it(first, Kind.EDIT, "Or then?"))
+    edited = store(ada, in_it(first, AskKind.EDIT, "Or then?"))
     positions = list(Message.objects.order_by("position").values_list("position", flat=True))
     assert positions == [0, 1, 2, 3, 4]
     assert (first.turn.question.position, second.turn.question.position, edited.turn.question.position) == (0, 2, 4)

@@ -23,8 +23,8 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import leases, start
-from chatui.turns.asks import Ask
-from chatui.turns.start import Kind, NewConversation, Started
+from chatui.turns.asks import Ask, AskKind
+from chatui.turns.start import NewConversation, Started
 from chatui.usage.limits import NearLimit
 from chatui.usage.reserving import Reserved
 from tests.chatui.conftest import signed_in, store
@@ -48,7 +48,7 @@ def cut(person: User, state: str = "stopped", **question: Any) -> Started:
 
 
 def continuing(started: Started, **fields: Any) -> Ask:
-    return in_it(started, Kind.CONTINUE, "", **{"question": None, "continued_turn": started.turn.pk} | fields)
+    return in_it(started, AskKind.CONTINUE, "", **{"question": None, "continued_turn": started.turn.pk} | fields)
 
 
 def last_message(started: Started) -> Message:
@@ -60,7 +60,7 @@ def test_a_cut_answer_is_continued_with_the_settings_of_its_turn(ada: User) -> N
     before = timezone.now() - timedelta(days=1)
     Conversation.objects.update(active_at=before, archived_at=before, has_news=True)
     transcripts.activate(first.turn.conversation, ada, first.turn.question)
-    started = store(ada, Ask(Kind.CONTINUE, uuid4(), "", first.turn.conversation_id, continued_turn=first.turn.pk, choice="small"))
+    started = store(ada, Ask(AskKind.CONTINUE, uuid4(), "", first.turn.conversation_id, continued_turn=first.turn.pk, choice="small"))
     turn = Turn.objects.get(pk=started.turn.pk)
     assert (turn.question, turn.continued_message, turn.effort, turn.choice) == (
         first.turn.question,
@@ -68,7 +68,7 @@ def test_a_cut_answer_is_continued_with_the_settings_of_its_turn(ada: User) -> N
         "medium",
         "large",
     )
-    assert (started.kind, started.continued_turn, started.has_new_question) == (Kind.CONTINUE, first.turn.pk, False)
+    assert (started.kind, started.continued_turn, started.has_new_question) == (AskKind.CONTINUE, first.turn.pk, False)
     row = Conversation.objects.get()
     assert transcripts.active_leaf(row, ada) == last_message(first)
     assert row.active_at > before and (row.archived_at, row.has_news, row.choice) == (None, False, "large")
@@ -109,11 +109,11 @@ def test_an_exchange_continues_after_its_last_message_with_the_settings_of_the_r
     Conversation.objects.update(archived_at=timezone.now())
     before = first.turn.pk if has_answer else None
     place: dict[str, Any] = {"conversation": first.turn.conversation_id, "question": first.turn.question_id, "continued_turn": before}
-    started = store(ada, Ask(Kind.CONTINUE, uuid4(), "high", choice=choice, **place))
+    started = store(ada, Ask(AskKind.CONTINUE, uuid4(), "high", choice=choice, **place))
     turn, row = Turn.objects.get(pk=started.turn.pk), Conversation.objects.get()
     assert (turn.question, turn.effort, turn.choice) == (first.turn.question, "high", choice or "")
     assert turn.continued_message == (last_message(first) if has_answer else None)
-    assert (started.kind, started.continued_turn) == (Kind.CONTINUE, before)
+    assert (started.kind, started.continued_turn) == (AskKind.CONTINUE, before)
     assert (row.effort, row.choice, row.archived_at) == ("high", choice or "", None)
 
 
@@ -153,7 +153,7 @@ def test_the_first_question_of_an_empty_conversation_is_its_first_message(ada: U
 def test_the_same_request_is_the_same_turn_of_its_kind(ada: User) -> None:
     question = ask()
     first, again = store(ada, question), store(ada, question)
-    assert (again.turn, again.is_new, again.has_new_question, again.kind) == (first.turn, False, False, Kind.SEND)
+    assert (again.turn, again.is_new, again.has_new_question, again.kind) == (first.turn, False, False, AskKind.SEND)
     with pytest.raises(IntegrityError):
         store(ada, in_it(first))
     Turn.objects.update(state="stopped")
@@ -161,17 +161,17 @@ def test_the_same_request_is_the_same_turn_of_its_kind(ada: User) -> None:
         conversation=first.turn.conversation, parent=first.turn.question, position=1, role="assistant", turn=first.turn, is_visible=True
     )
     kinds = []
-    for kind in (None, Kind.REGENERATE):
+    for kind in (None, AskKind.REGENERATE):
         found = start.started_again(Turn.objects.get(), kind)
         kinds.append((found.kind, found.continued_turn, found.is_new))
-    assert kinds == [(Kind.SEND, None, False), (Kind.REGENERATE, None, False)]
+    assert kinds == [(AskKind.SEND, None, False), (AskKind.REGENERATE, None, False)]
 
 
 def test_a_continuation_that_is_found_again_says_which_turn_it_continues(ada: User) -> None:
     first = cut(ada)
     store(ada, continuing(first))
     found = start.started_again(Turn.objects.exclude(pk=first.turn.pk).get())
-    assert (found.kind, found.continued_turn, found.is_new) == (Kind.CONTINUE, first.turn.pk, False)
+    assert (found.kind, found.continued_turn, found.is_new) == (AskKind.CONTINUE, first.turn.pk, False)
 
 
 def test_a_request_needs_the_session_in_which_its_page_was_opened(ada: User) -> None:

@@ -22,8 +22,8 @@ from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.turns import running, titles
+from chatui.turns.asks import Ask, AskKind
 from chatui.turns.slots import Slots
-from chatui.turns.start import Ask, Kind
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from tests.chatui.turns.test_statements import Statements
 from tests.chatui.turns.test_statements import statements as statements
@@ -60,7 +60,7 @@ def model(backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> TitleBac
     return titled
 
 
-async def run(person: User, kind: Kind = Kind.SEND, text: str = QUESTION, **fields: Any) -> Turn:
+async def run(person: User, kind: AskKind = AskKind.SEND, text: str = QUESTION, **fields: Any) -> Turn:
     """Run one turn and the title request after it."""
     started = await running.ask(person, Ask(kind, uuid4(), "medium", text=text, **fields))
     await running.settle()
@@ -102,8 +102,8 @@ async def test_only_the_first_answer_brings_a_title(ada: User, model: TitleBacke
     model.titles.script = answer("Another title")
     where: dict[str, Any] = {"conversation": first.conversation_id}
     await run(ada, text="And by train?", **where)
-    await run(ada, Kind.REGENERATE, "", question=first.question_id, **where)
-    await run(ada, Kind.EDIT, "And on foot?", question=first.question_id, **where)
+    await run(ada, AskKind.REGENERATE, "", question=first.question_id, **where)
+    await run(ada, AskKind.EDIT, "And on foot?", question=first.question_id, **where)
     assert len(model.titles.requests) == 1 and await title() == TITLE
 
 
@@ -112,15 +112,15 @@ async def test_after_a_failure_a_later_answer_counts_as_the_first(ada: User, mod
     failed = await run(ada)
     assert model.titles.requests == [] and await title() == BEGINNING
     model.script = answer("Take the bicycle.")
-    await run(ada, Kind.REGENERATE, "", conversation=failed.conversation_id, question=failed.question_id)
+    await run(ada, AskKind.REGENERATE, "", conversation=failed.conversation_id, question=failed.question_id)
     assert await title() == TITLE
 
 
 async def test_a_stopped_answer_counts(ada: User, model: TitleBackend) -> None:
     model.script = [*frame(FINAL, "Take the")[:-1], asyncio.Event()]
-    started = await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+    started = await running.ask(ada, Ask(AskKind.SEND, uuid4(), "medium", text=QUESTION))
     await asyncio.wait_for(model.waiting.wait(), 20)
-    await running.stop(running.Place(started.turn.pk, started.turn.lease_owner))
+    await running.stop(running.TurnPlace(started.turn.pk, started.turn.lease_owner))
     await running.settle()
     await titles.settle()
     assert await title() == TITLE
@@ -131,7 +131,7 @@ async def test_a_title_written_by_a_person_wins(when: str, ada: User, model: Tit
     gate, requested = asyncio.Event(), asyncio.Event()
     rename = database_sync_to_async(conversation_actions.rename)
     model.script = [gate, *answer("Take the bicycle.")]
-    started = await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+    started = await running.ask(ada, Ask(AskKind.SEND, uuid4(), "medium", text=QUESTION))
     if when == "before":
         await rename(ada, started.turn.conversation_id, "My way")
     model.titles.script = [requested, *answer(TITLE)]
@@ -241,7 +241,7 @@ async def test_titles_wait_for_free_slots_and_give_way_to_answers(
     monkeypatch.setattr(titles, "slots", lambda: only)
     monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
     model.titles.script = [asyncio.Event()]
-    await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+    await running.ask(ada, Ask(AskKind.SEND, uuid4(), "medium", text=QUESTION))
     await running.settle()
     await asyncio.wait_for(model.titles.waiting.wait(), 20)
     assert len(model.titles.requests) == 1 and model.titles.closed == 0, "the premise: a title is being written"
@@ -259,7 +259,7 @@ async def test_titles_are_requested_one_at_a_time_from_a_bounded_queue(
     gate = asyncio.Event()
     model.titles.script = [gate, *answer(TITLE)]
     for _ in range(3):
-        await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+        await running.ask(ada, Ask(AskKind.SEND, uuid4(), "medium", text=QUESTION))
     await running.settle()
     await asyncio.wait_for(model.titles.waiting.wait(), 20)
     assert len(model.titles.requests) == 1

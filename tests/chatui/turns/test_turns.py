@@ -27,10 +27,11 @@ from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.store.turn_pieces import Pieces
 from chatui.turns import ledger, running, sweep
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.runner import END_SECONDS, END_SECONDS_EACH
-from chatui.turns.running import Place
-from chatui.turns.start import TITLE_CHARS, Ask, AskRefusedError, Kind, Started
+from chatui.turns.running import TurnPlace
+from chatui.turns.start import TITLE_CHARS, Started
 from chatui.wire.bus import PROCESS
 from renderer.errors import Code
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
@@ -45,7 +46,7 @@ from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, Scrip
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def ask(kind: Kind = Kind.SEND, text: str = "What is 2 + 2?", **fields: object) -> Ask:
+def ask(kind: AskKind = AskKind.SEND, text: str = "What is 2 + 2?", **fields: object) -> Ask:
     return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
 
 
@@ -108,7 +109,7 @@ async def test_the_model_sees_the_branch_without_old_analysis(ada: User, backend
 @pytest.mark.asyncio
 async def test_editing_a_question_creates_a_sibling(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, ask())
-    edited = await run(ada, ask(Kind.EDIT, "What is 3 + 3?", conversation=first.conversation_id, question=first.question_id))
+    edited = await run(ada, ask(AskKind.EDIT, "What is 3 + 3?", conversation=first.conversation_id, question=first.question_id))
     assert await Message.objects.filter(conversation=first.conversation).acount() == 6
     messages = await stored_messages(first.conversation, ada)
     assert messages[0].pk == edited.question_id and messages[0].parent_id is None
@@ -117,7 +118,7 @@ async def test_editing_a_question_creates_a_sibling(ada: User, backend: Scripted
 @pytest.mark.asyncio
 async def test_regenerating_creates_a_sibling_answer(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, ask())
-    again = await run(ada, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
+    again = await run(ada, ask(AskKind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
     assert again.question_id == first.question_id
     assert await Message.objects.filter(parent_id=first.question_id).acount() == 2
     assert {message.turn_id for message in (await stored_messages(first.conversation, ada))[1:]} == {again.pk}
@@ -178,7 +179,7 @@ async def test_stop_ends_the_upstream_request_and_keeps_the_shown_text(ada: User
     backend.script = [*frame(ANALYSIS, "thinking"), FrameOpened(FINAL), FrameText("Half an ans"), asyncio.Event()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await running.stop(Place(started.turn.pk, PROCESS))
+    await running.stop(TurnPlace(started.turn.pk, PROCESS))
     await asyncio.wait_for(running.settle(), 1)
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     assert (turn.state, backend.closed) == ("stopped", 1)
@@ -191,7 +192,7 @@ async def test_stop_before_any_text_leaves_no_empty_answer(ada: User, backend: S
     backend.script = [FrameOpened(FINAL), asyncio.Event()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await running.stop(Place(started.turn.pk, PROCESS))
+    await running.stop(TurnPlace(started.turn.pk, PROCESS))
     await running.settle()
     assert shape(await stored_messages(started.turn.conversation, ada)) == [("user", "")]
 
@@ -297,7 +298,7 @@ async def test_pages_hear_of_no_end_from_a_process_that_has_lost_the_turn(is_sto
         turn = await Turn.objects.aget()
         await Turn.objects.filter(pk=turn.pk).aupdate(lease_owner="another process")
         if is_stopped:
-            await running.stop(Place(turn.pk, PROCESS))  # it was frozen, and reads this only now
+            await running.stop(TurnPlace(turn.pk, PROCESS))  # it was frozen, and reads this only now
         gate.set()
         await running.settle()
         assert not set(ENDS) & {event["type"] for event in await socket.silence(0.3)}
@@ -377,8 +378,8 @@ async def test_an_ended_or_foreign_turn_gets_no_frames(ada: User, backend: Scrip
         with pytest.raises(ledger.LeaseLostError):
             ledger.store_frames(replace(job, lease_owner="another process"), parents, [(uuid4(), done)])
         ledger.store_frames(job, parents, [(uuid4(), done)])
-        assert ledger.finish(job, ledger.Outcome(TurnState.COMPLETED), ledger.Account())
-        assert not ledger.finish(job, ledger.Outcome(TurnState.FAILED), ledger.Account())
+        assert ledger.finish(job, ledger.TurnOutcome(TurnState.COMPLETED), ledger.TokenAccount())
+        assert not ledger.finish(job, ledger.TurnOutcome(TurnState.FAILED), ledger.TokenAccount())
         with pytest.raises(ledger.LeaseLostError):
             ledger.store_frames(job, parents, [(uuid4(), done)])
         assert Message.objects.filter(turn=job.turn_id).count() == 1
@@ -439,7 +440,7 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
     job = await database_sync_to_async(ledger.load)(started.turn)
     end = database_sync_to_async(ledger.finish)
     results = await asyncio.gather(
-        *(end(job, ledger.Outcome(state), ledger.Account()) for state in (TurnState.COMPLETED, TurnState.STOPPED))
+        *(end(job, ledger.TurnOutcome(state), ledger.TokenAccount()) for state in (TurnState.COMPLETED, TurnState.STOPPED))
     )
     assert sorted(results) == [False, True]
 
@@ -464,7 +465,7 @@ def test_nobody_can_write_into_somebody_elses_conversation(bela: User, conversat
 def test_a_message_of_another_conversation_is_not_accepted_as_question(ada: User, conversation: Conversation) -> None:
     other = store(ada, ask(), "me")
     with pytest.raises(access.NotFoundError):
-        store(ada, ask(Kind.EDIT, conversation=conversation.pk, question=other.turn.question_id), "me")
+        store(ada, ask(AskKind.EDIT, conversation=conversation.pk, question=other.turn.question_id), "me")
 
 
 @pytest.mark.parametrize(

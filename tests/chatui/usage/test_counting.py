@@ -10,7 +10,7 @@ from chatui.models.message import Author
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns.start import Ask, Kind
+from chatui.turns.asks import Ask, AskKind
 from chatui.usage import counting
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def turn(ada: User) -> Turn:
-    return store(ada, Ask(Kind.SEND, uuid4(), "medium", text="What is 2 + 2?"), "another process").turn
+    return store(ada, Ask(AskKind.SEND, uuid4(), "medium", text="What is 2 + 2?"), "another process").turn
 
 
 def keep(turn: Turn, header: Header, author: Author, key: UUID | None = None) -> None:

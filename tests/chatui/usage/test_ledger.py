@@ -29,8 +29,8 @@ from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import ledger, running, sweep
 from chatui.turns import sampling as turns_sampling
+from chatui.turns.asks import Ask, AskKind
 from chatui.turns.sampling import Sampling, account_of
-from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
 from chatui.usage.counting import MAX_TOKENS, Attribution, Charge, Spent, spent_on
 from chatui.wire.bus import PROCESS
@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 
 def ask(text: str = "What is 2 + 2?", **fields: Any) -> Ask:
-    return Ask(Kind.SEND, uuid4(), "medium", text=text, **fields)
+    return Ask(AskKind.SEND, uuid4(), "medium", text=text, **fields)
 
 
 async def entries() -> list[UsageEntry]:
@@ -108,7 +108,7 @@ async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: Scr
     backend.script = [*frame(FINAL, "one two three four")[:-1], asyncio.Event()]
     started = await running.ask(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 20)
-    await running.stop(running.Place(started.turn.pk, PROCESS))
+    await running.stop(running.TurnPlace(started.turn.pk, PROCESS))
     await running.settle()
     [entry] = await entries()
     assert entry.is_estimate and entry.turns == 1 and entry.output_tokens > 3
@@ -183,7 +183,7 @@ async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_
 
     first = await database_sync_to_async(store)(ada, ask(), "here")
     order = ["chatui_usagecount", "chatui_conversation"]
-    end = partial(ledger.finish, ledger.job_of(first.turn), ledger.Outcome(TurnState.COMPLETED), ledger.Account())
+    end = partial(ledger.finish, ledger.job_of(first.turn), ledger.TurnOutcome(TurnState.COMPLETED), ledger.TokenAccount())
     assert await changed_tables(end) == order
     again = partial(store, ada, ask("And now?", conversation=first.turn.conversation_id), "here")
     assert await changed_tables(again) == order, "the premise"
@@ -271,7 +271,7 @@ async def test_the_ledger_is_what_the_server_counted_over_many_turns(ada: User, 
                 if task is None or task.done() or server.waiting.is_set():
                     break
                 await asyncio.sleep(0.001)
-            await running.stop(running.Place(turn.pk, PROCESS))
+            await running.stop(running.TurnPlace(turn.pk, PROCESS))
         await running.settle()
         server.waiting.clear()
         if number % 10 == 0:

@@ -20,9 +20,9 @@ from chatui.models.turn import Turn
 from chatui.models.usage import UsageCount, UsageLimit
 from chatui.models.user import User
 from chatui.turns import running, start
-from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.usage import limits, reserving
-from chatui.usage.limits import Limits, Period, limits_of
+from chatui.usage.limits import Period, UsageLimits, limits_of
 from chatui.usage.reserving import LimitReachedError
 from tests.chatui.conftest import store
 from tests.support.scripted import ScriptedBackend, answer
@@ -42,10 +42,10 @@ def limit(group: Group | None = None, **numbers: int | None) -> UsageLimit:
 
 
 def ask(**fields: Any) -> Ask:
-    return Ask(Kind.SEND, uuid4(), "medium", text="What is 2 + 2?", **fields)
+    return Ask(AskKind.SEND, uuid4(), "medium", text="What is 2 + 2?", **fields)
 
 
-def take(person: User, held: Limits, tokens: int = 100) -> reserving.Reserved:
+def take(person: User, held: UsageLimits, tokens: int = 100) -> reserving.Reserved:
     with transaction.atomic():
         return reserving.reserve(person, held, tokens)
 
@@ -118,7 +118,7 @@ def test_a_limit_of_nothing_refuses_everything_and_no_limit_nothing(ada: User, b
 
 @pytest.mark.django_db
 def test_a_new_day_and_a_new_month_begin_at_nothing(ada: User) -> None:
-    held = Limits(day_turns=1, month_turns=3)
+    held = UsageLimits(day_turns=1, month_turns=3)
     yesterday = DAY.day - timedelta(days=1)
     UsageCount.objects.create(person=ada, day=yesterday, month=DAY.month, day_turns=1, month_turns=2)
     assert reserving._try_to_reserve(ada, held, 100, DAY)
@@ -163,7 +163,7 @@ def test_if_only_running_answers_are_in_the_way_neither_a_limit_nor_a_day_is_nam
 
 @pytest.mark.django_db
 def test_whoever_has_anything_left_may_ask_once_however_long_the_answer_may_get(ada: User) -> None:
-    held = Limits(day_tokens=1000)
+    held = UsageLimits(day_tokens=1000)
     UsageCount.objects.create(person=ada, day=limits.now().day, month=limits.now().month, day_tokens=999)
     take(ada, held, 6000)
     UsageCount.objects.update(day_tokens=1000, reserved_turns=0, reserved_tokens=0)
@@ -173,7 +173,7 @@ def test_whoever_has_anything_left_may_ask_once_however_long_the_answer_may_get(
 
 @pytest.mark.django_db
 def test_the_reservation_of_a_lost_turn_is_released_when_it_is_needed(ada: User) -> None:
-    held = Limits(day_turns=1)
+    held = UsageLimits(day_turns=1)
     UsageCount.objects.create(person=ada, day=limits.now().day, month=limits.now().month, reserved_turns=1, reserved_tokens=50)
     take(ada, held)
     assert (row(ada).reserved_turns, row(ada).reserved_tokens) == (1, 100)
@@ -187,8 +187,8 @@ def test_the_largest_limit_of_a_persons_groups_applies_for_each_kind_separately(
     limit(small, day_turns=5, day_tokens=None, month_turns=70)
     limit(large, day_turns=9, day_tokens=100, month_turns=60)
     limits.clear_cache()
-    assert limits_of(ada) == Limits(day_turns=9, day_tokens=None, month_turns=70)
-    assert limits_of(bela) == Limits(day_turns=1), "a person in none of the groups has the limits for everybody"
+    assert limits_of(ada) == UsageLimits(day_turns=9, day_tokens=None, month_turns=70)
+    assert limits_of(bela) == UsageLimits(day_turns=1), "a person in none of the groups has the limits for everybody"
 
 
 @pytest.mark.django_db

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from chatui.audit_log.record import Cause
+from chatui.audit_log.record import RequestCause
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -20,22 +20,22 @@ pytestmark = pytest.mark.django_db
 NAVIGATION = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 IMAGE = {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
 # The headers of Chromium, Firefox and Safari.
-HEADERS: list[tuple[dict[str, str], Cause]] = [
-    ({}, Cause.PERSON),
-    ({"Sec-Fetch-Site": "none", **NAVIGATION}, Cause.PERSON),
-    ({"Sec-Fetch-Site": "same-origin", **NAVIGATION}, Cause.PERSON),
-    ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, Cause.PERSON),
-    ({"Sec-Fetch-Site": "anything new", **NAVIGATION}, Cause.PERSON),
-    ({"Sec-Fetch-Site": "cross-site", **NAVIGATION}, Cause.LINK),
-    ({"Sec-Fetch-Site": "same-site", **NAVIGATION}, Cause.LINK),
-    ({"Sec-Fetch-Site": "cross-site", **IMAGE}, Cause.EMBEDDED),
-    ({"Sec-Fetch-Site": "same-site", **IMAGE}, Cause.EMBEDDED),
-    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, Cause.EMBEDDED),
-    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"}, Cause.EMBEDDED),
-    ({"Sec-Purpose": "prefetch", "Sec-Fetch-Site": "none", **NAVIGATION}, Cause.PREFETCH),
-    ({"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Site": "same-origin", **NAVIGATION}, Cause.PREFETCH),
-    ({"Sec-Purpose": "prefetch", "Sec-Fetch-Site": "cross-site", **NAVIGATION}, Cause.PREFETCH),
-    ({"Purpose": "prefetch"}, Cause.PREFETCH),
+HEADERS: list[tuple[dict[str, str], RequestCause]] = [
+    ({}, RequestCause.PERSON),
+    ({"Sec-Fetch-Site": "none", **NAVIGATION}, RequestCause.PERSON),
+    ({"Sec-Fetch-Site": "same-origin", **NAVIGATION}, RequestCause.PERSON),
+    ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, RequestCause.PERSON),
+    ({"Sec-Fetch-Site": "anything new", **NAVIGATION}, RequestCause.PERSON),
+    ({"Sec-Fetch-Site": "cross-site", **NAVIGATION}, RequestCause.LINK),
+    ({"Sec-Fetch-Site": "same-site", **NAVIGATION}, RequestCause.LINK),
+    ({"Sec-Fetch-Site": "cross-site", **IMAGE}, RequestCause.EMBEDDED),
+    ({"Sec-Fetch-Site": "same-site", **IMAGE}, RequestCause.EMBEDDED),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, RequestCause.EMBEDDED),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"}, RequestCause.EMBEDDED),
+    ({"Sec-Purpose": "prefetch", "Sec-Fetch-Site": "none", **NAVIGATION}, RequestCause.PREFETCH),
+    ({"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Site": "same-origin", **NAVIGATION}, RequestCause.PREFETCH),
+    ({"Sec-Purpose": "prefetch", "Sec-Fetch-Site": "cross-site", **NAVIGATION}, RequestCause.PREFETCH),
+    ({"Purpose": "prefetch"}, RequestCause.PREFETCH),
 ]
 
 
@@ -44,19 +44,19 @@ def audit_lines() -> list[tuple[str, str, str, str, str]]:
 
 
 @pytest.mark.parametrize(("headers", "cause"), HEADERS)
-def test_fetch_metadata_tells_who_caused_a_request(headers: dict[str, str], cause: Cause) -> None:
+def test_fetch_metadata_tells_who_caused_a_request(headers: dict[str, str], cause: RequestCause) -> None:
     assert cause_of(headers) is cause
 
 
 @pytest.mark.parametrize(("headers", "cause"), mostly_slow(HEADERS, one_in=2))
 def test_only_the_persons_own_requests_raise_a_warning_but_all_are_refused_and_logged(
-    headers: dict[str, str], cause: Cause, bela: User, conversation: Conversation
+    headers: dict[str, str], cause: RequestCause, bela: User, conversation: Conversation
 ) -> None:
     client = signed_in(bela)
     for _ in range(6):
         assert client.get(f"/c/{conversation.pk}/debug/", headers=headers).status_code == 403
     assert audit_lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
-    assert [warned.attempts for warned in debug_views.unacknowledged()] == ([6] if cause is Cause.PERSON else [])
+    assert [warned.attempts for warned in debug_views.unacknowledged()] == ([6] if cause is RequestCause.PERSON else [])
 
 
 def test_a_cross_site_request_does_not_count_as_the_persons_attempt(bela: User, grace: User, conversation: Conversation) -> None:

@@ -151,16 +151,16 @@ def test_newer_lines_end_at_the_end_of_the_log(grace: User, monkeypatch: pytest.
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     for number in range(1, 6):
         record(f"act {number}", Visitor(grace, "", "page"))
-    page = lines.page(lines.Filters(), above=2)
+    page = lines.page(lines.LineFilters(), above=2)
     assert ([line.number for line in page.lines], page.older, page.newer) == ([5, 4, 3], 3, None)
-    assert lines.page(lines.Filters(), above=5) == lines.Page((), None, None)
+    assert lines.page(lines.LineFilters(), above=5) == lines.LinePage((), None, None)
 
 
 def test_a_full_last_page_has_no_older_one(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     for number in range(1, 4):
         record(f"act {number}", Visitor(grace, "", "page"))
-    page = lines.page(lines.Filters())
+    page = lines.page(lines.LineFilters())
     assert ([line.number for line in page.lines], page.older, page.newer) == ([3, 2, 1], None, None)
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from chatui.audit_log.lines import Filters
+from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import Visitor, record
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
@@ -30,15 +30,15 @@ def three_lines(grace: User) -> None:
 
 @for_each(
     [
-        ({}, Filters()),
-        ({"since": "2026-01-02"}, Filters(since=datetime(2026, 1, 2, tzinfo=UTC))),
-        ({"until": "2026-01-02"}, Filters(before=datetime(2026, 1, 3, tzinfo=UTC))),
-        ({"until": "9999-12-30"}, Filters(before=datetime(9999, 12, 31, tzinfo=UTC))),
-        ({"until": "9999-12-31"}, Filters()),
-        ({"person": "ada", "whose": "bela", "way": "page"}, Filters(person="ada", whose="bela", way="page")),
+        ({}, LineFilters()),
+        ({"since": "2026-01-02"}, LineFilters(since=datetime(2026, 1, 2, tzinfo=UTC))),
+        ({"until": "2026-01-02"}, LineFilters(before=datetime(2026, 1, 3, tzinfo=UTC))),
+        ({"until": "9999-12-30"}, LineFilters(before=datetime(9999, 12, 31, tzinfo=UTC))),
+        ({"until": "9999-12-31"}, LineFilters()),
+        ({"person": "ada", "whose": "bela", "way": "page"}, LineFilters(person="ada", whose="bela", way="page")),
     ]
 )
-def test_days_are_whole_days_in_utc_and_the_last_one_is_included(fields: dict[str, str], expected: Filters) -> None:
+def test_days_are_whole_days_in_utc_and_the_last_one_is_included(fields: dict[str, str], expected: LineFilters) -> None:
     form = FilterForm(fields)
     assert form.is_valid() and form.filters() == expected
 

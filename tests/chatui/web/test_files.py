@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.documents import kinds
-from chatui.documents.reading import Part, Reading, State
+from chatui.documents.reading import FileReading, ReadingState, TextPart
 from chatui.limits import Throttle
 from chatui.live.channel import refusal_of
 from chatui.models.audit import AuditEvent
@@ -215,8 +215,8 @@ def test_a_page_says_whether_there_are_pending_files_to_load(ada: User) -> None:
 
 
 def test_extracted_text_counts_towards_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def read(name: str, data: bytes) -> Reading:
-        return Reading(State.READ, "text", (Part("", "ä" * 600_000),))
+    async def read(name: str, data: bytes) -> FileReading:
+        return FileReading(ReadingState.READ, "text", (TextPart("", "ä" * 600_000),))
 
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 1})
     monkeypatch.setattr("chatui.documents.reading.read", read)
@@ -247,9 +247,9 @@ def test_files_pending_for_an_hour_are_replaced_when_space_runs_out(ada: User, m
 
 
 def test_a_file_deleted_while_it_is_read_is_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def read(name: str, data: bytes) -> Reading:
+    async def read(name: str, data: bytes) -> FileReading:
         await sync_to_async(_delete_all)()
-        return Reading(State.READ, "text", (Part("", "words"),))
+        return FileReading(ReadingState.READ, "text", (TextPart("", "words"),))
 
     monkeypatch.setattr("chatui.documents.reading.read", read)
     answer = upload(signed_in(ada))
@@ -264,7 +264,7 @@ def _delete_all() -> None:
 def test_text_read_by_a_concurrent_upload_is_not_overwritten(ada: User) -> None:
     file = uploaded(ada)
     passages.index(file.content_id)
-    texts.save(file.content, ExtractedText(Reading(State.READ, "text", (Part("", "other"),)), [1], is_counted=True))
+    texts.save(file.content, ExtractedText(FileReading(ReadingState.READ, "text", (TextPart("", "other"),)), [1], is_counted=True))
     assert DocumentPart.objects.get().text == "The meeting is on Tuesday." and DocumentPassage.objects.exists()
 
 
@@ -324,7 +324,7 @@ def test_a_virus_scanner_decides(command: str, why: str | None, ada: User, monke
 
 def test_a_scanner_that_times_out_counts_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SECONDS", 0.1)
-    assert files.scan("sleep 5", b"") is files.Verdict.UNCHECKED and files.scan("cat", b"x") is files.Verdict.CLEAN
+    assert files.scan("sleep 5", b"") is files.ScanVerdict.UNCHECKED and files.scan("cat", b"x") is files.ScanVerdict.CLEAN
 
 
 @pytest.mark.slow
@@ -354,9 +354,9 @@ def test_twenty_concurrent_uploads_stay_within_the_quota(ada: User, monkeypatch:
 def test_no_database_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[object] = []
 
-    async def read(name: str, data: bytes) -> Reading:
+    async def read(name: str, data: bytes) -> FileReading:
         held.append(connections["default"].connection)
-        return Reading(State.READ, "text", (Part("", "words"),))
+        return FileReading(ReadingState.READ, "text", (TextPart("", "words"),))
 
     def detected(name: str, data: bytes) -> kinds.DetectedKind:
         held.append(connections["default"].connection)

@@ -207,7 +207,7 @@ def test_instructions_are_not_exported_or_shared(ada: User, work: Folder, client
     display_folders.move(ada, row.pk, str(work.pk))
     row.refresh_from_db()
     for audience in Audience:
-        for file_format in exports.Format:
+        for file_format in exports.DownloadFormat:
             text = exports.transcript(row, ada, audience, file_format)
             assert "carrot" in text and "Latin" not in text
     link = row.share_links.first()

@@ -13,7 +13,7 @@ from django.test import AsyncClient
 from django.utils.module_loading import import_string
 
 from chatui.models.user import User
-from chatui.web.middleware import Inline
+from chatui.web.middleware import InlineMiddleware
 from tests.chatui.api.asking import Program, new_key
 from tests.support.browser_socket import cookie_of
 
@@ -76,4 +76,4 @@ def _with_password(person: User) -> None:
 async def test_no_middleware_runs_each_step_in_a_thread() -> None:
     classes = [import_string(path) for path in settings.MIDDLEWARE]
     mixins = [each for each in classes if hasattr(each, "process_request") or hasattr(each, "process_response")]
-    assert mixins and all(issubclass(each, Inline) for each in mixins)
+    assert mixins and all(issubclass(each, InlineMiddleware) for each in mixins)

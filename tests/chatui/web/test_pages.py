@@ -231,7 +231,7 @@ def test_the_first_account_needs_the_code_and_gets_every_permission() -> None:
     assert person.has_perms(["chatui.view_hidden_channels", "chatui.view_any_conversation", "chatui.add_user", "chatui.view_auditevent"])
     assert not FirstAccountCode.objects.exists()
     assert client.get("/").status_code == 200
-    for part in administration.Part:
+    for part in administration.AdminPart:
         assert part in administration.parts_of(person), "the first administrator sees all of the installation"
 
 

@@ -18,11 +18,11 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.keys import new_key
 from chatui.models.provisioning import ProvisionedAccount
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 from chatui.transfer import exports
 from chatui.turns import ledger
+from chatui.turns.asks import Ask, AskKind
 from chatui.turns.opening import first_request
-from chatui.turns.start import Ask, Kind
 from renderer.frames import Role
 from tests.chatui.conftest import PASSWORD, make_person, signed_in, store
 from tests.support.environment import change
@@ -55,7 +55,7 @@ def sign_in_with_form(name: str) -> Client:
 
 def job(person: User, conversation: Conversation | None = None) -> ledger.Job:
     """The request that a model gets for a question of this user."""
-    ask = Ask(Kind.SEND, new_key(), "medium", conversation.pk if conversation else None, text="Hello")
+    ask = Ask(AskKind.SEND, new_key(), "medium", conversation.pk if conversation else None, text="Hello")
     return ledger.load(store(User.objects.get(pk=person.pk), ask).turn)
 
 
@@ -185,7 +185,7 @@ def test_closing_ones_own_account_is_an_operator_setting(ada: User, grace: User,
     assert stale.post("/settings/close/", {"sure": "1"})["Location"] == "/sign-in/confirm/?next=/settings/close/"
     assert client.post("/settings/close/").status_code == 200 and User.objects.get(pk=ada.pk).is_active, "not without the button"
     assert client.post("/settings/close/", {"sure": "1"})["Location"] == "/sign-in/?signed-out"
-    assert not User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) == (Cause.OWN, "")
+    assert not User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) == (ClosingCause.OWN, "")
     assert stale.get("/").status_code == client.get("/").status_code == 302
     line = AuditEvent.objects.get(action="account closed")
     assert (line.actor_name, line.owner_name, line.detail) == ("ada", "ada", "by the account's owner")

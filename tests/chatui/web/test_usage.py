@@ -150,7 +150,7 @@ def test_money_is_shown_only_with_a_currency(ada: User, monkeypatch: pytest.Monk
 
 def test_a_limit_set_in_the_admin_pages_is_logged_and_applies_at_once(ada: User) -> None:
     lars = signed_in(make_person("lars", "change_limits", staff=True))
-    assert limits.limits_of(ada) == limits.Limits()
+    assert limits.limits_of(ada) == limits.UsageLimits()
     assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "3"}).status_code == 302
     assert limits.limits_of(ada).day_turns == 3
     assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "4"}).status_code == 200, "there is one for everybody"

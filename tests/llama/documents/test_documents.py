@@ -21,8 +21,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import documents
 from chatui.turns import running, summarizing
-from chatui.turns.asks import FileUse
-from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.turns.test_turns import ask, run
@@ -67,7 +66,7 @@ async def answered(person: User, question: Ask) -> Turn:
         if turn.error_code in ANSWERED:
             break
         place = {"conversation": turn.conversation_id, "question": turn.question_id}
-        turn = await run(person, ask(Kind.REGENERATE, "", **place))
+        turn = await run(person, ask(AskKind.REGENERATE, "", **place))
     written = [message async for message in Message.objects.filter(turn=turn, role="assistant")]
     assert turn.error_code in ANSWERED and written, turn.error_code
     return turn
@@ -93,7 +92,7 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
     texts = [f"{uuid4().hex} " + "What this document says of the meeting. " * 80 for _ in range(2)]
     files = [await bring(ada, f"{number}.txt", text) for number, text in enumerate(texts)]
     before = await prompt_tokens_read(llama_server)
-    first = await answered(ada, ask(text="ping", files=tuple(FileUse(file.pk) for file in files)))
+    first = await answered(ada, ask(text="ping", files=tuple(QuestionFile(file.pk) for file in files)))
     [body, *_] = server.requests()
     assert all(text in texts_of(body, vocabulary) for text in texts)
     of_first = await prompt_tokens_read(llama_server) - before
@@ -121,9 +120,9 @@ async def test_the_beginning_of_a_document_longer_than_the_context_is_sent(
 ) -> None:
     file = await bring(ada, "long.txt", LONG)
     with pytest.raises(AskRefusedError) as refused:
-        await run(ada, ask(text="ping", files=(FileUse(file.pk),)))
+        await run(ada, ask(text="ping", files=(QuestionFile(file.pk),)))
     assert refused.value.code is ProductCode.TOO_LARGE and server.requests() == []
-    turn = await answered(ada, ask(text="ping", files=(FileUse(file.pk, "first"),)))
+    turn = await answered(ada, ask(text="ping", files=(QuestionFile(file.pk, "first"),)))
     assert turn.turns_left_out == 0 and CONTEXT / 2 < (turn.input_tokens or 0) < CONTEXT
     for body in server.requests():
         sent = texts_of(body, vocabulary)
@@ -134,7 +133,7 @@ async def test_the_beginning_of_a_document_longer_than_the_context_is_sent(
 
 async def test_a_document_longer_than_the_context_can_be_searched(ada: User, server: RecordingProxy, vocabulary: Vocabulary) -> None:
     file = await bring(ada, "long.txt", LONG)
-    await answered(ada, ask(text="ping", files=(FileUse(file.pk, "search"),)))
+    await answered(ada, ask(text="ping", files=(QuestionFile(file.pk, "search"),)))
     bodies = server.requests()
     assert bodies
     for body in bodies:

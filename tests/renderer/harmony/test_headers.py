@@ -12,7 +12,7 @@ from renderer.frame_kinds import BROKEN, PRODUCT_NAMES, is_answer
 from renderer.frames import Frame, Header, Intent
 from renderer.harmony import hip1
 from renderer.harmony.pieces import fold, pieces_of_text
-from renderer.harmony.reader import Reader
+from renderer.harmony.reader import HarmonyReader
 
 FINAL = Header("assistant", "final")
 
@@ -57,7 +57,7 @@ def test_an_unclear_header_of_another_author_is_hidden(written: str) -> None:
 
 
 def frames(written: str) -> list[Finished]:
-    return fold(pieces_of_text(written), Reader(lambda: "c1"))
+    return fold(pieces_of_text(written), HarmonyReader(lambda: "c1"))
 
 
 def read(written: str) -> Finished:

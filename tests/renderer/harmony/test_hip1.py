@@ -415,7 +415,7 @@ def test_each_message_must_be_the_one_that_was_recorded(change: dict[str, object
 
 def test_nothing_is_written_and_read_as_nothing(vocabulary: Vocabulary) -> None:
     assert hip1.to_text([]) == ("", SideRecord(())) and hip1.to_tokens([], vocabulary) == ([], SideRecord(()))
-    assert hip1.from_text("") == hip1.from_tokens([], vocabulary) == hip1.Reading((), SideRecord(()))
+    assert hip1.from_text("") == hip1.from_tokens([], vocabulary) == hip1.HarmonyReading((), SideRecord(()))
     assert hip1.from_text("", record=SideRecord(())).frames == ()
 
 

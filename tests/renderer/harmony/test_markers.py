@@ -11,7 +11,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header, Terminator
 from renderer.harmony.pieces import fold, pieces_of_text
-from renderer.harmony.reader import Reader, is_json
+from renderer.harmony.reader import HarmonyReader, is_json
 from tests.support.cost import relative_cost
 
 FINAL = "<|channel|>final<|message|>"
@@ -78,7 +78,7 @@ ENDS: dict[str, list[tuple[Header, str, bool, ErrorCode | None]]] = {
 
 
 def summary(raw: str) -> list[tuple[Header, str, bool, ErrorCode | None]]:
-    finished = fold(pieces_of_text(raw), Reader(lambda: "c1"))
+    finished = fold(pieces_of_text(raw), HarmonyReader(lambda: "c1"))
     return [(done.frame.header, done.frame.body, done.complete, done.error) for done in finished]
 
 
@@ -88,7 +88,7 @@ def test_each_message_ends_where_its_markers_say(raw: str) -> None:
 
 
 def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
-    reader = Reader(lambda: "c1")
+    reader = HarmonyReader(lambda: "c1")
     for piece in ("<|channel|>", "commentary", "<|message|>"):
         assert (reader.feed_marker(piece) if piece.startswith("<") else reader.feed_text(piece)) == []
     assert reader.feed_text(" ") == reader.feed_text("") == []
@@ -98,7 +98,7 @@ def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
 
 @pytest.mark.parametrize("sign", [chr(code) for code in range(33, 127)])
 def test_only_a_preamble_that_begins_as_an_object_or_a_list_is_held_back(sign: str) -> None:
-    reader = Reader(lambda: "c1")
+    reader = HarmonyReader(lambda: "c1")
     assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("commentary"), *reader.feed_marker("<|message|>")] == []
     shown = [] if sign in ("{", "[") else [FrameOpened(PREAMBLE), FrameText(sign)]
     assert (reader.feed_text(sign), reader.feed_text("1")) == (shown, [FrameText("1")] if shown else [])
@@ -106,14 +106,14 @@ def test_only_a_preamble_that_begins_as_an_object_or_a_list_is_held_back(sign: s
 
 @pytest.mark.parametrize(("channel", "header"), [("final", ANSWER), ("analysis", ANALYSIS), ("commentary", PREAMBLE)])
 def test_an_empty_message_has_no_text(channel: str, header: Header) -> None:
-    reader = Reader(lambda: "c1")
+    reader = HarmonyReader(lambda: "c1")
     opened = [*reader.feed_marker("<|channel|>"), *reader.feed_text(channel), *reader.feed_marker("<|message|>")]
     assert reader.feed_text("") == []
     assert [*opened, *reader.feed_marker("<|end|>")] == [FrameOpened(header), FrameClosed(Terminator.END)]
 
 
 def test_a_reader_that_has_finished_reads_nothing_more() -> None:
-    reader = Reader(lambda: "c1")
+    reader = HarmonyReader(lambda: "c1")
     assert not reader.ended
     assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("final"), *reader.feed_marker("<|message|>")] == [FrameOpened(ANSWER)]
     assert reader.finish(Code.PARSE_CHANNEL_MISSING) == [FrameClosed(None, Code.PARSE_CHANNEL_MISSING)]

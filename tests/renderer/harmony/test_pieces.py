@@ -27,7 +27,7 @@ from renderer.harmony.pieces import (
     text_of_pieces,
     unescaped,
 )
-from renderer.harmony.reader import Reader
+from renderer.harmony.reader import HarmonyReader
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from tests.renderer.harmony.cases import CASES, A, C, Case, F, text
 from tests.renderer.harmony.test_tokens import mutated, random_messages
@@ -270,7 +270,7 @@ def test_text_never_shows_more_than_ids_whatever_happens_to_the_markers() -> Non
     for seed in range(example_count(4000)):
         chooser = random.Random(seed)
         parts = mutated(random_messages(chooser), chooser)
-        as_ids = visible((done.frame for done in fold(parts, Reader(numbered()))), Audience.END_USER)
+        as_ids = visible((done.frame for done in fold(parts, HarmonyReader(numbered()))), Audience.END_USER)
         as_text = visible_text(text_of_pieces(parts))
         assert is_part_of(as_text, "".join(show(frame, Audience.END_USER) for frame in as_ids))
         assert "SECRET" not in as_text

@@ -15,7 +15,7 @@ from renderer.events import Assembler, Finished, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Terminator
 from renderer.gate import Audience, show, visible
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, ids_of_pieces, pieces_of_text
-from renderer.harmony.reader import Reader
+from renderer.harmony.reader import HarmonyReader
 from renderer.harmony.vocabulary import Vocabulary
 from tests.renderer.harmony.cases import CASES, Case, ids, pieces
 from tests.support import places
@@ -28,12 +28,12 @@ TOKEN_QUIRKS = [row for row in QUIRKS if row["mode"] == "token"]
 
 def read(parts: Iterable[Iterable[int]], vocabulary: Vocabulary, **options: Any) -> list[RawEvent]:
     numbers = itertools.count(1)
-    pieces, reader = TokenPieces(vocabulary), Reader(lambda: f"call_{next(numbers)}", **options)
+    pieces, reader = TokenPieces(vocabulary), HarmonyReader(lambda: f"call_{next(numbers)}", **options)
     events = [event for part in parts for event in events_of(reader, pieces.feed(part))]
     return [*events, *events_of(reader, pieces.finish()), *reader.finish()]
 
 
-def events_of(reader: Reader, pieces: Iterable[Piece]) -> Iterator[RawEvent]:
+def events_of(reader: HarmonyReader, pieces: Iterable[Piece]) -> Iterator[RawEvent]:
     for piece in pieces:
         yield from reader.feed_text(piece) if isinstance(piece, str) else reader.feed_marker(piece.token)
 
@@ -128,7 +128,7 @@ def test_every_reserved_id_is_dropped_from_a_body(vocabulary: Vocabulary) -> Non
 
 
 def test_nothing_is_read_after_the_end_of_the_turn(vocabulary: Vocabulary) -> None:
-    reader = Reader(lambda: "call_1")
+    reader = HarmonyReader(lambda: "call_1")
     assert list(events_of(reader, pieces_of_text("<|channel|>final<|message|>Hi<|return|>")))
     assert reader.ended
     assert list(events_of(reader, pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"))) == []

@@ -16,24 +16,24 @@ pytestmark = pytest.mark.services
 ASK = """
 import json
 from django.db import transaction
-from chatui.documents.reading import Part
+from chatui.documents.reading import TextPart
 from chatui.models import Conversation, DocumentPassage, User
 from chatui.store import documents, passages, search_index
 from chatui.store.context_use import Room
-from chatui.store.passages import Branch
-from chatui.store.documents import FileUse
+from chatui.store.passages import SearchedBranch
+from chatui.store.documents import QuestionFile
 from chatui.store.transcripts import TreePosition
 from tests.chatui.store.uploads import uploaded_with
 rooms, files, branches = Room(10**6, 10**6), {}, {}
 for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     person = User.objects.get(username=name)
-    parts = [Part(f"page {n}", f"{'Words of no interest. ' * 40} harvest{n}.") for n in range(1, 20)]
-    parts[11] = Part("page 12", f"The price of {word} fell in \\u00dcbersee. \\u7dd1\\u8336\\u306e\\u4fa1\\u683c\\u3002")
+    parts = [TextPart(f"page {n}", f"{'Words of no interest. ' * 40} harvest{n}.") for n in range(1, 20)]
+    parts[11] = TextPart("page 12", f"The price of {word} fell in \\u00dcbersee. \\u7dd1\\u8336\\u306e\\u4fa1\\u683c\\u3002")
     row = Conversation.objects.create(owner=person)
     with transaction.atomic():
         files[name] = uploaded_with(person, f"{name}.pdf", *parts, kind="pdf")
-        end = documents.put(row, TreePosition(None, 0), documents.prepare(person.pk, [FileUse(files[name].pk, "search")], rooms))
-    branches[name] = Branch(row.pk, row.messages.order_by("-position").first().pk)
+        end = documents.put(row, TreePosition(None, 0), documents.prepare(person.pk, [QuestionFile(files[name].pk, "search")], rooms))
+    branches[name] = SearchedBranch(row.pk, row.messages.order_by("-position").first().pk)
     passages.index(files[name].content_id)
 def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]
 def own(name, asked):

@@ -29,7 +29,7 @@ from chatui.accounts.sign_in_settings import provider_of
 from chatui.audit_log.record import SHELL
 from chatui.lifecycle import closing
 from chatui.models import ProvisionedGroup, User
-from chatui.models.user import Cause
+from chatui.models.user import ClosingCause
 from chatui.lifecycle import scim_groups, scim_patches, scim_people
 
 errors = []
@@ -56,7 +56,7 @@ for person in two:
     person.user_permissions.add(Permission.objects.get(codename="change_user"))
 left = []
 for _ in range(5):
-    together(*(lambda person=person: closing.close_account(person, Cause.STAFF, SHELL) for person in two))
+    together(*(lambda person=person: closing.close_account(person, ClosingCause.STAFF, SHELL) for person in two))
     left.append(User.objects.filter(pk__in=[person.pk for person in two], is_active=True).count())
     for person in two:
         closing.reopen_account(person, SHELL)

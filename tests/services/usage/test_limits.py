@@ -20,10 +20,11 @@ from uuid import uuid4
 from django.db import connection, transaction
 from chatui.models import Turn, UsageCount, UsageEntry, UsageLimit, User
 from chatui.turns import start
-from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.start import Ask, AskRefusedError
 from chatui.usage import limits, reserving, settling
 from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.usage.limits import Limits
+from chatui.turns.asks import AskKind
+from chatui.usage.limits import UsageLimits
 
 def twenty(work):
     ready = Barrier(20)
@@ -44,13 +45,13 @@ ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
 ASK = """
 UsageLimit.objects.create(day_turns=1)
 limits.clear_cache()
-asked = twenty(lambda: start.start(ada, Ask(Kind.SEND, uuid4(), "medium", text="Hello?"), "here"))
+asked = twenty(lambda: start.start(ada, Ask(AskKind.SEND, uuid4(), "medium", text="Hello?"), "here"))
 print("ANSWER" + json.dumps([asked.count(True), asked.count("E-X-QUOTA-DAY"), Turn.objects.count()]))
 """
 HOLD = """
 today = limits.now()
 UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
-held = twenty(lambda: reserving._try_to_reserve(bela, Limits(day_turns=3, month_tokens=1_000_000), 10, today))
+held = twenty(lambda: reserving._try_to_reserve(bela, UsageLimits(day_turns=3, month_tokens=1_000_000), 10, today))
 row = UsageCount.objects.get(person=bela)
 print("ANSWER" + json.dumps([held.count(True), row.reserved_turns, row.reserved_tokens]))
 """
@@ -73,7 +74,7 @@ limits.clear_cache()
 today = limits.now()
 UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
 with transaction.atomic():
-    start.start(bela, Ask(Kind.SEND, uuid4(), "medium", text="Hello?"), "here")
+    start.start(bela, Ask(AskKind.SEND, uuid4(), "medium", text="Hello?"), "here")
 turn = Turn.objects.get(asked_by=bela)
 is_held = Event()
 

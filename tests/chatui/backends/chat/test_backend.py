@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import Backend, Endpoint, EndReason, Limits, SampleRequest
+from chatui.backends.base import Backend, Endpoint, EndReason, SampleLimits, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -28,7 +28,7 @@ REASONING = chunk(reasoning_content="SECRET")
 
 
 async def answered(
-    answer: Any, request: SampleRequest | None = None, limits: Limits = PATIENT, **options: Any
+    answer: Any, request: SampleRequest | None = None, limits: SampleLimits = PATIENT, **options: Any
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=limits))
@@ -369,7 +369,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
 @pytest.mark.parametrize("actions", [(30.0,), (SSE_HEAD, chunk(content="Hi"), 30.0)])
 async def test_cancelling_a_waiting_task_closes_the_connection_within_a_second(actions: Any) -> None:
     async with stub.running(then(*actions)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=Limits()))
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=SampleLimits()))
         task = asyncio.create_task(outcome(backend, sample_request("Hello!")))
         while not [request for request in server.requests if request.method == "POST"]:
             await asyncio.sleep(0.01)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.joining import joined
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 from renderer.events import Assembler, RawEvent
 
-EVENT = Event("", "")
+EVENT = ServerSentEvent("", "")
 
 
 def chunk(finish: str | None = None, more: dict[str, Any] | None = None, **delta: object) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_chunks_that_differ_otherwise_stay_separate(other: object) -> None:
 
 
 def test_a_named_event_is_not_joined() -> None:
-    events = [(EVENT, chunk(content="a")), (Event("error", ""), chunk(content="b"))]
+    events = [(EVENT, chunk(content="a")), (ServerSentEvent("error", ""), chunk(content="b"))]
     assert [read for _, read in joined(events)] == [chunk(content="a"), chunk(content="b")]
 
 

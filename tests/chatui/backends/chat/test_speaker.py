@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.speaker import Label, Speaker, label_of_envelope, other_label
+from chatui.backends.speaker import Speaker, SpeakerLabel, label_of_envelope, other_label
 from tests.support.cases import for_each
 
 LONGEST = "x" * 20 + "commentary" + "x" * 20
@@ -59,18 +59,18 @@ def test_a_label_of_the_answer_hides_nothing(label: dict[str, Any]) -> None:
 ])  # fmt: skip
 def test_a_known_label_of_another_speaker_hides(label: dict[str, Any]) -> None:
     [name] = label
-    assert other_label(label) == Label(name, is_known=True)
+    assert other_label(label) == SpeakerLabel(name, is_known=True)
 
 
 @for_each(["x", 0, 1, True, [0], [None, "x"], {"a": "x"}, {"a": None, "b": 0}, nested(8, "x"), nested(9, [])])
 def test_an_unknown_label_hides_unless_it_is_empty(value: object) -> None:
-    assert other_label({"x_new": value}) == Label("x_new", is_known=False)
+    assert other_label({"x_new": value}) == SpeakerLabel("x_new", is_known=False)
 
 
 def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> None:
     labels = {"role": "assistant", "x_new": None, "channel": "analysis", "x_other": 1}
-    assert other_label(labels) == Label("channel", is_known=True)
-    assert other_label(labels, besides=("channel",)) == Label("x_other", is_known=False)
+    assert other_label(labels) == SpeakerLabel("channel", is_known=True)
+    assert other_label(labels, besides=("channel",)) == SpeakerLabel("x_other", is_known=False)
     assert other_label(labels, besides=("channel", "x_other")) is None
 
 
@@ -78,21 +78,27 @@ def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> 
 
 
 @for_each([
-    ({"role": "tool"}, Label("role", is_known=True)),
-    ({"channel": "analysis"}, Label("channel", is_known=True)),
-    ({"phase": "commentary"}, Label("phase", is_known=True)),
-    ({"thought": 1}, Label("thought", is_known=True)),
-    ({"name": "critic"}, Label("name", is_known=True)),
-    *(({"type": kind}, Label("type", is_known=True)) for kind in ("reasoning", "thinking", "Thought", "response.reasoning_text.delta")),
-    ({"type": "thinking_delta"}, Label("type", is_known=True)),
-    *(({name: True}, Label(name, is_known=False)) for name in ("is_hidden", "Internal", "private_text", "scratch", "deep_think")),
-    *(({name: 1}, Label(name, is_known=False)) for name in ("reason_step", "x_commentary", "analysis")),
-    ({"hidden": 0}, Label("hidden", is_known=False)),
-    *(({"segment": word}, Label("segment", is_known=False)) for word in ("thinking", "Analysis", "model.thoughts", "x-private", LONGEST)),
-    *(({"segment": word}, Label("segment", is_known=False)) for word in ("hidden.x", "private-x", "thought_1")),
-    ({"x": 1, "segment": "thinking"}, Label("segment", is_known=False)),
+    ({"role": "tool"}, SpeakerLabel("role", is_known=True)),
+    ({"channel": "analysis"}, SpeakerLabel("channel", is_known=True)),
+    ({"phase": "commentary"}, SpeakerLabel("phase", is_known=True)),
+    ({"thought": 1}, SpeakerLabel("thought", is_known=True)),
+    ({"name": "critic"}, SpeakerLabel("name", is_known=True)),
+    *(
+        ({"type": kind}, SpeakerLabel("type", is_known=True))
+        for kind in ("reasoning", "thinking", "Thought", "response.reasoning_text.delta")
+    ),
+    ({"type": "thinking_delta"}, SpeakerLabel("type", is_known=True)),
+    *(({name: True}, SpeakerLabel(name, is_known=False)) for name in ("is_hidden", "Internal", "private_text", "scratch", "deep_think")),
+    *(({name: 1}, SpeakerLabel(name, is_known=False)) for name in ("reason_step", "x_commentary", "analysis")),
+    ({"hidden": 0}, SpeakerLabel("hidden", is_known=False)),
+    *(
+        ({"segment": word}, SpeakerLabel("segment", is_known=False))
+        for word in ("thinking", "Analysis", "model.thoughts", "x-private", LONGEST)
+    ),
+    *(({"segment": word}, SpeakerLabel("segment", is_known=False)) for word in ("hidden.x", "private-x", "thought_1")),
+    ({"x": 1, "segment": "thinking"}, SpeakerLabel("segment", is_known=False)),
 ])  # fmt: skip
-def test_a_label_about_reasoning_around_the_choices_hides(envelope: dict[str, Any], label: Label) -> None:
+def test_a_label_about_reasoning_around_the_choices_hides(envelope: dict[str, Any], label: SpeakerLabel) -> None:
     assert label_of_envelope(envelope) == label
 
 
@@ -127,11 +133,11 @@ def test_other_fields_around_the_choices_hide_nothing(envelope: dict[str, Any]) 
 # In a stream
 
 Piece = tuple[dict[str, Any], bool]
-ANALYSIS, THINKING = Label("channel", is_known=True), Label("segment", is_known=False)
+ANALYSIS, THINKING = SpeakerLabel("channel", is_known=True), SpeakerLabel("segment", is_known=False)
 TEXT: Piece = ({"content": "x"}, True)
 
 
-def labels(*pieces: Piece, choice: dict[str, Any] | None = None) -> tuple[list[Label | None], Label | None]:
+def labels(*pieces: Piece, choice: dict[str, Any] | None = None) -> tuple[list[SpeakerLabel | None], SpeakerLabel | None]:
     """The label of each piece with text, and the one that came after all text. ``choice``: the fields around the last piece."""
     speaker = Speaker()
     found = [
@@ -155,17 +161,19 @@ def ahead(**message: object) -> Piece:
     ([ahead(channel="analysis"), ahead(role="assistant"), TEXT], [None], None),
     ([ahead(channel="analysis"), ahead(role=None), TEXT], [ANALYSIS], None),
     ([ahead(role="assistant", channel="analysis"), ({"content": "x", "channel": None}, True)], [ANALYSIS], None),
-    ([ahead(role="tool"), TEXT, ahead(role="assistant"), TEXT], [Label("role", is_known=True), None], None),
-    ([ahead(role="tool"), ahead(role=""), TEXT], [Label("role", is_known=True)], None),
+    ([ahead(role="tool"), TEXT, ahead(role="assistant"), TEXT], [SpeakerLabel("role", is_known=True), None], None),
+    ([ahead(role="tool"), ahead(role=""), TEXT], [SpeakerLabel("role", is_known=True)], None),
     ([ahead(segment="thinking"), TEXT], [THINKING], None),
-    ([ahead(x={"y": [{"kind": "thinking"}]}), TEXT], [Label("x", is_known=False)], None),
-    ([ahead(x=nested(8, "thinking")), TEXT], [Label("x", is_known=False)], None),
+    ([ahead(x={"y": [{"kind": "thinking"}]}), TEXT], [SpeakerLabel("x", is_known=False)], None),
+    ([ahead(x=nested(8, "thinking")), TEXT], [SpeakerLabel("x", is_known=False)], None),
     ([ahead(x=nested(9, "thinking")), TEXT], [None], None),
     ([ahead(x_new=1), TEXT], [None], None),
     ([ahead(x_new={"is_thinking": False, "n": 1}), TEXT], [None], None),
     ([ahead(x_new=1, type="chunk"), TEXT], [None], None),
 ])  # fmt: skip
-def test_a_label_ahead_of_text_applies_until_the_next_role(pieces: list[Piece], of_text: list[Label | None], late: Label | None) -> None:
+def test_a_label_ahead_of_text_applies_until_the_next_role(
+    pieces: list[Piece], of_text: list[SpeakerLabel | None], late: SpeakerLabel | None
+) -> None:
     assert labels(*pieces) == (of_text, late)
 
 
@@ -174,8 +182,8 @@ def test_a_label_ahead_of_text_applies_until_the_next_role(pieces: list[Piece], 
     ([TEXT, ahead(channel="analysis"), ahead()], ANALYSIS),
     ([TEXT, ahead(channel="analysis"), ahead(segment="thinking")], THINKING),
     ([TEXT, ahead(channel="analysis"), ({"content": "x", "role": "assistant"}, True)], None),
-    ([TEXT, ahead(role="tool")], Label("role", is_known=True)),
-    ([TEXT, ahead(role="tool", channel="analysis")], Label("role", is_known=True)),
+    ([TEXT, ahead(role="tool")], SpeakerLabel("role", is_known=True)),
+    ([TEXT, ahead(role="tool", channel="analysis")], SpeakerLabel("role", is_known=True)),
     ([TEXT, ahead(role="assistant")], None),
     ([({"content": "x", "role": "assistant"}, True), ahead(role="tool")], None),
     ([ahead(role="assistant"), TEXT, ahead(role="tool")], None),
@@ -187,26 +195,26 @@ def test_a_label_ahead_of_text_applies_until_the_next_role(pieces: list[Piece], 
     ([TEXT, ahead(channel="analysis", refusal="no")], None),
     ([TEXT, ahead(channel="analysis", tool_calls=[], function_call=None, refusal="")], ANALYSIS),
 ])  # fmt: skip
-def test_a_label_after_all_text_applies_to_it(pieces: list[Piece], late: Label | None) -> None:
+def test_a_label_after_all_text_applies_to_it(pieces: list[Piece], late: SpeakerLabel | None) -> None:
     assert labels(*pieces)[1] == late
 
 
 @for_each([
     ({"segment": "thinking"}, THINKING),
-    ({"role": "tool"}, Label("role", is_known=True)),
+    ({"role": "tool"}, SpeakerLabel("role", is_known=True)),
     ({"delta": {"kind": "thinking"}, "message": {"kind": "thinking"}, "finish_reason": "stop"}, None),
     ({"finish_reason": "stop", "x_new": 1}, None),
 ])  # fmt: skip
-def test_a_label_of_the_choice_applies_to_its_text_and_to_text_before_it(choice: dict[str, Any], late: Label | None) -> None:
+def test_a_label_of_the_choice_applies_to_its_text_and_to_text_before_it(choice: dict[str, Any], late: SpeakerLabel | None) -> None:
     assert labels(TEXT, ahead(), choice=choice) == ([None], late)
-    known = Label("x_new", is_known=False) if "x_new" in choice else late
+    known = SpeakerLabel("x_new", is_known=False) if "x_new" in choice else late
     assert labels(TEXT, choice=choice) == ([known], None)
 
 
 def test_the_message_comes_before_the_choice_and_each_envelope_counts() -> None:
     speaker, text = Speaker(), {"content": "x"}
     assert speaker.label_of({**text, "channel": "analysis"}, {"role": "tool"}, {}, has_text=True) == ANALYSIS
-    assert speaker.label_of(text, {"role": "tool"}, {"channel": "analysis"}, has_text=True) == Label("role", is_known=True)
+    assert speaker.label_of(text, {"role": "tool"}, {"channel": "analysis"}, has_text=True) == SpeakerLabel("role", is_known=True)
     assert speaker.label_of(text, {}, {}, {"channel": "analysis"}, has_text=True) == ANALYSIS
     assert speaker.label_of(text, {}, {"channel": "analysis"}, {"segment": "thinking"}, has_text=True) == ANALYSIS
     assert speaker.label_of(text, {}, {"channel": "final"}, {"id": "1"}, has_text=True) is None

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.harmony.answer import Answer, Pause, decoded
+from chatui.backends.harmony.answer import HarmonyAnswer, ReadingPause, decoded
 from chatui.backends.http import WHOLE
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
@@ -44,12 +44,12 @@ class Chunks:
         return pieces_of_text(chunk.get("text", ""))
 
 
-def event(text: str = "", name: str = "", **more: Any) -> Event:
-    return Event(name, json.dumps({"text": text, **more}))
+def event(text: str = "", name: str = "", **more: Any) -> ServerSentEvent:
+    return ServerSentEvent(name, json.dumps({"text": text, **more}))
 
 
-def read(*events: Event, max_chars: int = 10_000, pause: Pause | None = None) -> tuple[Answer, list[RawEvent]]:
-    answer = Answer(Chunks(), max_chars, pause)
+def read(*events: ServerSentEvent, max_chars: int = 10_000, pause: ReadingPause | None = None) -> tuple[HarmonyAnswer, list[RawEvent]]:
+    answer = HarmonyAnswer(Chunks(), max_chars, pause)
     return answer, list(answer.feed_all(events))
 
 
@@ -58,7 +58,7 @@ def folded(events: list[RawEvent]) -> list[Finished]:
     return [done for event in events if (done := assembler.feed(event))]
 
 
-def finished(*events: Event, max_chars: int = 10_000) -> tuple[list[Finished], EndReason]:
+def finished(*events: ServerSentEvent, max_chars: int = 10_000) -> tuple[list[Finished], EndReason]:
     answer, raws = read(*events, max_chars=max_chars)
     rest, reason = answer.finish()
     return folded([*raws, *rest]), reason
@@ -108,7 +108,7 @@ def test_the_reason_of_the_end_is_what_the_model_and_the_server_say(
 def test_a_few_events_are_read_after_the_end_and_no_more() -> None:
     before = [event(FINAL), *[event("Hi")] * 20, event("<|return|>")]
     events = iter([*before, *(event("more", usage=(number, 1)) for number in range(100))])
-    answer = Answer(Chunks(), 10_000)
+    answer = HarmonyAnswer(Chunks(), 10_000)
     raws = list(answer.feed_all(events))
     assert [one for one in raws if isinstance(one, FrameText)] == [FrameText("Hi")] * 20
     assert answer.is_over and answer.usage == Usage(6, 1), "eight events: the last of the answer, and seven more"
@@ -116,7 +116,7 @@ def test_a_few_events_are_read_after_the_end_and_no_more() -> None:
 
 
 def test_reading_stops_at_the_end_of_the_stream() -> None:
-    for last in (event(name=WHOLE), event(stop=True), Event("", " [DONE]\n")):
+    for last in (event(name=WHOLE), event(stop=True), ServerSentEvent("", " [DONE]\n")):
         answer, raws = read(event(f"{FINAL}Hi"), last, event(" more"))
         assert answer.is_over and FrameText(" more") not in raws
     for other in (event(stop=False), event(stop="true"), event(name="message")):
@@ -132,10 +132,10 @@ def test_reading_stops_at_the_end_of_the_stream() -> None:
         ([], False),
         ([event(f"{FINAL}Hi<|return|>")], True),
         ([event(f"{FINAL}Hi"), event(reason="stop")], True),
-        ([event(f"{FINAL}Hi"), Event("", "[DONE]")], True),
+        ([event(f"{FINAL}Hi"), ServerSentEvent("", "[DONE]")], True),
     ],
 )
-def test_a_stream_without_an_end_is_an_error(events: list[Event], is_whole: bool) -> None:
+def test_a_stream_without_an_end_is_an_error(events: list[ServerSentEvent], is_whole: bool) -> None:
     answer, _ = read(*events)
     if is_whole:
         answer.check_end()
@@ -146,7 +146,7 @@ def test_a_stream_without_an_end_is_an_error(events: list[Event], is_whole: bool
 
 
 def test_a_paused_answer_needs_no_end() -> None:
-    answer, raws = read(event(f"{THOUGHT}{FINAL}"), event("Hi"), pause=Pause(is_answer))
+    answer, raws = read(event(f"{THOUGHT}{FINAL}"), event("Hi"), pause=ReadingPause(is_answer))
     answer.check_end()
     assert answer.is_paused and answer.needs_second_request and not answer.is_over
     assert raws[-1] == FrameOpened(Header(Role.ASSISTANT, Channel.FINAL)), "nothing after the pause is read"
@@ -154,13 +154,13 @@ def test_a_paused_answer_needs_no_end() -> None:
 
 
 def test_an_answer_after_a_call_needs_no_second_request() -> None:
-    answer, raws = read(event(f"{CALL}<|start|>assistant{FINAL}"), pause=Pause(is_answer))
+    answer, raws = read(event(f"{CALL}<|start|>assistant{FINAL}"), pause=ReadingPause(is_answer))
     assert answer.is_paused and not answer.needs_second_request
     assert isinstance(raws[-1], FrameClosed), "nothing is open after the call"
 
 
 def test_after_the_pause_the_rest_is_read_without_another() -> None:
-    answer, raws = read(event(f"{THOUGHT}{FINAL}"), pause=Pause(is_answer))
+    answer, raws = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
     answer.resume(Chunks(), 7)
     assert not answer.is_paused and not answer.needs_second_request
     with pytest.raises(BackendError):
@@ -176,7 +176,7 @@ def test_after_the_pause_the_rest_is_read_without_another() -> None:
 def test_the_prompt_of_a_second_response_contains_tokens_of_the_first(
     counted: tuple[int | None, int | None], expected: tuple[int | None, int | None]
 ) -> None:
-    answer, _ = read(event(f"{THOUGHT}{FINAL}", usage=(1, 1)), pause=Pause(is_answer))
+    answer, _ = read(event(f"{THOUGHT}{FINAL}", usage=(1, 1)), pause=ReadingPause(is_answer))
     assert answer.usage == Usage(1, 1)
     answer.resume(Chunks(), 7)
     assert answer.usage is None
@@ -188,7 +188,7 @@ CUT = Frame(Header(Role.ASSISTANT, Channel.FINAL), "Half")
 
 
 def test_a_continued_answer_is_opened_with_its_first_text() -> None:
-    answer = Answer(Chunks(), 10_000)
+    answer = HarmonyAnswer(Chunks(), 10_000)
     answer.continue_with(CUT)
     assert list(answer.feed_all([event("")])) == []
     raws = list(answer.feed_all([event(" and"), event(" half.<|return|>")]))
@@ -196,11 +196,11 @@ def test_a_continued_answer_is_opened_with_its_first_text() -> None:
 
 
 @pytest.mark.parametrize("ends", [lambda answer: answer.finish()[0], lambda answer: answer.break_off(ProductCode.TIMEOUT)])
-def test_a_continued_answer_without_new_text_adds_no_frame(ends: Callable[[Answer], list[RawEvent]]) -> None:
-    answer = Answer(Chunks(), 10_000)
+def test_a_continued_answer_without_new_text_adds_no_frame(ends: Callable[[HarmonyAnswer], list[RawEvent]]) -> None:
+    answer = HarmonyAnswer(Chunks(), 10_000)
     answer.continue_with(CUT)
     assert ends(answer) == []
-    answer = Answer(Chunks(), 10_000)
+    answer = HarmonyAnswer(Chunks(), 10_000)
     answer.continue_with(CUT)
     list(answer.feed_all([event(" and")]))
     assert [type(one) for one in ends(answer)] == [FrameClosed]
@@ -212,7 +212,7 @@ def drops(header: Header) -> bool:
 
 def test_a_dropped_message_leaves_what_was_before_it() -> None:
     preamble = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant"
-    answer, raws = read(event(f"{THOUGHT}{preamble}{FINAL}SECRET", reason="length"), pause=Pause(drops, drops=True))
+    answer, raws = read(event(f"{THOUGHT}{preamble}{FINAL}SECRET", reason="length"), pause=ReadingPause(drops, drops=True))
     assert [done.frame.body for done in folded(raws)] == ["I think.", "I look."]
     assert [frame.body for frame in answer.before] == ["I think.", "I look."]
     assert answer.is_paused and answer.lacks_call and answer.pieces == []
@@ -232,20 +232,20 @@ def test_a_dropped_message_leaves_what_was_before_it() -> None:
     ],
 )
 def test_a_call_is_missing_if_the_model_ended_its_turn_without_one(text: str, more: dict[str, str], lacks: bool) -> None:
-    answer, _ = read(event(text, **more), pause=Pause(drops, drops=True))
+    answer, _ = read(event(text, **more), pause=ReadingPause(drops, drops=True))
     assert answer.lacks_call is lacks
 
 
 def test_a_call_is_not_missing_if_the_model_wrote_too_much() -> None:
     thought = "<|channel|>analysis<|message|>I think.<|end|>"
     for room, lacks in ((0, True), (-1, False)):
-        answer, _ = read(event(thought), max_chars=len(thought) + room, pause=Pause(drops, drops=True))
+        answer, _ = read(event(thought), max_chars=len(thought) + room, pause=ReadingPause(drops, drops=True))
         assert (answer.is_over, answer.lacks_call) == (not lacks, lacks)
 
 
 def test_a_call_that_we_opened_is_read_with_its_own_header_and_pauses_as_before() -> None:
     header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f", constrain="json")
-    answer, _ = read(event(f"{THOUGHT}{FINAL}", usage=(10, 3)), pause=Pause(drops, drops=True))
+    answer, _ = read(event(f"{THOUGHT}{FINAL}", usage=(10, 3)), pause=ReadingPause(drops, drops=True))
     answer.begin_call(header, Chunks(), 4)
     assert not answer.is_paused
     raws = list(answer.feed_all([event('{"a":1}<|call|>', usage=(20, 5)), event(f"<|start|>assistant{FINAL}SECRET")]))
@@ -271,16 +271,16 @@ def test_a_call_that_we_opened_is_read_with_its_own_header_and_pauses_as_before(
 def test_an_error_inside_a_stream_is_retryable_only_before_any_text(data: str, name: str, code: ErrorCode, retryable: bool) -> None:
     for is_empty, expected in ((True, retryable), (False, False)):
         with pytest.raises(BackendError) as raised:
-            decoded(Event(name, data), is_empty=is_empty)
+            decoded(ServerSentEvent(name, data), is_empty=is_empty)
         assert (raised.value.code, raised.value.retryable) == (code, expected)
-    assert decoded(Event("", '{"error": null, "object": "text", "a": 1}'), is_empty=True)["a"] == 1
+    assert decoded(ServerSentEvent("", '{"error": null, "object": "text", "a": 1}'), is_empty=True)["a"] == 1
 
 
 def test_whether_anything_was_sampled_decides_about_a_second_try() -> None:
     for before, retryable in (([], True), ([event("")], True), ([event("<|channel|>")], False)):
-        answer = Answer(Chunks(), 10_000)
+        answer = HarmonyAnswer(Chunks(), 10_000)
         with pytest.raises(BackendError) as raised:
-            list(answer.feed_all(itertools.chain(before, [Event("", '{"error": {"code": 500}}')])))
+            list(answer.feed_all(itertools.chain(before, [ServerSentEvent("", '{"error": {"code": 500}}')])))
         assert raised.value.retryable is retryable
 
 

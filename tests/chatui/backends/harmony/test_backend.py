@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
-from chatui.backends.base import Endpoint, EndReason, Limits
+from chatui.backends.base import Endpoint, EndReason, SampleLimits
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -57,7 +57,7 @@ EXPECTED: dict[str, tuple[str, EndReason, list[tuple[str, str]]]] = {
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
-async def answered(vocabulary: Vocabulary, answer: Answer, server: dict[str, Any], limits: Limits = PATIENT) -> Outcome:
+async def answered(vocabulary: Vocabulary, answer: Answer, server: dict[str, Any], limits: SampleLimits = PATIENT) -> Outcome:
     async with stub.running(answer, **server) as running:
         backend = HarmonyCompletionsBackend(Endpoint(running.url, limits=limits), vocabulary=lambda: vocabulary, today=lambda: DAY)
         result = await outcome(backend, sample_request("Hello!"))
@@ -305,7 +305,7 @@ async def test_an_error_inside_a_stream_gives_users_a_code_and_staff_the_detail(
 
 @pytest.mark.slow
 async def test_an_endless_answer_is_cut_and_the_connection_closed(vocabulary: Vocabulary) -> None:
-    limits = Limits(first=20, idle=20, overall=60, discover=10, read_interval=0.001, max_output_chars=1000)
+    limits = SampleLimits(first=20, idle=20, overall=60, discover=10, read_interval=0.001, max_output_chars=1000)
     for endless in (ids_of(vocabulary, "more and more "), [200005], [200006, 200008, 200007]):
 
         async def answer(writer: asyncio.StreamWriter, endless: list[int] = endless) -> None:

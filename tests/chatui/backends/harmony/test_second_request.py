@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, BackendError, Endpoint, EndReason, SampleRequest
-from chatui.backends.harmony.answer import Answer, Pause
+from chatui.backends.harmony.answer import HarmonyAnswer, ReadingPause
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend, continued_request
 from chatui.backends.harmony.dialects import CompletionRequest
-from chatui.backends.sse import Event
+from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.events import FrameText
 from renderer.frame_kinds import is_answer
@@ -68,7 +68,7 @@ def test_the_second_request_encodes_text_as_one_however_it_arrived(vocabulary: V
 
 def test_nothing_is_left_of_a_dropped_message_that_is_whole_at_once() -> None:
     """Its message marker is missing, so it opens, is written and ends with one and the same marker."""
-    answer, raws = read(event(f"{THOUGHT}<|channel|>final SECRET<|return|>"), pause=Pause(drops, drops=True))
+    answer, raws = read(event(f"{THOUGHT}<|channel|>final SECRET<|return|>"), pause=ReadingPause(drops, drops=True))
     assert answer.is_paused and [done.frame.body for done in folded(raws)] == ["I think."]
     assert not any("SECRET" in one.text for one in raws if isinstance(one, FrameText))
 
@@ -76,18 +76,18 @@ def test_nothing_is_left_of_a_dropped_message_that_is_whole_at_once() -> None:
 def test_only_reasoning_and_preambles_are_written_before_our_call() -> None:
     broken = "<|channel|>gossip<|message|>x<|end|><|start|>assistant"
     other = "<|channel|>analysis to=user<|message|>y<|end|><|start|>assistant"
-    answer, _ = read(event(f"{broken}{THOUGHT}{other}{FINAL}SECRET"), pause=Pause(drops, drops=True))
+    answer, _ = read(event(f"{broken}{THOUGHT}{other}{FINAL}SECRET"), pause=ReadingPause(drops, drops=True))
     assert [frame.body for frame in answer.before] == ["I think.", "y"]
 
 
 def test_without_a_dropping_pause_nothing_is_kept_for_a_call() -> None:
-    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=Pause(is_answer))
+    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
     assert answer.before == []
 
 
 def test_a_second_response_is_read_from_its_beginning() -> None:
-    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=Pause(is_answer))
-    list(answer.feed_all([Event("", "[DONE]")]))
+    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
+    list(answer.feed_all([ServerSentEvent("", "[DONE]")]))
     assert answer.is_over, "the premise"
     answer.resume(Chunks(), 7)
     assert not answer.is_over
@@ -96,7 +96,7 @@ def test_a_second_response_is_read_from_its_beginning() -> None:
 
 def test_events_after_the_end_are_counted_anew_for_a_call_that_we_open() -> None:
     ended = "<|channel|>analysis<|message|>I think.<|end|><|endoftext|>"
-    answer, _ = read(event(ended), *(event() for _ in range(7)), pause=Pause(drops, drops=True))
+    answer, _ = read(event(ended), *(event() for _ in range(7)), pause=ReadingPause(drops, drops=True))
     assert answer.is_over, "the premise"
     answer.begin_call(Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f"), Chunks(), 4)
     assert not answer.is_over
@@ -106,7 +106,7 @@ def test_events_after_the_end_are_counted_anew_for_a_call_that_we_open() -> None
 
 def test_a_call_that_we_open_twice_is_opened_once() -> None:
     header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f")
-    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=Pause(drops, drops=True))
+    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(drops, drops=True))
     answer.begin_call(header, Chunks(), 4)
     answer.begin_call(header, Chunks(), 4)
     [called] = folded(list(answer.feed_all([event("{}<|call|>")])))
@@ -114,7 +114,7 @@ def test_a_call_that_we_open_twice_is_opened_once() -> None:
 
 
 def test_a_call_is_not_paused_at_and_stays_one_at_the_limit_of_tokens() -> None:
-    answer, raws = read(event(CALL, reason="length"), pause=Pause(is_answer))
+    answer, raws = read(event(CALL, reason="length"), pause=ReadingPause(is_answer))
     assert not answer.is_paused and [done.frame.terminator for done in folded(raws)] == [Terminator.CALL]
     assert answer.finish()[1] is EndReason.LENGTH
 
@@ -191,10 +191,10 @@ async def test_a_required_call_comes_before_an_answer_in_a_format(vocabulary: Vo
 
 @pytest.mark.parametrize("data", ['{"a": 1}', '{"error": null}', '{"error": {}}', '{"object": "list"}'])
 def test_an_event_that_is_no_error_is_read(data: str) -> None:
-    assert list(Answer(Chunks(), 100).feed_all([Event("", data)])) == []
+    assert list(HarmonyAnswer(Chunks(), 100).feed_all([ServerSentEvent("", data)])) == []
 
 
 @pytest.mark.parametrize("data", ["null", "3", '"[DONE]"', "", json.dumps([{"text": "x"}])])
 def test_an_event_that_is_no_object_ends_the_answer(data: str) -> None:
     with pytest.raises(BackendError):
-        list(Answer(Chunks(), 100).feed_all([Event("", data)]))
+        list(HarmonyAnswer(Chunks(), 100).feed_all([ServerSentEvent("", data)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatui.backends.leaks import patterns
 from chatui.backends.leaks.guard import LeakGuard
-from chatui.backends.leaks.labels import Label, Undecided, label_of
+from chatui.backends.leaks.labels import AnswerLabel, Undecided, label_of
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
@@ -189,8 +189,8 @@ def test_a_token_has_its_number() -> None:
 
 
 def test_a_chinese_label_is_decided_after_two_characters() -> None:
-    assert isinstance(label_of("思考：x", is_end=False), Label)
-    assert not isinstance(label_of("思考：", is_end=False), Label)
+    assert isinstance(label_of("思考：x", is_end=False), AnswerLabel)
+    assert not isinstance(label_of("思考：", is_end=False), AnswerLabel)
 
 
 @for_each(["~", "x", ".", "`x"])

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chatui.backends.leaks.guard import Span, is_collapsed, judge
+from chatui.backends.leaks.guard import TextSpan, is_collapsed, judge
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
@@ -103,13 +103,13 @@ def test_an_answer_after_reasoning_without_its_stop_token_is_shown_only_if_the_m
     "analysisSECRET. Hello",
 ])  # fmt: skip
 def test_without_a_proven_answer_everything_is_hidden_and_the_page_says_so(text: str) -> None:
-    assert judge(text, complete=True) == [Span(False, text, is_withheld=True)]
+    assert judge(text, complete=True) == [TextSpan(False, text, is_withheld=True)]
 
 
 def test_stripped_markers_prove_nothing_in_an_answer_that_was_cut() -> None:
     assert shown("analysisSECRET.assistantfinalHello") == ["Hello"]
     assert judge("analysisSECRET.assistantfinalHello", complete=False) == [
-        Span(False, "analysisSECRET.assistantfinalHello", is_withheld=True)
+        TextSpan(False, "analysisSECRET.assistantfinalHello", is_withheld=True)
     ]
 
 

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from chatui.backends.leaks.labels import Label, Manner, Undecided, answer_after, begins, label_of, visible_of
+from chatui.backends.leaks.labels import AnswerLabel, Manner, Undecided, answer_after, begins, label_of, visible_of
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.support.cases import for_each
 
 
 def manner(begun: str, *, is_end: bool = True) -> Manner | None:
     label = label_of(begun, is_end=is_end)
-    return label.manner if isinstance(label, Label) else None
+    return label.manner if isinstance(label, AnswerLabel) else None
 
 
 @for_each([
@@ -88,13 +88,13 @@ def test_another_beginning_is_not_held(begun: str) -> None:
 @for_each([("thinking\nx", True), ("Thinking\nx", False), ("thinking: x", False), ("analysis\nx", False), ("**thinking**\nx", False)])
 def test_only_a_bare_word_in_lower_case_is_raw(begun: str, is_raw: bool) -> None:
     label = label_of(begun, is_end=True)
-    assert isinstance(label, Label) and label.is_raw is is_raw
+    assert isinstance(label, AnswerLabel) and label.is_raw is is_raw
 
 
 def answer(text: str) -> str | None:
     """The answer after the label at the beginning of a text."""
     label = label_of(text.lstrip(), is_end=True)
-    assert isinstance(label, Label), text
+    assert isinstance(label, AnswerLabel), text
     at = answer_after(text, label)
     return None if at is None else text[at:]
 
@@ -168,7 +168,7 @@ def test_a_word_is_released_once_it_is_no_label(begun: str) -> None:
 
 @for_each(["Thinking:", "Thinking...", "Thinking…", "Thinking\n", "**Thinking**\n", "**Thinking** x", "Thinking - ", "> [thoughts] x"])
 def test_a_label_is_recognized_as_soon_as_its_mark_is_complete(begun: str) -> None:
-    assert isinstance(label_of(begun, is_end=False), Label)
+    assert isinstance(label_of(begun, is_end=False), AnswerLabel)
     assert isinstance(label_of(begun[:-1], is_end=False), Undecided)
 
 

@@ -5,7 +5,7 @@ They are written out here, so that none can disappear unnoticed.
 
 from __future__ import annotations
 
-from chatui.backends.leaks.patterns import Kind, Sign
+from chatui.backends.leaks.patterns import Sign, SignKind
 from chatui.backends.leaks.prose import LOOK_AHEAD, is_mention
 from tests.support.cases import for_each
 
@@ -28,7 +28,7 @@ PAIRS = ('""', "''", "“”", "““", "””", "„“", "„”", "‘’",
 SPOKEN = "The text between {}<think>{}{} and before the final "
 
 
-def verdict(line: str, after: str, kind: Kind = Kind.OPENING) -> bool | None:
+def verdict(line: str, after: str, kind: SignKind = SignKind.OPENING) -> bool | None:
     return is_mention(Sign(kind, "think", 0, 0), line, after, is_end=False)
 
 
@@ -87,7 +87,7 @@ def test_an_article_may_precede_the_second_sign(article: str) -> None:
 def test_each_form_of_sign_is_linked(sign: str) -> None:
     assert verdict("Hi ", f" and {sign}") is True
     assert verdict(f"Hi {sign} and ", " so") is True
-    assert verdict(SPOKEN.format("", "", "").replace("<think>", sign), " is hidden", Kind.CLOSING) is True
+    assert verdict(SPOKEN.format("", "", "").replace("<think>", sign), " is hidden", SignKind.CLOSING) is True
 
 
 @for_each([f"<{'b' * 41}>", "[IN]", f"[{'B' * 13}]", "[1234]", "<>", "◁▷", "b"])
@@ -108,28 +108,28 @@ def test_words_beside_a_quoted_sign_count(quote: str) -> None:
     assert verdict("Hi ", f" and {quote}<b>") is True
     assert verdict(f"Hi <b>{quote} and ", " so") is True
     assert verdict(f"Hi <b> and {quote}", " so") is True
-    assert verdict(SPOKEN.format(quote, "", ""), " is hidden", Kind.CLOSING) is True
-    assert verdict(SPOKEN.format("", quote, ""), " is hidden", Kind.CLOSING) is True
+    assert verdict(SPOKEN.format(quote, "", ""), " is hidden", SignKind.CLOSING) is True
+    assert verdict(SPOKEN.format("", quote, ""), " is hidden", SignKind.CLOSING) is True
 
 
 @for_each(".,; ")
 def test_a_sentence_may_go_on_after_the_opening_sign_that_it_speaks_of(mark: str) -> None:
-    assert verdict(SPOKEN.format("", "", mark), " is hidden", Kind.CLOSING) is True
+    assert verdict(SPOKEN.format("", "", mark), " is hidden", SignKind.CLOSING) is True
 
 
 @for_each([*(f" {letter}" for letter in "azàöøÿαωая"), *".,;:!?)"])
 def test_a_sentence_goes_on_after_the_closing_sign_that_it_speaks_of(after: str) -> None:
-    assert verdict(SPOKEN.format("", "", ""), f"{after} so", Kind.CLOSING) is True
+    assert verdict(SPOKEN.format("", "", ""), f"{after} so", SignKind.CLOSING) is True
 
 
 @for_each([" A", " 1", " ÷", "/", "x", "  so"])
 def test_anything_else_after_the_closing_sign_may_be_the_answer(after: str) -> None:
-    assert not verdict(SPOKEN.format("", "", ""), after, Kind.CLOSING)
+    assert not verdict(SPOKEN.format("", "", ""), after, SignKind.CLOSING)
 
 
 @for_each(PAIRS)
 def test_each_pair_of_quotation_marks_quotes_a_sign(pair: str) -> None:
-    for kind in (Kind.OPENING, Kind.CLOSING, Kind.SPECIAL, Kind.WRAPPER, Kind.COLLAPSED):
+    for kind in (SignKind.OPENING, SignKind.CLOSING, SignKind.SPECIAL, SignKind.WRAPPER, SignKind.COLLAPSED):
         assert verdict(f"Hi {pair[0]}", f"{pair[1]} so", kind) is True
 
 
@@ -173,15 +173,15 @@ def test_a_sign_at_the_end_of_a_sentence_is_mentioned(mark: str) -> None:
 
 @for_each(",:/=|-–—、，：")
 def test_a_special_token_is_mentioned_after_a_mark(mark: str) -> None:
-    for kind in (Kind.SPECIAL, Kind.WRAPPER):
+    for kind in (SignKind.SPECIAL, SignKind.WRAPPER):
         assert verdict(f"Hi{mark}", " so", kind) is True
-    assert [verdict(f"Hi{other}", " so", Kind.SPECIAL) for other in "~.;x"] == [False] * 4
+    assert [verdict(f"Hi{other}", " so", SignKind.SPECIAL) for other in "~.;x"] == [False] * 4
 
 
 @for_each("~>#é")
 def test_a_character_after_a_special_token_changes_nothing_unless_a_marker_begins_with_it(character: str) -> None:
-    assert verdict("Hi ", character, Kind.SPECIAL) is True
-    assert verdict("Hi ", character, Kind.COLLAPSED) is (character != "#")
+    assert verdict("Hi ", character, SignKind.SPECIAL) is True
+    assert verdict("Hi ", character, SignKind.COLLAPSED) is (character != "#")
 
 
 def test_only_a_latin_letter_or_digit_directly_after_a_sign_continues_it() -> None:

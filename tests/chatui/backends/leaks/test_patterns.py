@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from chatui.backends.leaks import patterns
-from chatui.backends.leaks.patterns import Kind, Sign, Wait, folded, sign_at, signs_in
+from chatui.backends.leaks.patterns import Sign, SignKind, UndecidedSign, folded, sign_at, signs_in
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.support.cases import for_each
 
 
 def waits(text: str, at: int = 0) -> bool:
-    return isinstance(sign_at(folded(text), at, is_end=False), Wait)
+    return isinstance(sign_at(folded(text), at, is_end=False), UndecidedSign)
 
 
 @for_each([
@@ -78,8 +78,8 @@ def test_a_token_without_its_first_bar_is_held_until_its_last_one(name: str) -> 
 
 
 def test_a_closing_bracket_in_the_same_form_is_found_with_its_place() -> None:
-    assert list(signs_in("a [THINK]b[/THINK] c")) == [Sign(Kind.OPENING, "[think", 2, 9), Sign(Kind.CLOSING, "[think", 10, 18)]
-    assert list(signs_in("◁think▷b◁/think▷")) == [Sign(Kind.OPENING, "◁think", 0, 7), Sign(Kind.CLOSING, "◁think", 8, 16)]
+    assert list(signs_in("a [THINK]b[/THINK] c")) == [Sign(SignKind.OPENING, "[think", 2, 9), Sign(SignKind.CLOSING, "[think", 10, 18)]
+    assert list(signs_in("◁think▷b◁/think▷")) == [Sign(SignKind.OPENING, "◁think", 0, 7), Sign(SignKind.CLOSING, "◁think", 8, 16)]
 
 
 @for_each([
@@ -89,7 +89,7 @@ def test_a_closing_bracket_in_the_same_form_is_found_with_its_place() -> None:
     "\\<a.b", "</ think", "<    think", "<function=-", "<function=.", "<function=:", f"<|{'a' * 60}", f"<|/{'a' * 60}",
 ])  # fmt: skip
 def test_a_tag_is_held_while_its_attributes_arrive(begun: str) -> None:
-    assert waits(begun) and not isinstance(sign_at(folded(begun), 0, is_end=True), Wait)
+    assert waits(begun) and not isinstance(sign_at(folded(begun), 0, is_end=True), UndecidedSign)
 
 
 @for_each([

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chatui.backends.leaks.guard import LeakGuard
-from chatui.backends.leaks.patterns import Kind, Sign, signs_in
-from chatui.backends.leaks.prose import LOOK_AHEAD, Code, Verdict, example_in, is_mention, judge_special
+from chatui.backends.leaks.patterns import Sign, SignKind, signs_in
+from chatui.backends.leaks.prose import LOOK_AHEAD, CodeTracker, MarkerVerdict, example_in, is_mention, judge_special
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 
@@ -294,35 +294,39 @@ def test_a_special_token_is_held_only_until_it_is_certain(text: str, released: s
 
 
 @pytest.mark.parametrize(("begun", "line", "certain"), [
-    (f"{START} x", 'He wrote "', Verdict.EXAMPLE),
-    (f"{START} x", "Then ", Verdict.EMITTED),
-    (f"{START} x", "Hi.", Verdict.EMITTED),
-    ("<|channel|>analysis x", 'He wrote "', Verdict.EMITTED),
-    (f"{END}x", "Hi.", Verdict.EMITTED),
-    (f"{END}<", "Hi.", Verdict.EMITTED),
+    (f"{START} x", 'He wrote "', MarkerVerdict.EXAMPLE),
+    (f"{START} x", "Then ", MarkerVerdict.EMITTED),
+    (f"{START} x", "Hi.", MarkerVerdict.EMITTED),
+    ("<|channel|>analysis x", 'He wrote "', MarkerVerdict.EMITTED),
+    (f"{END}x", "Hi.", MarkerVerdict.EMITTED),
+    (f"{END}<", "Hi.", MarkerVerdict.EMITTED),
 ])  # fmt: skip
-def test_a_row_of_tokens_is_held_for_two_hundred_characters(begun: str, line: str, certain: Verdict) -> None:
-    def verdict(length: int, *, is_end: bool = False) -> Verdict:
+def test_a_row_of_tokens_is_held_for_two_hundred_characters(begun: str, line: str, certain: MarkerVerdict) -> None:
+    def verdict(length: int, *, is_end: bool = False) -> MarkerVerdict:
         view = f"{begun:x<{length}}"
         return judge_special(view, next(signs_in(view)), line, has_text=True, is_end=is_end).verdict
 
-    assert [verdict(199), verdict(200)] == [Verdict.WAIT, certain]
+    assert [verdict(199), verdict(200)] == [MarkerVerdict.WAIT, certain]
     assert verdict(199, is_end=True) is certain, "no more text comes"
 
 
 def test_a_header_in_a_sentence_is_not_held_over_the_end_of_a_line() -> None:
     view = f"{START}\n<|channel|>analysis<"
-    assert judge_special(view, next(signs_in(view)), "Then ", has_text=True, is_end=False).verdict is Verdict.EMITTED
+    assert judge_special(view, next(signs_in(view)), "Then ", has_text=True, is_end=False).verdict is MarkerVerdict.EMITTED
 
 
 def test_a_stop_token_is_held_while_two_hundred_blanks_follow() -> None:
-    def verdict(blanks: int, line: str, *, is_end: bool = False) -> Verdict:
+    def verdict(blanks: int, line: str, *, is_end: bool = False) -> MarkerVerdict:
         view = f"{END}{' ' * blanks}"
         return judge_special(view, next(signs_in(view)), line, has_text=True, is_end=is_end).verdict
 
-    assert [verdict(blanks, "Hi.") for blanks in (199, 200)] == [Verdict.WAIT, Verdict.EMITTED]
-    assert [verdict(blanks, "Hi ") for blanks in (199, 200)] == [Verdict.WAIT, Verdict.MENTION]
-    assert [verdict(9, line, is_end=True) for line in ("Hi.", "Hi ", " ")] == [Verdict.EMITTED, Verdict.MENTION, Verdict.EMITTED]
+    assert [verdict(blanks, "Hi.") for blanks in (199, 200)] == [MarkerVerdict.WAIT, MarkerVerdict.EMITTED]
+    assert [verdict(blanks, "Hi ") for blanks in (199, 200)] == [MarkerVerdict.WAIT, MarkerVerdict.MENTION]
+    assert [verdict(9, line, is_end=True) for line in ("Hi.", "Hi ", " ")] == [
+        MarkerVerdict.EMITTED,
+        MarkerVerdict.MENTION,
+        MarkerVerdict.EMITTED,
+    ]
 
 
 def test_how_much_text_arrived_before_a_row_of_tokens_changes_nothing() -> None:
@@ -332,10 +336,10 @@ def test_how_much_text_arrived_before_a_row_of_tokens_changes_nothing() -> None:
     assert guarded([f"{text}{END}<|start|>tool", "<|channel|>final<|message|>SECRET"]) == ""
 
 
-TAGS = (Kind.OPENING, Kind.CLOSING)
+TAGS = (SignKind.OPENING, SignKind.CLOSING)
 
 
-def verdict(kind: Kind, line: str, after: str, *, is_end: bool = False) -> bool | None:
+def verdict(kind: SignKind, line: str, after: str, *, is_end: bool = False) -> bool | None:
     return is_mention(Sign(kind, "think", 0, 0), line, after, is_end=is_end)
 
 
@@ -443,16 +447,16 @@ def test_a_word_glued_to_a_tag_does_not_name_it(after: str) -> None:
 
 
 def test_only_a_bullet_before_three_characters_is_decided() -> None:
-    assert [verdict(Kind.OPENING, "- ", after) for after in ("12", "123")] == [None, False]
+    assert [verdict(SignKind.OPENING, "- ", after) for after in ("12", "123")] == [None, False]
 
 
 def test_a_closing_tag_is_mentioned_in_a_sentence_that_speaks_of_the_opening_one() -> None:
     line = "The text between <think> and before the final "
-    assert verdict(Kind.CLOSING, line, " is hidden") is True
-    assert verdict(Kind.CLOSING, line, ") is hidden") is True
-    assert verdict(Kind.CLOSING, line, " SECRET", is_end=True) is False
-    assert verdict(Kind.OPENING, line, " is hidden", is_end=True) is False
-    assert verdict(Kind.CLOSING, "The text before the final ", " is hidden", is_end=True) is False
+    assert verdict(SignKind.CLOSING, line, " is hidden") is True
+    assert verdict(SignKind.CLOSING, line, ") is hidden") is True
+    assert verdict(SignKind.CLOSING, line, " SECRET", is_end=True) is False
+    assert verdict(SignKind.OPENING, line, " is hidden", is_end=True) is False
+    assert verdict(SignKind.CLOSING, "The text before the final ", " is hidden", is_end=True) is False
 
 
 @for_each([
@@ -475,7 +479,7 @@ def test_a_closing_tag_is_mentioned_in_a_sentence_that_speaks_of_the_opening_one
     ("", "", None),
 ])  # fmt: skip
 def test_a_special_token_is_mentioned_if_it_stands_alone(line: str, after: str, is_mentioned: bool | None) -> None:
-    for kind in (Kind.SPECIAL, Kind.WRAPPER):
+    for kind in (SignKind.SPECIAL, SignKind.WRAPPER):
         assert verdict(kind, line, after) is is_mentioned
         assert verdict(kind, line, after, is_end=True) is bool(is_mentioned)
 
@@ -497,14 +501,14 @@ def test_a_special_token_is_mentioned_if_it_stands_alone(line: str, after: str, 
     ('"', "", None),
 ])  # fmt: skip
 def test_stripped_markers_are_mentioned_if_they_stand_alone_in_a_line_of_text(line: str, after: str, is_mentioned: bool | None) -> None:
-    assert verdict(Kind.COLLAPSED, line, after) is is_mentioned
-    assert verdict(Kind.COLLAPSED, line, after, is_end=True) is bool(is_mentioned)
+    assert verdict(SignKind.COLLAPSED, line, after) is is_mentioned
+    assert verdict(SignKind.COLLAPSED, line, after, is_end=True) is bool(is_mentioned)
 
 
 def test_invisible_characters_around_a_sign_change_nothing() -> None:
-    assert verdict(Kind.OPENING, "\u200b", "\u200b. So", is_end=True) is False
-    assert verdict(Kind.OPENING, '"\u200b', '\u200b"') is True
-    assert verdict(Kind.SPECIAL, "Hi \u200b", "\u200bSECRET") is False
+    assert verdict(SignKind.OPENING, "\u200b", "\u200b. So", is_end=True) is False
+    assert verdict(SignKind.OPENING, '"\u200b', '\u200b"') is True
+    assert verdict(SignKind.SPECIAL, "Hi \u200b", "\u200bSECRET") is False
 
 
 TAG = "<think>SECRET</think>"
@@ -615,7 +619,7 @@ def test_code_that_never_closes_is_none(text: str) -> None:
 
 def place_after(text: str) -> str:
     """The kind of code at the end of a text of one line."""
-    code = Code()
+    code = CodeTracker()
     at = code.head(text, 0, is_end=True) or 0
     while at < len(text):
         at = (code.backticks(text, at, is_end=True) or at) if text[at] == "`" else at + 1
@@ -638,12 +642,12 @@ def test_the_place_after_a_line(text: str, place: str) -> None:
     ("```a`", 0), (" " * 60, None), (" " * 61, 60), (" " * 60 + "```", None), (" " * 60 + "```\n", 63), (">" * 61, 60),
 ])  # fmt: skip
 def test_the_beginning_of_a_line_is_held_until_it_is_certain(text: str, past: int | None) -> None:
-    assert Code().head(text, 0, is_end=False) == past
-    assert Code().head(text, 0, is_end=True) is not None
+    assert CodeTracker().head(text, 0, is_end=False) == past
+    assert CodeTracker().head(text, 0, is_end=True) is not None
 
 
 @for_each([("`", None), ("`a", None), ("`ab", 1), ("``a", None), ("``ab", 2), ("`" * 79, None), ("`" * 80, 80), ("`" * 90, 80)])
 def test_a_run_of_backticks_is_held_until_two_characters_follow(text: str, past: int | None) -> None:
-    assert Code().backticks(text, 0, is_end=False) == past
-    assert Code().backticks(text, 0, is_end=True) is not None
-    assert Code().backticks(f"{'x' * 200}{text}", 200, is_end=False) == (past and past + 200)
+    assert CodeTracker().backticks(text, 0, is_end=False) == past
+    assert CodeTracker().backticks(text, 0, is_end=True) is not None
+    assert CodeTracker().backticks(f"{'x' * 200}{text}", 200, is_end=False) == (past and past + 200)

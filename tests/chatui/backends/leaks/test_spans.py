@@ -10,14 +10,14 @@ from itertools import groupby
 
 import pytest
 
-from chatui.backends.leaks.guard import LeakGuard, Span, settled
+from chatui.backends.leaks.guard import LeakGuard, TextSpan, settled
 from tests.support.cases import for_each
 
 HEADER = "<|end|><|start|>assistant<|channel|>analysis<|message|>"
 FINAL = "<|channel|>final<|message|>"
 
 
-def written(spans: list[Span]) -> str:
+def written(spans: list[TextSpan]) -> str:
     """The spans in the notation of the tables. Neighbours of the same kind are joined."""
     signs: list[tuple[str, str]] = []
     for span in spans:
@@ -316,9 +316,9 @@ def test_in_a_continuation_a_word_alone_is_no_sign(text: str, result: str) -> No
 
 
 def test_settled_spans_hide_everything_up_to_the_last_withdrawal() -> None:
-    one, two, three = Span(True, "a"), Span(False, "b", withdraws=True), Span(True, "c", begins=True)
-    assert settled([one, two, three]) == [Span(False, "a", is_withheld=True), Span(False, "b", is_withheld=True), three]
-    assert settled([two, one, two, three])[:3] == [Span(False, text, is_withheld=True) for text in "bab"]
+    one, two, three = TextSpan(True, "a"), TextSpan(False, "b", withdraws=True), TextSpan(True, "c", begins=True)
+    assert settled([one, two, three]) == [TextSpan(False, "a", is_withheld=True), TextSpan(False, "b", is_withheld=True), three]
+    assert settled([two, one, two, three])[:3] == [TextSpan(False, text, is_withheld=True) for text in "bab"]
     assert settled([one, three]) == [one, three]
     assert settled([]) == []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from itertools import product
 
-from chatui.backends.leaks.labels import Label, Manner, answer_after, label_of, visible_of
+from chatui.backends.leaks.labels import AnswerLabel, Manner, answer_after, label_of, visible_of
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 
@@ -120,7 +120,7 @@ FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "
 ])  # fmt: skip
 def test_each_label_is_one(words: str, manner: Manner) -> None:
     label = label_of(f"{words}: x", is_end=True)
-    assert isinstance(label, Label) and label.manner is manner
+    assert isinstance(label, AnswerLabel) and label.manner is manner
 
 
 @for_each(product(FENCED, ("```", "~~~", ":::")))
@@ -140,7 +140,7 @@ def test_each_fence_of_reasoning_is_one(word: str, run: str) -> None:
 def test_the_answer_begins_after_each_second_label(first: str, words: str) -> None:
     text = f"{first}: SECRET\n{words}: 42"
     label = label_of(text, is_end=True)
-    assert isinstance(label, Label)
+    assert isinstance(label, AnswerLabel)
     at = answer_after(text, label)
     assert at is not None and text[at:] == " 42"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
-from chatui.backends.base import Backend, Endpoint, EndReason, Limits, SampleRequest
+from chatui.backends.base import Backend, Endpoint, EndReason, SampleLimits, SampleRequest
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -45,7 +45,7 @@ THOUGHT += event("response.reasoning_text.delta", item_id="r", delta="SECRET")
 
 
 async def answered(
-    answer: Any, request: SampleRequest | None = None, limits: Limits = PATIENT, trusted: bool = False, **options: Any
+    answer: Any, request: SampleRequest | None = None, limits: SampleLimits = PATIENT, trusted: bool = False, **options: Any
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=limits), summaries_are_trusted=trusted)

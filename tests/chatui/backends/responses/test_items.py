@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.responses.items import CALL, Item, Items, kind_of
+from chatui.backends.responses.items import CALL, Items, OutputItem, kind_of
 from chatui.backends.responses.reducer import Reducer
-from chatui.backends.speaker import Label
+from chatui.backends.speaker import SpeakerLabel
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import FrameOpened, FrameText
@@ -51,14 +51,14 @@ MESSAGE = {"type": "message", "role": "assistant"}
     ],
 )
 def test_only_an_unmarked_message_of_the_assistant_is_visible(learned: list[dict[str, Any]], expected: Header) -> None:
-    item = Item(0)
+    item = OutputItem(0)
     for data in learned:
         item.learn(data)
     assert item.header() == expected
 
 
 def test_a_later_status_replaces_an_earlier_one_and_a_missing_one_does_not() -> None:
-    item = Item(0)
+    item = OutputItem(0)
     for status, expected in (("in_progress", "in_progress"), (None, "in_progress"), ("incomplete", "incomplete")):
         item.learn({"status": status})
         assert item.status == expected
@@ -66,11 +66,11 @@ def test_a_later_status_replaces_an_earlier_one_and_a_missing_one_does_not() -> 
 
 @pytest.mark.parametrize(("late", "name"), [({"type": "reasoning"}, "type"), ({"role": 5}, "role")])
 def test_another_type_or_role_is_a_known_label(late: dict[str, Any], name: str) -> None:
-    item = Item(0)
+    item = OutputItem(0)
     item.learn(MESSAGE)
     item.learn(late)
     item.learn({"mystery": "x"})
-    assert item.label == Label(name, is_known=True)
+    assert item.label == SpeakerLabel(name, is_known=True)
 
 
 def test_an_item_that_an_event_names_first_is_found_by_its_id() -> None:

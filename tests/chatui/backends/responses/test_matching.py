@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Item, Items, number, text_of, texts_of, usage_of
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem, number, text_of, texts_of, usage_of
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, read, text
@@ -90,7 +90,7 @@ def test_text_after_the_whole_text_continues_its_part() -> None:
 
 
 def test_the_arguments_of_a_call_are_the_whole_ones_if_there_are_any() -> None:
-    item = Item(0)
+    item = OutputItem(0)
     assert item.whole_arguments() == "{}"
     item.argument_deltas += ['{"a"', ": 1}"]
     assert item.whole_arguments() == '{"a": 1}'
@@ -218,7 +218,7 @@ def test_unexpected_events_are_counted() -> None:
 
 
 def test_labels_of_another_type_count_as_missing() -> None:
-    item = Item(0)
+    item = OutputItem(0)
     item.learn({"type": MESSAGE, "role": "assistant", "id": 5, "name": 7, "call_id": 3, "status": ["completed"]})
     assert (item.ids, item.name, item.call_id, item.status) == (set(), "", "", "")
     assert items_of({"type": MESSAGE}).item_for_text({"item_id": ["x"]}).number == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatui import prompts
-from chatui.backends.base import Endpoint, EndReason, GivenReasoning, Limits, Usage
+from chatui.backends.base import Endpoint, EndReason, GivenReasoning, SampleLimits, Usage
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.responses import backend as backends
 from chatui.backends.responses.backend import ResponsesBackend
@@ -94,7 +94,7 @@ async def test_markers_that_were_escaped_in_instructions_alone_are_restored_in_t
 
 @pytest.mark.parametrize(("line", "chars", "room"), [(10, 100, 800), (1000, 100, 1000)])
 async def test_the_last_event_may_repeat_a_whole_answer(line: int, chars: int, room: int) -> None:
-    backend = ResponsesBackend(Endpoint("http://a.test", limits=Limits(max_line_bytes=line, max_output_chars=chars)))
+    backend = ResponsesBackend(Endpoint("http://a.test", limits=SampleLimits(max_line_bytes=line, max_output_chars=chars)))
     assert backend._limits.max_line_bytes == backend._upstream.limits.max_line_bytes == room
     await backend.aclose()
 

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from chatui.audit_log.lines import Filters, rows
+from chatui.audit_log.lines import LineFilters, rows
 from chatui.database import file_locks
 from chatui.operations.backups import creation, sqlite_files
 from chatui.operations.backups.sqlite_files import BackupError
@@ -44,7 +44,7 @@ def test_a_backup_is_one_private_file_with_everything_in_it_and_a_line_in_the_lo
     assert "2 accounts, 2 conversations, 8 messages" in printed and "The log is intact" in printed
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600 and count(backup, "chatui_message") == 8
     assert [path.name for path in place.iterdir()] == [backup.name], "sqlite3 leaves no other file with a database without a log"
-    [line] = rows(Filters(action="backup made"))
+    [line] = rows(LineFilters(action="backup made"))
     assert (line.way, line.detail) == ("shell", "not encrypted") and count(backup, "chatui_auditevent") == 1
     assert not list(tmp_path.glob("*.backup*")), "the prepared files are deleted"
 

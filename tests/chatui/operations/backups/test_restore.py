@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from chatui.accounts import api_keys
 from chatui.audit_log import chain
-from chatui.audit_log.lines import Filters, rows
+from chatui.audit_log.lines import LineFilters, rows
 from chatui.audit_log.record import SHELL
 from chatui.database import file_locks
 from chatui.lifecycle.closing import close_account
@@ -30,7 +30,7 @@ from chatui.models.message import Message
 from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
-from chatui.models.user import Cause, User
+from chatui.models.user import ClosingCause, User
 from chatui.operations.backups import creation, sqlite_files
 from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
@@ -77,7 +77,7 @@ def test_lost_data_is_restored_and_the_former_database_is_kept(database: Path, b
     assert lines and later and Message.objects.count() == 4
     printed = output_of("restore", backup)
     assert "2 accounts, 2 conversations, 8 messages" in printed and Message.objects.count() == 8
-    [line] = rows(Filters(action="backup restored"))
+    [line] = rows(LineFilters(action="backup restored"))
     assert (line.number, line.detail) == (2, f"made at line 1; the log before it ended at line 2 with {later.hash}")
     assert chain.verify(lines).is_intact and not chain.missing_triggers()
     connection.close()
@@ -115,14 +115,14 @@ def test_accounts_keys_and_links_closed_or_revoked_since_are_not_restored(databa
     valid, revoked = (api_keys.create(SHELL.of(people["bela"]), options).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
     output_of("backup", database.parent / "later")
-    assert close_account(people["ada"], Cause.STAFF, SHELL)
+    assert close_account(people["ada"], ClosingCause.STAFF, SHELL)
     api_keys.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
     assert "closed or revoked again, as they were since the backup: 3" in output_of("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
     assert set(ApiKey.objects.filter(revoked_at=None).values_list("pk", flat=True)) == {UUID(valid)}
     assert [ShareLink.objects.get(pk=link.pk).revoked_at is None for link in links] == [True, False]
-    assert [line.owner_name for line in rows(Filters(action="account closed"))] == ["ada"]
+    assert [line.owner_name for line in rows(LineFilters(action="account closed"))] == ["ada"]
 
 
 def test_unknown_revocations_are_reported(database: Path, backup: Path) -> None:

@@ -51,7 +51,7 @@ def patch() -> None:
 
     django.setup()
     from chatui.backends.chat import deltas
-    from chatui.backends.leaks.guard import LeakGuard, Span
+    from chatui.backends.leaks.guard import LeakGuard, TextSpan
     from chatui.backends.raw_frames import FrameWriter
     from chatui.display import conversation, search
     from chatui.display.conversation import Notice
@@ -89,7 +89,7 @@ def patch() -> None:
 
     # Analysis passes the gate: streams, pages and everything that is made from stored rows.
     while_broken("gate", gate, "why_hidden", lambda header: None)
-    while_broken("guard", LeakGuard, "feed", lambda guard, text: [Span(True, text)])
+    while_broken("guard", LeakGuard, "feed", lambda guard, text: [TextSpan(True, text)])
     # A late label, or a late sign, takes nothing back; and a label in the answer field is not looked at.
     while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
     while_broken("label", deltas, "other_label", lambda part, **_: None)

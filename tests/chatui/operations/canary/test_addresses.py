@@ -10,9 +10,9 @@ import pytest
 from django.urls import get_resolver, resolve
 
 from chatui.operations.canary import crawl
-from chatui.operations.canary.browser import Answer, Browser, Deployment
+from chatui.operations.canary.browser import Deployment, SimulatedBrowser, VisitorResponse
 from chatui.operations.canary.crawl import FIXED, FOR_STAFF, FORMS, LAST, QUERIES, Address, addresses, form, places
-from chatui.operations.canary.watch import Canary, CanaryError, Clock, Watch
+from chatui.operations.canary.watch import Canary, CanaryError, Clock, LeakWatch
 from tests.canary.reviewed import ATTEMPT, ROUTES
 from tests.canary.surface.test_reviewed import patterns
 from tests.support.cases import for_each
@@ -69,12 +69,12 @@ def test_an_address_with_a_parameter_that_nobody_knows_has_no_place() -> None:
 
 def test_a_crawl_that_does_not_know_an_address_cannot_be_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """With exit code 2, rather than with a route that nobody looked at."""
-    deployment = Deployment("http://127.0.0.1:9", Watch(Canary(), Canary(), {}), Clock(5))
-    with Browser("owner", deployment) as browser:
+    deployment = Deployment("http://127.0.0.1:9", LeakWatch(Canary(), Canary(), {}), Clock(5))
+    with SimulatedBrowser("owner", deployment) as browser:
         monkeypatch.setattr(crawl, "addresses", lambda: [Address("x/<int:novelty>/", "x", "x/{novelty}/", ("novelty",))])
         with pytest.raises(CanaryError, match="does not know how to ask for x/<int:novelty>/"):
             crawl.Crawl(browser).everything([KNOWN])
         monkeypatch.setattr(crawl, "addresses", lambda: [Address("y/", "y", "y/", ())])
-        monkeypatch.setattr(browser, "get", lambda *_: Answer(405, httpx.Headers(), b""))
+        monkeypatch.setattr(browser, "get", lambda *_: VisitorResponse(405, httpx.Headers(), b""))
         with pytest.raises(CanaryError, match="no form for y/"):
             crawl.Crawl(browser).everything([KNOWN])

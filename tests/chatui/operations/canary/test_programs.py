@@ -11,9 +11,9 @@ import pytest
 
 from chatui.operations.canary import fixtures, programs
 from chatui.operations.canary.answers.scripts import Pause, Script
-from chatui.operations.canary.browser import Answer, Deployment
+from chatui.operations.canary.browser import Deployment, VisitorResponse
 from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
-from chatui.operations.canary.watch import Canary, Clock, Watch
+from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from tests.chatui.operations.canary.test_fixtures import BACKENDS
 
 pytestmark = pytest.mark.django_db
@@ -30,16 +30,16 @@ class Played:
         self._status = statuses.get(viewer, 404)
         self.requests: list[str] = []
 
-    def ask(self, method: str, path: str, place: str, body: object = None) -> Answer:
+    def ask(self, method: str, path: str, place: str, body: object = None) -> VisitorResponse:
         self.requests.append(f"{method} {path.partition('?')[0]}")
-        return Answer(200 if "models" in path else self._status, httpx.Headers(), STORED if self._status == 200 else b"{}")
+        return VisitorResponse(200 if "models" in path else self._status, httpx.Headers(), STORED if self._status == 200 else b"{}")
 
     def talk(self, body: object) -> bool:
         return self._status == 200
 
 
-def visited(statuses: Mapping[str, int]) -> tuple[Watch, list[str], dict[str, Played]]:
-    watch, problems = Watch(Canary(), Canary(), {}), list[str]()
+def visited(statuses: Mapping[str, int]) -> tuple[LeakWatch, list[str], dict[str, Played]]:
+    watch, problems = LeakWatch(Canary(), Canary(), {}), list[str]()
     deployment = Deployment("http://127.0.0.1:9", watch, Clock(5))
     fixture: Any = fixtures.make(fixtures.new_run(), BACKENDS)
     visit = Programs(fixture, deployment, None, problems)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from chatui.backends import registry
 from chatui.backends.base import Endpoint, SampleRequest
 from chatui.operations.canary.answers import chat, harmony, labelled, responses, scripts, shaped
 from chatui.operations.canary.answers.scripts import Planter, Script
-from chatui.operations.canary.peer import Peer
+from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.run import KINDS
 from chatui.operations.canary.watch import Canary
 from renderer.frames import Frame, Header
@@ -39,7 +39,7 @@ class Played:
                 self.scripts = harmony.scripts(planter, vocabulary)
             case _:
                 self.scripts = of_the_catalogue(kind, planter, vocabulary)
-        with Peer(("127.0.0.1", 0), {kind: self.scripts}) as peer:
+        with CanaryServer(("127.0.0.1", 0), {kind: self.scripts}) as peer:
             peer.release()
             self.outcomes = {script.name: asyncio.run(sampled(peer.url(kind), kind, script, vocabulary)) for script in self.scripts}
 
@@ -101,7 +101,7 @@ def test_ids_without_a_label_are_shown(vocabulary: Vocabulary, monkeypatch: pyte
     monkeypatch.setattr(labelled, "LABELS", {"nothing": {}})
     hidden = Canary()
     [script] = labelled.by_ids(Planter("harmony", hidden, Canary(), BAIT), partial(shaped.ids_of, vocabulary=vocabulary))
-    with Peer(("127.0.0.1", 0), {"harmony": [script]}) as peer:
+    with CanaryServer(("127.0.0.1", 0), {"harmony": [script]}) as peer:
         peer.release()
         done = asyncio.run(sampled(peer.url("harmony"), "harmony", script, vocabulary))
     assert hidden.found(done.visible) == ["harmony: ids with the label nothing"]
@@ -119,7 +119,7 @@ def test_requests_without_the_secret_path_are_not_answered() -> None:
     import httpx
 
     script = Script("one", (b"hello",), content_type="text/plain")
-    with Peer(("127.0.0.1", 0), {"chat": [script]}) as peer:
+    with CanaryServer(("127.0.0.1", 0), {"chat": [script]}) as peer:
         peer.release()
         url = peer.url("chat")
         origin = url.rsplit("/", 2)[0]

@@ -15,23 +15,23 @@ from urllib.parse import quote
 import pytest
 
 from chatui.operations.canary.crawl import _shape
-from chatui.operations.canary.run import EXIT_CODES, Report, as_json, as_text
-from chatui.operations.canary.watch import SOCKET, Canary, CanaryError, Clock, Finding, Watch
+from chatui.operations.canary.run import EXIT_CODES, CanaryReport, as_json, as_text
+from chatui.operations.canary.watch import SOCKET, Canary, CanaryError, CanaryFinding, Clock, LeakWatch
 
 SECRET = "Never speak of <cheese> & the moon."
 
 
-def watch() -> tuple[Watch, str, str]:
+def watch() -> tuple[LeakWatch, str, str]:
     """A watch, a hidden marker and a visible one."""
     hidden, visible = Canary(), Canary()
-    return Watch(hidden, visible, {"instructions": SECRET}), hidden.plant("chat: reasoning"), visible.plant("chat: answer")
+    return LeakWatch(hidden, visible, {"instructions": SECRET}), hidden.plant("chat: reasoning"), visible.plant("chat: answer")
 
 
 def test_a_hidden_marker_is_noted_once_for_each_place_and_viewer() -> None:
     seen, marker, _ = watch()
     for viewer in ("owner", "owner", "stranger"):
         seen.look(viewer, "c/<uuid:conversation_id>/", "body", f"<p>{marker}</p>".encode())
-    assert seen.findings == [Finding("chat: reasoning", name, "c/<uuid:conversation_id>/", "body") for name in ("owner", "stranger")]
+    assert seen.findings == [CanaryFinding("chat: reasoning", name, "c/<uuid:conversation_id>/", "body") for name in ("owner", "stranger")]
 
 
 def test_what_is_withdrawn_may_be_on_the_owners_socket_until_then_and_nowhere_else() -> None:
@@ -88,14 +88,14 @@ def test_a_clock_that_has_run_down_ends_the_run() -> None:
         Clock(0).left(3)
 
 
-def report(*findings: Finding, problems: tuple[str, ...] = ()) -> Report:
+def report(*findings: CanaryFinding, problems: tuple[str, ...] = ()) -> CanaryReport:
     counts = {"hidden": 2, "visible": 1, "answers": 1}
-    return Report(
+    return CanaryReport(
         "canary-x", 7, "https://chat.example.org", 1.5, counts, {"answers to the owner": 7}, ("harmony: not here",), findings, problems
     )
 
 
-LEAK = Finding("chat: reasoning", "owner", "download/", "body")
+LEAK = CanaryFinding("chat: reasoning", "owner", "download/", "body")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ LEAK = Finding("chat: reasoning", "owner", "download/", "body")
     ],
     ids=["clean", "a leak", "a problem", "a leak before a problem"],
 )
-def test_the_exit_code_and_the_last_line_say_what_came_of_it(result: Report, code: int, last: str) -> None:
+def test_the_exit_code_and_the_last_line_say_what_came_of_it(result: CanaryReport, code: int, last: str) -> None:
     assert EXIT_CODES[result.outcome] == code
     assert list(as_text(result))[-1] == last
     assert json.loads(as_json(result))["outcome"] == result.outcome
@@ -122,7 +122,7 @@ def test_the_report_has_a_line_for_each_finding_and_problem_and_for_what_was_lef
 
 
 def test_a_wall_of_leaks_is_told_in_a_hundred_lines_and_whole_as_json() -> None:
-    result = report(*(Finding(f"chat: place {number}", "owner", "download/", "body") for number in range(250)))
+    result = report(*(CanaryFinding(f"chat: place {number}", "owner", "download/", "body") for number in range(250)))
     lines = [line for line in as_text(result) if line.startswith("LEAK")]
     assert len(lines) == 101 and lines[-1] == "LEAK: and 150 more; --json has all of them"
     assert len(json.loads(as_json(result))["findings"]) == 250

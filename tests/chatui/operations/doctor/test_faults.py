@@ -13,10 +13,10 @@ import pytest
 from chatui.backends.base import Endpoint
 from chatui.backends.registry import build
 from chatui.operations.doctor import examination, trial
-from chatui.operations.doctor.examination import Target, examine
-from chatui.operations.doctor.faults import Fault, Level
+from chatui.operations.doctor.examination import ExaminedServer, examine
+from chatui.operations.doctor.faults import Level, ServerFault
 from chatui.operations.doctor.judging import judge_pace
-from chatui.operations.doctor.report import Report, as_json, as_text
+from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from chatui.operations.doctor.trial import attempt
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.operations.doctor.peers import (
@@ -53,19 +53,19 @@ def no_vocabulary() -> Vocabulary:
 
 async def examined(
     answers: dict[str, Answer], *, models: object = MODELS, seconds: float = 20.0, server: Any = None, **target: Any
-) -> Report:
+) -> DoctorReport:
     vocabulary = target.pop("vocabulary", no_vocabulary)
     async with peer(answers, models, **(server or {})) as running:
-        return await examine(Target("here", running.url, vocabulary, **target), seconds=seconds, questions=WORDS)
+        return await examine(ExaminedServer("here", running.url, vocabulary, **target), seconds=seconds, questions=WORDS)
 
 
-def found(report: Report) -> dict[Fault, Level]:
+def found(report: DoctorReport) -> dict[ServerFault, Level]:
     """What is about the back end as it is configured."""
     configured = [finding for one in report.formats if one.kind == report.configured for finding in one.findings]
     return {finding.fault: finding.level for finding in (*report.general, *configured)}
 
 
-def detail_of(report: Report, fault: Fault) -> str:
+def detail_of(report: DoctorReport, fault: ServerFault) -> str:
     return next(finding.seen for one in report.formats for finding in one.findings if finding.fault is fault)
 
 
@@ -106,21 +106,21 @@ COLLAPSED = f"analysis{THOUGHT}assistantfinal4"
     ("answer", "expected"),
     [
         # What the leak guard catches, and what is left of the answer.
-        (WHOLE, {Fault.LEAK_MARKERS: F}),
-        (HALF, {Fault.LEAK_MARKERS: F, Fault.ANSWER_HIDDEN: U}),
-        (COLLAPSED, {Fault.LEAK_COLLAPSED: F}),
-        (f"<think>{THOUGHT}</think>4", {Fault.LEAK_TAGS: F}),
-        (f"<reasoning>{THOUGHT}</reasoning>4", {Fault.LEAK_TAGS: F}),
-        (f"Sure. {WHOLE}", {Fault.LEAK_MARKERS: F}),
-        (f"[THINK]{THOUGHT}[/THINK]4", {Fault.LEAK_TAGS: F}),
+        (WHOLE, {ServerFault.LEAK_MARKERS: F}),
+        (HALF, {ServerFault.LEAK_MARKERS: F, ServerFault.ANSWER_HIDDEN: U}),
+        (COLLAPSED, {ServerFault.LEAK_COLLAPSED: F}),
+        (f"<think>{THOUGHT}</think>4", {ServerFault.LEAK_TAGS: F}),
+        (f"<reasoning>{THOUGHT}</reasoning>4", {ServerFault.LEAK_TAGS: F}),
+        (f"Sure. {WHOLE}", {ServerFault.LEAK_MARKERS: F}),
+        (f"[THINK]{THOUGHT}[/THINK]4", {ServerFault.LEAK_TAGS: F}),
         # What it does not: it takes it for code.
-        (f"Sure.\n\n```\n{WHOLE}\n```\n", {Fault.LEAK_MARKERS: L}),
-        (f"```\n[THINK]{THOUGHT}[/THINK]\n```\n4", {Fault.LEAK_TAGS: L}),
-        (f"{THOUGHT}\n\n4", {Fault.LEAK_THOUGHT: L}),
+        (f"Sure.\n\n```\n{WHOLE}\n```\n", {ServerFault.LEAK_MARKERS: L}),
+        (f"```\n[THINK]{THOUGHT}[/THINK]\n```\n4", {ServerFault.LEAK_TAGS: L}),
+        (f"{THOUGHT}\n\n4", {ServerFault.LEAK_THOUGHT: L}),
     ],
 )
 async def test_reasoning_in_the_answer_is_named_by_its_form_and_by_whether_people_would_see_it(
-    answer: str, expected: dict[Fault, Level]
+    answer: str, expected: dict[ServerFault, Level]
 ) -> None:
     report = await examined(chat_answers(sum=content_event(answer)))
     assert found(report) == expected
@@ -129,13 +129,13 @@ async def test_reasoning_in_the_answer_is_named_by_its_form_and_by_whether_peopl
 
 async def test_half_harmony_is_told_as_such() -> None:
     half, whole = [await examined(chat_answers(sum=content_event(answer))) for answer in (HALF, WHOLE)]
-    assert "half Harmony" in detail_of(half, Fault.LEAK_MARKERS)
-    assert "half Harmony" not in detail_of(whole, Fault.LEAK_MARKERS)
+    assert "half Harmony" in detail_of(half, ServerFault.LEAK_MARKERS)
+    assert "half Harmony" not in detail_of(whole, ServerFault.LEAK_MARKERS)
 
 
 async def test_reasoning_that_comes_apart_and_in_the_answer_too_is_a_leak() -> None:
     report = await examined(chat_answers(sum=chat({"reasoning": THOUGHT}, {"content": f"{THOUGHT} 4"})))
-    assert found(report) == {Fault.LEAK_THOUGHT: L}
+    assert found(report) == {ServerFault.LEAK_THOUGHT: L}
 
 
 async def test_a_model_that_says_the_word_although_it_was_told_not_to_is_no_leak_of_the_server() -> None:
@@ -146,50 +146,50 @@ async def test_a_model_that_says_the_word_although_it_was_told_not_to_is_no_leak
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"sum": chat({"content": "4"}, tokens=60)}, {Fault.REASONING_LOST: F}),
-        ({"sum": chat({"content": "4"}, tokens=9, reasoned=5)}, {Fault.REASONING_LOST: F}),
+        ({"sum": chat({"content": "4"}, tokens=60)}, {ServerFault.REASONING_LOST: F}),
+        ({"sum": chat({"content": "4"}, tokens=9, reasoned=5)}, {ServerFault.REASONING_LOST: F}),
         ({"sum": chat({"content": "4"}, tokens=9)}, {}),
-        ({"sum": chat({"reasoning": THOUGHT})}, {Fault.NO_ANSWER: U}),
-        ({"sum": chat({"reasoning": THOUGHT}, finish="length", tokens=400)}, {Fault.NOT_JUDGED: A}),
-        ({"plan": content_event(f"<think>{THOUGHT}</think>{PLANNED}")}, {Fault.LEAK_TAGS: F}),
-        ({"plan": content_event(f"{PLANNED} <|channel|>analysis<|message|>{THOUGHT}")}, {Fault.LEAK_MARKERS: F}),
-        ({"cut": chat({"content": f"analysis{THOUGHT}"}, finish="length", tokens=24)}, {Fault.LEAK_COLLAPSED: F}),
-        ({"cut": chat({"reasoning": "I count."}, tokens=24)}, {Fault.CUT_UNSAID: F}),
-        ({"cut": chat({"content": "1, 2"}, tokens=None)}, {Fault.CUT_UNSAID: F}),
+        ({"sum": chat({"reasoning": THOUGHT})}, {ServerFault.NO_ANSWER: U}),
+        ({"sum": chat({"reasoning": THOUGHT}, finish="length", tokens=400)}, {ServerFault.NOT_JUDGED: A}),
+        ({"plan": content_event(f"<think>{THOUGHT}</think>{PLANNED}")}, {ServerFault.LEAK_TAGS: F}),
+        ({"plan": content_event(f"{PLANNED} <|channel|>analysis<|message|>{THOUGHT}")}, {ServerFault.LEAK_MARKERS: F}),
+        ({"cut": chat({"content": f"analysis{THOUGHT}"}, finish="length", tokens=24)}, {ServerFault.LEAK_COLLAPSED: F}),
+        ({"cut": chat({"reasoning": "I count."}, tokens=24)}, {ServerFault.CUT_UNSAID: F}),
+        ({"cut": chat({"content": "1, 2"}, tokens=None)}, {ServerFault.CUT_UNSAID: F}),
         ({"cut": chat({"content": "I would rather not."}, tokens=8)}, {}),
-        ({"cut": chat({"content": "1, 2, … 199, 200."}, tokens=None)}, {Fault.LIMIT_IGNORED: F}),
-        ({"cut": chat({"reasoning": "I count."}, finish="length", tokens=700)}, {Fault.LIMIT_IGNORED: F}),
-        ({"plan": chat({"content": ANNOUNCED}, {"content": PLANNED})}, {Fault.PREAMBLE_GLUED: F}),
-        ({"plan": chat({"content": f"{ANNOUNCED}."}, {"content": f"\n\n{PLANNED}"})}, {Fault.PREAMBLE_UNMARKED: F}),
-        ({"sum": b": nothing\n\n"}, {Fault.BROKEN_OFF: U}),
-        ({"sum": stub.chunk(content="4")}, {Fault.BROKEN_OFF: U}),
-        ({"sum": b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n'}, {Fault.FAILED: U}),
+        ({"cut": chat({"content": "1, 2, … 199, 200."}, tokens=None)}, {ServerFault.LIMIT_IGNORED: F}),
+        ({"cut": chat({"reasoning": "I count."}, finish="length", tokens=700)}, {ServerFault.LIMIT_IGNORED: F}),
+        ({"plan": chat({"content": ANNOUNCED}, {"content": PLANNED})}, {ServerFault.PREAMBLE_GLUED: F}),
+        ({"plan": chat({"content": f"{ANNOUNCED}."}, {"content": f"\n\n{PLANNED}"})}, {ServerFault.PREAMBLE_UNMARKED: F}),
+        ({"sum": b": nothing\n\n"}, {ServerFault.BROKEN_OFF: U}),
+        ({"sum": stub.chunk(content="4")}, {ServerFault.BROKEN_OFF: U}),
+        ({"sum": b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n'}, {ServerFault.FAILED: U}),
     ],
 )
-async def test_other_faults_of_chat(changes: dict[str, Answer], expected: dict[Fault, Level]) -> None:
+async def test_other_faults_of_chat(changes: dict[str, Answer], expected: dict[ServerFault, Level]) -> None:
     report = await examined(chat_answers(**changes))
     assert found(report) == expected
     assert report.level.exit_code == (0 if not expected else max(expected.values()).exit_code)
 
 
-REFUSALS: list[tuple[str, bytes, dict[Fault, Level], int]] = [
-    ("401 Unauthorized", b'{"error": "bad key"}', {Fault.KEY_REFUSED: U}, 3),
-    ("403 Forbidden", b"", {Fault.KEY_REFUSED: U}, 3),
-    ("404 Not Found", b'{"error": {"message": "The model `gpt` does not exist."}}', {Fault.MODEL_UNKNOWN: U}, 3),
-    ("400 Bad Request", b'{"detail": "Unknown model: gpt"}', {Fault.MODEL_UNKNOWN: U}, 3),
-    ("404 Not Found", b'{"detail": "Not Found"}', {Fault.KIND_NOT_SPOKEN: U}, 3),
-    ("405 Method Not Allowed", b"", {Fault.KIND_NOT_SPOKEN: U}, 3),
-    ("400 Bad Request", b'{"error": "reasoning_effort is not allowed"}', {Fault.REFUSED: U}, 3),
-    ("400 Bad Request", b'{"error": "\'max_tokens\' is not supported with this model"}', {Fault.REFUSED: U}, 3),
-    ("307 Temporary Redirect", b"", {Fault.REFUSED: U}, 3),
-    ("500 Internal Server Error", b"", {Fault.FAILED: U}, 3),
-    ("429 Too Many Requests", b"", {Fault.BUSY: A}, 2),
-    ("503 Service Unavailable", b'{"error": "Loading model"}', {Fault.BUSY: A}, 2),
+REFUSALS: list[tuple[str, bytes, dict[ServerFault, Level], int]] = [
+    ("401 Unauthorized", b'{"error": "bad key"}', {ServerFault.KEY_REFUSED: U}, 3),
+    ("403 Forbidden", b"", {ServerFault.KEY_REFUSED: U}, 3),
+    ("404 Not Found", b'{"error": {"message": "The model `gpt` does not exist."}}', {ServerFault.MODEL_UNKNOWN: U}, 3),
+    ("400 Bad Request", b'{"detail": "Unknown model: gpt"}', {ServerFault.MODEL_UNKNOWN: U}, 3),
+    ("404 Not Found", b'{"detail": "Not Found"}', {ServerFault.KIND_NOT_SPOKEN: U}, 3),
+    ("405 Method Not Allowed", b"", {ServerFault.KIND_NOT_SPOKEN: U}, 3),
+    ("400 Bad Request", b'{"error": "reasoning_effort is not allowed"}', {ServerFault.REFUSED: U}, 3),
+    ("400 Bad Request", b'{"error": "\'max_tokens\' is not supported with this model"}', {ServerFault.REFUSED: U}, 3),
+    ("307 Temporary Redirect", b"", {ServerFault.REFUSED: U}, 3),
+    ("500 Internal Server Error", b"", {ServerFault.FAILED: U}, 3),
+    ("429 Too Many Requests", b"", {ServerFault.BUSY: A}, 2),
+    ("503 Service Unavailable", b'{"error": "Loading model"}', {ServerFault.BUSY: A}, 2),
 ]
 
 
 @pytest.mark.parametrize(("status", "body", "expected", "code"), REFUSALS)
-async def test_refusals_are_told_apart(status: str, body: bytes, expected: dict[Fault, Level], code: int) -> None:
+async def test_refusals_are_told_apart(status: str, body: bytes, expected: dict[ServerFault, Level], code: int) -> None:
     report = await examined({"chat": stub.responds(status, body), **responses_answers()})
     assert (found(report), report.level.exit_code) == (expected, code)
 
@@ -197,11 +197,11 @@ async def test_refusals_are_told_apart(status: str, body: bytes, expected: dict[
 async def test_an_unknown_model_is_told_with_those_that_there_are() -> None:
     refusal = stub.responds("404 Not Found", b'{"error": {"message": "model \\"x\\" not found, try pulling it first"}}')
     report = await examined({"chat": refusal}, model="x")
-    assert "gpt-oss-20b" in detail_of(report, Fault.MODEL_UNKNOWN)
+    assert "gpt-oss-20b" in detail_of(report, ServerFault.MODEL_UNKNOWN)
 
 
 async def test_a_model_that_is_none_of_the_servers_and_answers_all_the_same_is_named() -> None:
-    assert found(await examined(chat_answers(), model="gpt-oss-120b")) == {Fault.MODEL_OTHER: F}
+    assert found(await examined(chat_answers(), model="gpt-oss-120b")) == {ServerFault.MODEL_OTHER: F}
     assert found(await examined(chat_answers(), model="gpt-oss-20b")) == {}
     latest = {"data": [{"id": "gpt-oss:latest"}]}
     assert found(await examined(chat_answers(), models=latest, model="gpt-oss")) == {}
@@ -213,21 +213,21 @@ def speaks_no_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def test_a_server_that_is_not_there_could_not_be_asked() -> None:
-    report = await examine(Target("here", "http://127.0.0.1:9", no_vocabulary), seconds=5)
-    assert (found(report), report.level.exit_code) == ({Fault.UNREACHABLE: A}, 2)
+    report = await examine(ExaminedServer("here", "http://127.0.0.1:9", no_vocabulary), seconds=5)
+    assert (found(report), report.level.exit_code) == ({ServerFault.UNREACHABLE: A}, 2)
     assert report.general[0].seen == "The connection is refused."
     server = await asyncio.start_server(speaks_no_tls, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        report = await examine(Target("here", f"https://127.0.0.1:{port}", no_vocabulary), seconds=5)
-    assert (found(report), report.general[0].seen) == ({Fault.UNREACHABLE: A}, "No secure connection can be made.")
-    report = await examine(Target("here", "http://no-such-name.invalid", no_vocabulary), seconds=5)
-    assert (found(report), report.general[0].seen) == ({Fault.UNREACHABLE: A}, "Its name does not resolve.")
+        report = await examine(ExaminedServer("here", f"https://127.0.0.1:{port}", no_vocabulary), seconds=5)
+    assert (found(report), report.general[0].seen) == ({ServerFault.UNREACHABLE: A}, "No secure connection can be made.")
+    report = await examine(ExaminedServer("here", "http://no-such-name.invalid", no_vocabulary), seconds=5)
+    assert (found(report), report.general[0].seen) == ({ServerFault.UNREACHABLE: A}, "Its name does not resolve.")
 
 
 async def test_a_server_that_says_nothing_in_time_could_not_be_asked() -> None:
     report = await examined(chat_answers(sum=later(30, b"")), seconds=3)
-    assert (found(report), report.level.exit_code) == ({Fault.SILENT: A}, 2)
+    assert (found(report), report.level.exit_code) == ({ServerFault.SILENT: A}, 2)
     assert report.seconds < 6
 
 
@@ -235,10 +235,10 @@ async def test_a_slow_server_is_asked_as_much_as_there_is_time_for(monkeypatch: 
     monkeypatch.setattr(examination, "MIN_SECONDS", 18.5)
     slow = later(2.0, chat({"reasoning": THOUGHT}, {"content": "4"}))
     report = await examined(chat_answers(sum=slow), seconds=20)
-    assert found(report) == {Fault.OUT_OF_TIME: F}
+    assert found(report) == {ServerFault.OUT_OF_TIME: F}
     monkeypatch.setattr(examination, "MIN_SECONDS", 21.0)
     report = await examined(chat_answers(), seconds=20)
-    assert (found(report), report.level.exit_code) == ({Fault.OUT_OF_TIME: A}, 2)
+    assert (found(report), report.level.exit_code) == ({ServerFault.OUT_OF_TIME: A}, 2)
     assert [one.not_tried for one in report.formats if one.kind == "responses"] == ["the time was up"]
 
 
@@ -251,7 +251,7 @@ async def test_a_server_that_is_too_slow_for_an_examination_is_told_from_one_tha
             await asyncio.sleep(0.05)
 
     report = await examined({"chat": drips}, seconds=3)
-    assert (found(report), report.level.exit_code) == ({Fault.OUT_OF_TIME: A}, 2)
+    assert (found(report), report.level.exit_code) == ({ServerFault.OUT_OF_TIME: A}, 2)
 
 
 async def test_of_an_endless_answer_only_the_beginning_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +272,7 @@ async def test_a_gateway_that_names_itself_in_a_header_is_known() -> None:
 
 async def test_a_word_for_the_end_that_could_be_anything_is_not_quoted() -> None:
     report = await examined(chat_answers(cut=chat({"content": "1, 2"}, finish="SECRET words", tokens=24)))
-    assert found(report) == {Fault.CUT_UNSAID: F}
+    assert found(report) == {ServerFault.CUT_UNSAID: F}
     assert "SECRET" not in as_text(report)
 
 
@@ -281,11 +281,11 @@ async def test_an_answer_that_comes_in_one_piece_is_named() -> None:
     report = await examined(
         chat_answers(sum=stub.responds("200 OK", whole), cut=stub.responds("200 OK", whole), plan=stub.responds("200 OK", whole))
     )
-    assert Fault.NO_STREAM in found(report)
+    assert ServerFault.NO_STREAM in found(report)
     at_once = chat(*({"content": f"{word} "} for word in PLANNED.split() * 4), tokens=60)
     report = await examined(chat_answers(plan=later(2.1, at_once)))
-    assert found(report) == {Fault.NO_STREAM: F}
-    assert "at once" in detail_of(report, Fault.NO_STREAM)
+    assert found(report) == {ServerFault.NO_STREAM: F}
+    assert "at once" in detail_of(report, ServerFault.NO_STREAM)
 
 
 @pytest.mark.parametrize(("delays", "level"), [((0.3, 0.3), F), ((0.3, 0.0), N), ((0.0, 0.0), None)])
@@ -298,11 +298,13 @@ async def test_a_long_wait_for_the_first_word_is_named(delays: tuple[float, ...]
             trials.append(await attempt(backend, WORDS.sum(), 5))
             await backend.aclose()
     findings = [(finding.fault, finding.level) for finding in judge_pace(trials, slow_seconds=0.2)]
-    assert findings == ([] if level is None else [(Fault.SLOW_FIRST, level)])
+    assert findings == ([] if level is None else [(ServerFault.SLOW_FIRST, level)])
 
 
-@pytest.mark.parametrize(("length", "expected"), [(2048, {Fault.CONTEXT_SMALL: F}), (8192, {Fault.CONTEXT_SMALL: N}), (32_768, {})])
-async def test_a_small_context_is_named(length: int, expected: dict[Fault, Level]) -> None:
+@pytest.mark.parametrize(
+    ("length", "expected"), [(2048, {ServerFault.CONTEXT_SMALL: F}), (8192, {ServerFault.CONTEXT_SMALL: N}), (32_768, {})]
+)
+async def test_a_small_context_is_named(length: int, expected: dict[ServerFault, Level]) -> None:
     models = {"data": [{"id": "gpt-oss-20b", "owned_by": "vllm", "max_model_len": length}]}
     assert found(await examined({**chat_answers(), "tokenize": tokenize()}, models=models)) == expected
 
@@ -312,11 +314,11 @@ async def test_the_context_that_ollama_has_loaded_is_found() -> None:
     running = {"/api/ps": {"models": [{"name": "gpt-oss:20b", "model": "gpt-oss:20b", "context_length": 4095}]}}
     report = await examined(chat_answers(), models=models, server={"extra": {**running, "/api/version": {"version": "0.12.0"}}})
     assert (report.identity.product, report.identity.version, report.identity.context) == ("Ollama", "0.12.0", 4095)
-    assert found(report) == {Fault.CONTEXT_SMALL: F}
+    assert found(report) == {ServerFault.CONTEXT_SMALL: F}
 
 
 SUMMARY = "The sum is small."
-PROVED = {Fault.SUMMARY_RAW: F}
+PROVED = {ServerFault.SUMMARY_RAW: F}
 
 
 @pytest.mark.parametrize(
@@ -328,12 +330,12 @@ PROVED = {Fault.SUMMARY_RAW: F}
         ({"summary": responses(reasoning(THOUGHT.replace(WORDS.thought, "x"), THOUGHT.replace(WORDS.thought, "x")), message("4"))}, PROVED),
         ({"summary": responses(reasoning("", THOUGHT), message("4"))}, PROVED),
         ({"summary": responses(reasoning("", SUMMARY, sealed=SUMMARY), message("4"))}, PROVED),
-        ({"summary": responses(reasoning(THOUGHT, SUMMARY, sealed="gAAAA"), message("4"))}, {Fault.SUMMARY_UNPROVEN: N}),
+        ({"summary": responses(reasoning(THOUGHT, SUMMARY, sealed="gAAAA"), message("4"))}, {ServerFault.SUMMARY_UNPROVEN: N}),
         ({"summary": responses(reasoning(THOUGHT), message("4"))}, {}),
     ],
 )
 async def test_a_summary_that_is_raw_reasoning_is_named_and_where_it_is_trusted_it_is_a_leak(
-    changes: dict[str, Answer], expected: dict[Fault, Level]
+    changes: dict[str, Answer], expected: dict[ServerFault, Level]
 ) -> None:
     answers = {**responses_answers(**changes)}
     assert found(await examined(answers, kind="responses")) == expected
@@ -346,31 +348,31 @@ async def test_summaries_in_chat_are_judged_too() -> None:
         return {"reasoning_details": [{"type": "reasoning.summary", "summary": summary}]}
 
     raw = chat_answers(sum=chat(details(THOUGHT), {"content": "4"}))
-    assert found(await examined(raw)) == {Fault.SUMMARY_RAW: F}
-    assert found(await examined(raw, summaries="server"))[Fault.SUMMARY_RAW] is L
-    assert found(await examined(chat_answers(sum=chat(details(SUMMARY), {"content": "4"})))) == {Fault.SUMMARY_UNPROVEN: N}
+    assert found(await examined(raw)) == {ServerFault.SUMMARY_RAW: F}
+    assert found(await examined(raw, summaries="server"))[ServerFault.SUMMARY_RAW] is L
+    assert found(await examined(chat_answers(sum=chat(details(SUMMARY), {"content": "4"})))) == {ServerFault.SUMMARY_UNPROVEN: N}
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"cut": responses(reasoning("I count."), tokens=24)}, {Fault.CUT_UNSAID: F}),
+        ({"cut": responses(reasoning("I count."), tokens=24)}, {ServerFault.CUT_UNSAID: F}),
         ({"cut": responses(reasoning("I count."), status="incomplete", tokens=24)}, {}),
-        ({"plan": responses(reasoning(), message(ANNOUNCED), message(PLANNED))}, {Fault.PREAMBLE_UNMARKED: F}),
-        ({"plan": responses(reasoning(), message(ANNOUNCED + PLANNED))}, {Fault.PREAMBLE_GLUED: F}),
-        ({"sum": responses(message(f"<think>{THOUGHT}</think>4"))}, {Fault.LEAK_TAGS: F}),
-        ({"sum": b'data: {"type": "response.created", "response": {}}\n\n'}, {Fault.BROKEN_OFF: U}),
+        ({"plan": responses(reasoning(), message(ANNOUNCED), message(PLANNED))}, {ServerFault.PREAMBLE_UNMARKED: F}),
+        ({"plan": responses(reasoning(), message(ANNOUNCED + PLANNED))}, {ServerFault.PREAMBLE_GLUED: F}),
+        ({"sum": responses(message(f"<think>{THOUGHT}</think>4"))}, {ServerFault.LEAK_TAGS: F}),
+        ({"sum": b'data: {"type": "response.created", "response": {}}\n\n'}, {ServerFault.BROKEN_OFF: U}),
     ],
 )
-async def test_other_faults_of_responses(changes: dict[str, Answer], expected: dict[Fault, Level]) -> None:
+async def test_other_faults_of_responses(changes: dict[str, Answer], expected: dict[ServerFault, Level]) -> None:
     assert found(await examined(responses_answers(**changes), kind="responses")) == expected
 
 
 async def test_a_cut_that_this_product_notices_by_itself_is_told_from_one_that_it_does_not() -> None:
     noticed = await examined(responses_answers(cut=responses(reasoning("I count."), tokens=24)), kind="responses")
-    assert "notices" in detail_of(noticed, Fault.CUT_UNSAID)
+    assert "notices" in detail_of(noticed, ServerFault.CUT_UNSAID)
     missed = await examined(chat_answers(cut=chat({"reasoning": "I count."}, tokens=24)))
-    assert "notices" not in detail_of(missed, Fault.CUT_UNSAID)
+    assert "notices" not in detail_of(missed, ServerFault.CUT_UNSAID)
 
 
 def stripped_text(text: str) -> bytes:
@@ -384,18 +386,18 @@ def stripped_text(text: str) -> bytes:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda _: {"sum": stripped_text("analysisTwo| and |two.assistantfinal4")}, Fault.IDS_MISSING),
-        (lambda words: {"sum": vllm_ids(words, HARMONY["sum"], lost=3)}, Fault.IDS_INCOMPLETE),
+        (lambda _: {"sum": stripped_text("analysisTwo| and |two.assistantfinal4")}, ServerFault.IDS_MISSING),
+        (lambda words: {"sum": vllm_ids(words, HARMONY["sum"], lost=3)}, ServerFault.IDS_INCOMPLETE),
     ],
 )
 async def test_lost_token_ids_make_that_kind_unusable(
-    vocabulary: Vocabulary, change: Callable[[Vocabulary], dict[str, Answer]], fault: Fault
+    vocabulary: Vocabulary, change: Callable[[Vocabulary], dict[str, Answer]], fault: ServerFault
 ) -> None:
     answers = {**chat_answers(), **id_answers(vocabulary, **change(vocabulary))}
     report = await examined(answers, models=VLLM, kind="harmony", vocabulary=lambda: vocabulary)
     assert (found(report), report.level.exit_code) == ({fault: U}, 3)
     assert report.best is not None and report.best.kind == "chat"
-    if fault is Fault.IDS_MISSING:
+    if fault is ServerFault.IDS_MISSING:
         assert "stripped" in detail_of(report, fault)
 
 
@@ -403,9 +405,9 @@ async def test_token_ids_need_a_server_that_speaks_them_a_gpt_oss_model_and_the_
     good = {**chat_answers(), **id_answers(vocabulary)}
     other = {**good, "tokenize": tokenize([27, 91, 11])}
     for answers, models, load, fault in (
-        (good, MODELS, lambda: vocabulary, Fault.KIND_NOT_SPOKEN),
-        (other, VLLM, lambda: vocabulary, Fault.NOT_GPT_OSS),
-        (good, VLLM, no_vocabulary, Fault.VOCABULARY_MISSING),
+        (good, MODELS, lambda: vocabulary, ServerFault.KIND_NOT_SPOKEN),
+        (other, VLLM, lambda: vocabulary, ServerFault.NOT_GPT_OSS),
+        (good, VLLM, no_vocabulary, ServerFault.VOCABULARY_MISSING),
     ):
         report = await examined(answers, models=models, kind="harmony", vocabulary=load)
         assert found(report) == {fault: U}
@@ -418,9 +420,9 @@ async def test_by_token_ids_it_is_seen_what_another_format_does_to_an_announceme
     announced, planned = ANNOUNCED.replace(WORDS.first, "now"), PLANNED.replace(WORDS.last, "So:")
     text = f"<|channel|>commentary<|message|>{announced}<|end|><|start|>assistant<|channel|>final<|message|>{planned}<|return|>"
     for content, fault in (
-        (announced + planned, Fault.PREAMBLE_GLUED),
-        (f"{announced}\n{planned}", Fault.PREAMBLE_UNMARKED),
-        (planned, Fault.PREAMBLE_LOST),
+        (announced + planned, ServerFault.PREAMBLE_GLUED),
+        (f"{announced}\n{planned}", ServerFault.PREAMBLE_UNMARKED),
+        (planned, ServerFault.PREAMBLE_LOST),
         ("Something else this time.", None),
     ):
         answers = {**chat_answers(plan=chat({"content": content})), **id_answers(vocabulary, plan=vllm_ids(vocabulary, text))}
@@ -429,9 +431,9 @@ async def test_by_token_ids_it_is_seen_what_another_format_does_to_an_announceme
 
 
 async def test_every_fault_has_words_and_a_test_here_or_where_ids_are_read_again() -> None:
-    assert all(fault.sentence.endswith(".") and fault.advice.endswith(".") for fault in Fault)
+    assert all(fault.sentence.endswith(".") and fault.advice.endswith(".") for fault in ServerFault)
     source = "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("test_faults.py", "test_second_reading.py"))
-    untested = [fault for fault in Fault if f"Fault.{fault.name}" not in source and fault is not Fault.KEY_MISSING]
+    untested = [fault for fault in ServerFault if f"Fault.{fault.name}" not in source and fault is not ServerFault.KEY_MISSING]
     assert untested == []
 
 
@@ -448,7 +450,7 @@ async def test_a_report_quotes_nothing_that_a_model_wrote_but_the_marker_words()
 
 async def test_a_key_is_in_no_report_and_goes_to_its_server() -> None:
     async with peer(chat_answers()) as server:
-        target = Target("here", server.url, no_vocabulary, key="sk-secret-1")
+        target = ExaminedServer("here", server.url, no_vocabulary, key="sk-secret-1")
         report = await examine(target, seconds=20, questions=WORDS)
         assert server.requests[-1].headers["authorization"] == "Bearer sk-secret-1"
     assert "sk-secret-1" not in as_text(report) + json.dumps(as_json(report)) + repr(report) + repr(target)
@@ -463,4 +465,4 @@ async def test_a_server_that_never_ends_is_left_in_time_and_its_memory_is_bounde
 
     report = await examined({"chat": endless, "responses": endless}, seconds=4)
     assert report.seconds < 7
-    assert found(report)[Fault.LIMIT_IGNORED] is F
+    assert found(report)[ServerFault.LIMIT_IGNORED] is F

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from chatui.operations.doctor.examination import Target, examine
-from chatui.operations.doctor.faults import Fault, Level
+from chatui.operations.doctor.examination import ExaminedServer, examine
+from chatui.operations.doctor.faults import Level, ServerFault
 from chatui.operations.doctor.report import as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.operations.doctor.peers import VLLM, WORDS, Answer, chat_answers, peer, responses_answers, tokenize
@@ -19,22 +19,22 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 CAUGHT, UNUSABLE = Level.FAULT, Level.UNUSABLE
 # recording: by which kind and as the answer to which question it is played, and what is found
-FOUND: dict[str, tuple[str, dict[Fault, Level]]] = {
+FOUND: dict[str, tuple[str, dict[ServerFault, Level]]] = {
     "vllm/v-chat-greet.sse": ("chat sum", {}),
     "llamacpp/x-chat-greet.sse": ("chat sum", {}),
-    "llamacpp/x-chat-trip-reasoning-format-none.sse": ("chat sum", {Fault.LEAK_MARKERS: CAUGHT, Fault.ANSWER_HIDDEN: UNUSABLE}),
-    "llamacpp/x-chat-badheader.sse": ("chat sum", {Fault.FAILED: UNUSABLE}),
-    "transformers/t-chat-greet.sse": ("chat sum", {Fault.LEAK_COLLAPSED: CAUGHT}),
+    "llamacpp/x-chat-trip-reasoning-format-none.sse": ("chat sum", {ServerFault.LEAK_MARKERS: CAUGHT, ServerFault.ANSWER_HIDDEN: UNUSABLE}),
+    "llamacpp/x-chat-badheader.sse": ("chat sum", {ServerFault.FAILED: UNUSABLE}),
+    "transformers/t-chat-greet.sse": ("chat sum", {ServerFault.LEAK_COLLAPSED: CAUGHT}),
     "transformers/tt-chat-greet.sse": ("chat sum", {}),
-    "synthetic/synth_30_chat_harmony_tokens_leak.txt": ("chat sum", {Fault.LEAK_MARKERS: CAUGHT}),
-    "synthetic/synth_34_chat_eof_without_done.txt": ("chat sum", {Fault.BROKEN_OFF: UNUSABLE}),
-    "vllm/v-chat-python.sse": ("chat sum", {Fault.NO_ANSWER: UNUSABLE}),
+    "synthetic/synth_30_chat_harmony_tokens_leak.txt": ("chat sum", {ServerFault.LEAK_MARKERS: CAUGHT}),
+    "synthetic/synth_34_chat_eof_without_done.txt": ("chat sum", {ServerFault.BROKEN_OFF: UNUSABLE}),
+    "vllm/v-chat-python.sse": ("chat sum", {ServerFault.NO_ANSWER: UNUSABLE}),
     "responses-vllm-greet.sse": ("responses sum", {}),
     "responses-llamacpp-greet.sse": ("responses sum", {}),
     "responses-gptoss-reference-greet.sse": ("responses sum", {}),
     "responses-transformers-template-greet.sse": ("responses sum", {}),
-    "responses-transformers-greet.sse": ("responses sum", {Fault.LEAK_COLLAPSED: CAUGHT}),
-    "responses-synth_08_eof_without_terminal_event.txt": ("responses sum", {Fault.BROKEN_OFF: UNUSABLE}),
+    "responses-transformers-greet.sse": ("responses sum", {ServerFault.LEAK_COLLAPSED: CAUGHT}),
+    "responses-synth_08_eof_without_terminal_event.txt": ("responses sum", {ServerFault.BROKEN_OFF: UNUSABLE}),
 }
 
 
@@ -50,7 +50,7 @@ async def test_vllm_without_its_options_is_found_to_strip_markers_and_keep_ids_t
     text = (RECORDINGS / "vllm" / "v-raw-completions-greet-text-default.sse").read_bytes()
     answers: dict[str, Answer] = {**chat_answers(), "tokenize": tokenize(), "ids": text}
     report = await examined(answers, models=VLLM, kind="harmony-vllm", vocabulary=lambda: vocabulary)
-    assert found(report) == {Fault.IDS_MISSING: UNUSABLE}
+    assert found(report) == {ServerFault.IDS_MISSING: UNUSABLE}
     assert "stripped" in next(finding.seen for finding in report.formats[0].findings)
 
 
@@ -58,7 +58,7 @@ async def test_no_text_of_a_recording_is_in_a_report() -> None:
     """Of what was hidden and of what was answered alike: a report can be sent to anybody."""
     for name in ("transformers/t-chat-greet.sse", "llamacpp/x-chat-trip-reasoning-format-none.sse"):
         async with peer({**chat_answers(), "chat sum": (RECORDINGS / name).read_bytes()}) as server:
-            report = await examine(Target("here", server.url, lambda: pytest.fail("not needed")), questions=WORDS)
+            report = await examine(ExaminedServer("here", server.url, lambda: pytest.fail("not needed")), questions=WORDS)
         assert found(report)
         for words in ("greets", "Hello", "itinerary", "Saturday"):
             assert words not in as_text(report) + json.dumps(as_json(report))
@@ -66,6 +66,6 @@ async def test_no_text_of_a_recording_is_in_a_report() -> None:
 
 async def test_a_refusal_that_quotes_a_secret_is_not_quoted() -> None:
     async with peer({"chat": stub.responds("400 Bad Request", b"SECRET-7391")}) as server:
-        report = await examine(Target("here", server.url, lambda: pytest.fail("not needed")), questions=WORDS)
-    assert found(report) == {Fault.REFUSED: UNUSABLE}
+        report = await examine(ExaminedServer("here", server.url, lambda: pytest.fail("not needed")), questions=WORDS)
+    assert found(report) == {ServerFault.REFUSED: UNUSABLE}
     assert "SECRET" not in as_text(report) + json.dumps(as_json(report)) + repr(report)

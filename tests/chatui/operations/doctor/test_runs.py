@@ -16,10 +16,10 @@ from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination
 from chatui.models.user import User
 from chatui.operations.doctor import runs
-from chatui.operations.doctor.examination import Progress, Target
-from chatui.operations.doctor.faults import Fault, Finding, Level
-from chatui.operations.doctor.identity import Identity
-from chatui.operations.doctor.report import FormatReport, Report
+from chatui.operations.doctor.examination import ExaminedServer, Progress
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.identity import ServerIdentity
+from chatui.operations.doctor.report import DoctorReport, FormatReport
 from tests.chatui.conftest import make_person, signed_in
 
 SPEC = BackendSpec(name="one", url="http://127.0.0.1:9")
@@ -40,9 +40,9 @@ def configure(monkeypatch: pytest.MonkeyPatch, spec: BackendSpec) -> None:
     monkeypatch.setattr(connected, "specs", lambda: (spec, BackendSpec(name="demo", kind="demo")))
 
 
-def busy() -> Report:
+def busy() -> DoctorReport:
     """Of a server that had no time."""
-    return Report("one", "chat", Identity("place"), (Finding(Fault.BUSY, Level.UNASKED),))
+    return DoctorReport("one", "chat", ServerIdentity("place"), (DetectedFault(ServerFault.BUSY, Level.UNASKED),))
 
 
 def row_of(**values: object) -> Examination:
@@ -113,10 +113,10 @@ def test_a_server_with_a_missing_key_gets_a_report(monkeypatch: pytest.MonkeyPat
 
 
 def test_no_text_of_a_server_is_stored() -> None:
-    findings = tuple(Finding(fault, Level.FAULT, HOSTILE) for fault in Fault if fault not in runs._SAFE_EVIDENCE)
-    identity = Identity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
-    own = Finding(Fault.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
-    report = Report("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
+    findings = tuple(DetectedFault(fault, Level.FAULT, HOSTILE) for fault in ServerFault if fault not in runs._SAFE_EVIDENCE)
+    identity = ServerIdentity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
+    own = DetectedFault(ServerFault.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
+    report = DoctorReport("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
     stored = json.loads(json.dumps(runs.to_stored([report], "mark")))
     assert "heron" not in json.dumps(stored) and "place" not in json.dumps(stored)
     [shown] = runs.from_stored(stored)
@@ -131,7 +131,7 @@ def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
 
 
 def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy = runs.to_stored([Report("one", "chat", Identity("place"))], runs._configuration_digest(SPEC))
+    healthy = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place"))], runs._configuration_digest(SPEC))
     row_of(finished_at=timezone.now(), report=healthy)
     client, words = signed_in(kim), "have changed since"
     page = client.get(PAGE).content.decode()
@@ -153,10 +153,10 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
     requested: list[str] = []
 
-    async def examine(target: Target, *, progress: Progress) -> Report:
+    async def examine(target: ExaminedServer, *, progress: Progress) -> DoctorReport:
         requested.append(target.url)
         progress("chat", 4)
-        return busy() if target.url.endswith(":10") else Report("one", "chat", Identity("place"))
+        return busy() if target.url.endswith(":10") else DoctorReport("one", "chat", ServerIdentity("place"))
 
     monkeypatch.setattr(runs, "examine", examine)
     configure(monkeypatch, spec)
@@ -172,7 +172,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
 
 def test_very_large_numbers_are_not_stored() -> None:
     context = 10**4000
-    found = Finding(Fault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {context} tokens.")
-    stored = runs.to_stored([Report("one", "chat", Identity("place", context=context), (found,))], "mark")
+    found = DetectedFault(ServerFault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {context} tokens.")
+    stored = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place", context=context), (found,))], "mark")
     assert stored["context"] is None and len(json.dumps(stored)) < 1000
-    assert runs.to_stored([Report("one", "chat", Identity("place", context=131_072))], "")["context"] == 131_072
+    assert runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place", context=131_072))], "")["context"] == 131_072

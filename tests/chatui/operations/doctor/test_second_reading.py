@@ -10,9 +10,9 @@ import pytest
 
 from chatui.backends.base import Endpoint
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.operations.doctor.examination import Target, examine
-from chatui.operations.doctor.faults import Fault, Level
-from chatui.operations.doctor.report import Report, as_json, as_text
+from chatui.operations.doctor.examination import ExaminedServer, examine
+from chatui.operations.doctor.faults import Level, ServerFault
+from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from chatui.operations.doctor.second_reading import read_again, sampled_ids
 from chatui.operations.doctor.trial import IdEvent, Trial, attempt
 from chatui.operations.second_reader import SecondReader
@@ -36,13 +36,13 @@ def second(rank_file: Path) -> SecondReader:
     return SecondReader(lambda: rank_file, 120)
 
 
-async def examined(answers: dict[str, Answer], vocabulary: Vocabulary, second: SecondReader | None, seconds: float = 60.0) -> Report:
+async def examined(answers: dict[str, Answer], vocabulary: Vocabulary, second: SecondReader | None, seconds: float = 60.0) -> DoctorReport:
     async with peer({**chat_answers(), **answers}, VLLM) as server:
-        target = Target("here", server.url, lambda: vocabulary, "harmony", second=second)
+        target = ExaminedServer("here", server.url, lambda: vocabulary, "harmony", second=second)
         return await examine(target, seconds=seconds, questions=WORDS)
 
 
-def found(report: Report) -> dict[Fault, tuple[Level, str]]:
+def found(report: DoctorReport) -> dict[ServerFault, tuple[Level, str]]:
     return {finding.fault: (finding.level, finding.seen) for finding in report.formats[0].findings}
 
 
@@ -71,17 +71,17 @@ async def test_a_disagreement_is_a_fault_and_says_what_people_see_and_quotes_not
     raw: str, differs: str, people: str, vocabulary: Vocabulary, second: SecondReader
 ) -> None:
     report = await examined(id_answers(vocabulary, sum=vllm_ids(vocabulary, raw)), vocabulary, second)
-    level, seen = found(report)[Fault.READERS_DIFFER]
+    level, seen = found(report)[ServerFault.READERS_DIFFER]
     # Where another author ended the turn there is no answer, which is worse.
-    assert (level, report.level.exit_code) == (Level.FAULT, 3 if Fault.ANSWER_HIDDEN in found(report) else 1)
+    assert (level, report.level.exit_code) == (Level.FAULT, 3 if ServerFault.ANSWER_HIDDEN in found(report) else 1)
     assert "question “sum”" in seen and differs in seen and people in seen
     words = as_text(report)
-    assert Fault.READERS_DIFFER.sentence.split(",")[0] in words and CANARY not in words + json.dumps(as_json(report)) + repr(report)
+    assert ServerFault.READERS_DIFFER.sentence.split(",")[0] in words and CANARY not in words + json.dumps(as_json(report)) + repr(report)
 
 
 async def test_a_second_reader_that_lies_is_a_disagreement_of_which_ours_noticed_nothing(vocabulary: Vocabulary, rank_file: Path) -> None:
     report = await examined(id_answers(vocabulary), vocabulary, lying(rank_file, "another channel"))
-    level, seen = found(report)[Fault.READERS_DIFFER]
+    level, seen = found(report)[ServerFault.READERS_DIFFER]
     assert level is Level.FAULT and "(channel)" in seen and "Our reader noticed nothing." in seen
 
 
@@ -93,7 +93,7 @@ async def test_without_a_second_reading_a_server_is_as_healthy_as_before(vocabul
     ):
         report = await examined(id_answers(vocabulary), vocabulary, reader)
         [(fault, (level, seen))] = found(report).items()
-        assert (fault, level, report.level.exit_code) == (Fault.READ_ONCE, Level.NOTE, 0) and sentence in seen
+        assert (fault, level, report.level.exit_code) == (ServerFault.READ_ONCE, Level.NOTE, 0) and sentence in seen
     assert found(await examined(id_answers(vocabulary), vocabulary, None)) == {}
 
 
@@ -128,7 +128,7 @@ async def test_both_read_the_same_in_every_recording_of_real_servers_but_the_one
         trials = {name: await tried(recorded(name), server_of(name), vocabulary) for name in names}
         assert len(trials) > 3 and all(trial.observed.id_events for trial in trials.values()), "the premise: ids were sent"
         [finding] = read_again(trials, vocabulary, second, is_llama=product == "llamacpp")
-        assert finding.fault is Fault.READERS_DIFFER and "badheader" in finding.seen
+        assert finding.fault is ServerFault.READERS_DIFFER and "badheader" in finding.seen
 
 
 async def test_an_answer_that_was_cut_anywhere_is_no_disagreement(vocabulary: Vocabulary, second: SecondReader) -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from chatui.tools.browser import pages
 from chatui.tools.browser.page_worker import WIDTH
-from chatui.tools.browser.pages import Page
+from chatui.tools.browser.pages import TextPage
 from chatui.tools.fetcher import FetchedPage, FetchError
 
 pytestmark = pytest.mark.asyncio
 
 
-async def read(body: str | bytes, kind: str = "text/html", charset: str = "", seconds: float = 20.0) -> Page:
+async def read(body: str | bytes, kind: str = "text/html", charset: str = "", seconds: float = 20.0) -> TextPage:
     raw = body.encode() if isinstance(body, str) else body
     return await pages.read(FetchedPage("https://www.tea.example/a/b", kind, charset, raw), seconds)
 

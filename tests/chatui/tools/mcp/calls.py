@@ -11,7 +11,7 @@ from typing import Any
 from chatui.tools.execution import Execution
 from chatui.tools.mcp.server import McpServer, listing
 from chatui.tools.remote.definition import McpSpec
-from chatui.tools.remote.offers import Listing, Offer
+from chatui.tools.remote.offers import Listing, ToolOffer
 from chatui.tools.server_registry import ServerConnection, tool_of
 
 ADD = {
@@ -25,7 +25,7 @@ def spec_of(**values: Any) -> McpSpec:
     return McpSpec.model_validate({"name": "demo", "tools": ["add"], **values})
 
 
-def offer_of(fields: dict[str, Any] | None = None) -> Offer:
+def offer_of(fields: dict[str, Any] | None = None) -> ToolOffer:
     """A confirmed tool."""
     fields = fields or ADD
     name = str(fields["name"])
@@ -52,7 +52,7 @@ def listed(**values: Any) -> Listing:
 class Turn:
     """Calls one server on the event loop of tools, as the product does."""
 
-    def __init__(self, confirmed: Offer | None = None, **values: Any) -> None:
+    def __init__(self, confirmed: ToolOffer | None = None, **values: Any) -> None:
         spec = spec_of(**values)
         self.server = McpServer(spec)
         self.watched = ServerConnection(spec, self.server)

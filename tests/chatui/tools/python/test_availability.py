@@ -18,7 +18,7 @@ from chatui import checks
 from chatui.env import BASE_DIR
 from chatui.tools import catalogue
 from chatui.tools.python import availability, examination, launch, tool
-from chatui.tools.python.examination import Attempts
+from chatui.tools.python.examination import EscapeAttempts
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import CannotLaunchError, Launch
 from chatui.tools.tool import CallingTurn, ToolError
@@ -62,7 +62,7 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_offered_if_nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
-    assert availability.verdict() == availability.Verdict("")
+    assert availability.verdict() == availability.Availability("")
     assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
 
 
@@ -83,8 +83,8 @@ def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def leaks(_: Launch) -> Attempts:
-        return Attempts({"read /etc/passwd": True, "call bpf": False})
+    async def leaks(_: Launch) -> EscapeAttempts:
+        return EscapeAttempts({"read /etc/passwd": True, "call bpf": False})
 
     monkeypatch.setattr(availability, "launch", sandbox)
     monkeypatch.setattr(examination, "attempts", leaks)

@@ -24,7 +24,7 @@ from chatui.tools import execution
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import tool
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeRequest, Outcome
+from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
 from chatui.transfer import files
@@ -82,7 +82,7 @@ def with_peer(peer: Peer, task: Callable[[Service], Any], key: str = "k" * 20) -
 def test_code_is_sent_and_its_output_returned() -> None:
     peer = Peer(response_bytes(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
     outcome = with_peer(peer, lambda service: service.run(ASKED))
-    assert outcome == Outcome("1\n", True, (("a.png", 3),), True, "it died")
+    assert outcome == CodeOutcome("1\n", True, (("a.png", 3),), True, "it died")
     [(line, headers, body)] = peer.requests
     assert line == "POST /run HTTP/1.1" and headers["authorization"] == "Bearer " + "k" * 20
     assert json.loads(body) == {"session": str(ASKED.conversation_id), "code": "print(1)", "seconds": 5.0, "max_chars": 100}

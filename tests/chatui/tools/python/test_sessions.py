@@ -12,7 +12,7 @@ import pytest
 
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import tool
-from chatui.tools.python.executors import CodeRequest, Outcome
+from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.python.sessions import SessionLimits, Sessions
@@ -43,7 +43,7 @@ def with_sessions(task: Callable[[Sessions], Awaitable[T]], most: int = 4, of_pe
 
 
 def test_two_conversations_do_not_see_each_other() -> None:
-    async def task(sessions: Sessions) -> list[Outcome]:
+    async def task(sessions: Sessions) -> list[CodeOutcome]:
         return [
             await sessions.run(code_request("x = 1; open('mine', 'w').close()")),
             await sessions.run(code_request("import os; print(os.listdir()); x", TWO)),
@@ -56,7 +56,7 @@ def test_two_conversations_do_not_see_each_other() -> None:
 
 
 def test_calls_of_one_conversation_run_one_at_a_time() -> None:
-    async def task(sessions: Sessions) -> list[Outcome]:
+    async def task(sessions: Sessions) -> list[CodeOutcome]:
         await sessions.run(code_request("x = 0"))
         return await asyncio.gather(*(sessions.run(code_request("import time; n = x; time.sleep(0.05); x = n + 1; x")) for _ in range(4)))
 
@@ -103,7 +103,7 @@ def test_an_idle_interpreter_ends() -> None:
 
 
 def test_a_forgotten_session_is_gone() -> None:
-    async def task(sessions: Sessions) -> Outcome:
+    async def task(sessions: Sessions) -> CodeOutcome:
         await sessions.run(code_request("x = 1"))
         await sessions.forget(ONE)
         await sessions.forget(TWO)
@@ -123,7 +123,7 @@ def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -
         await sessions.forget(ONE)
         first, second = await asyncio.gather(*running, return_exceptions=True)
         await asyncio.gather(*sessions._ending)
-        assert not sessions._sessions and isinstance(first, Outcome) and isinstance(second, ToolError)
+        assert not sessions._sessions and isinstance(first, CodeOutcome) and isinstance(second, ToolError)
         return [first.ended, str(second)]
 
     first, second = with_sessions(task)
@@ -143,7 +143,7 @@ def test_forgetting_a_conversation_while_its_interpreter_starts_ends_it() -> Non
 
 
 def test_the_model_is_told_that_its_interpreter_ended_and_gets_a_new_one() -> None:
-    async def task(sessions: Sessions) -> tuple[str, Outcome]:
+    async def task(sessions: Sessions) -> tuple[str, CodeOutcome]:
         ended = tool.reply(await sessions.run(code_request("print('last', flush=True); import os; os._exit(1)")))
         return ended, await sessions.run(code_request("1"))
 
@@ -153,7 +153,7 @@ def test_the_model_is_told_that_its_interpreter_ended_and_gets_a_new_one() -> No
 
 
 def test_a_cancelled_call_frees_its_place() -> None:
-    async def task(sessions: Sessions) -> Outcome:
+    async def task(sessions: Sessions) -> CodeOutcome:
         running = asyncio.create_task(sessions.run(code_request("while True: pass")))
         await asyncio.sleep(0.3)
         running.cancel()
@@ -192,7 +192,7 @@ def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, expected:
             raise InterpreterEndedError("it died")
         return await copy_in(self, files)
 
-    async def task(sessions: Sessions) -> list[Outcome]:
+    async def task(sessions: Sessions) -> list[CodeOutcome]:
         await sessions.run(code_request("x = 1"))
         sessions._sessions[ONE].files_inside = {}
         return [await sessions.run(with_files), await sessions.run(with_files)]
@@ -216,10 +216,12 @@ def test_a_sandbox_that_cannot_start_is_an_error_without_details() -> None:
 
 
 def test_control_characters_are_removed_from_output() -> None:
-    assert tool.reply(Outcome("a\x00b\x1b[2J\rc\r\nd\te\x9b\x7f")) == "a\ufffdb\ufffd[2J\nc\nd\te\ufffd\ufffd"
+    assert tool.reply(CodeOutcome("a\x00b\x1b[2J\rc\r\nd\te\x9b\x7f")) == "a\ufffdb\ufffd[2J\nc\nd\te\ufffd\ufffd"
 
 
 def test_the_reply_contains_output_errors_and_files() -> None:
-    assert tool.reply(Outcome("")).startswith("[No output.")
-    assert tool.reply(Outcome("4\n", is_new=True)) == "4"
-    assert tool.reply(Outcome("", files=(("a.png", 3), ("b", 0)))) == "[Files made or changed in /mnt/data: a.png (3 bytes), b (0 bytes)]"
+    assert tool.reply(CodeOutcome("")).startswith("[No output.")
+    assert tool.reply(CodeOutcome("4\n", is_new=True)) == "4"
+    assert (
+        tool.reply(CodeOutcome("", files=(("a.png", 3), ("b", 0)))) == "[Files made or changed in /mnt/data: a.png (3 bytes), b (0 bytes)]"
+    )

@@ -22,7 +22,7 @@ from chatui.models.user import User
 from chatui.transfer import exports, upload
 from chatui.transfer.imports import import_export, import_transcript
 from chatui.transfer.other_products import frames, reading
-from chatui.transfer.other_products.conversation_tree import ExportedConversation, Kind
+from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation
 from chatui.transfer.upload import ImportRefusedError
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
@@ -56,12 +56,12 @@ def node(text: str, parent: Any) -> dict[str, Any]:
 def test_broken_trees_are_repaired(nodes: dict[str, Any], texts: list[str], unplaced: int, ada: User) -> None:
     result = import_export(ada, mapping(**nodes))
     assert sorted(text for text in texts if Message.objects.filter(text__contains=f"<|message|>{text}<").exists()) == texts
-    assert Message.objects.count() == len(texts) and result.left_out[Kind.UNPLACED] == unplaced
+    assert Message.objects.count() == len(texts) and result.left_out[DroppedKind.UNPLACED] == unplaced
 
 
 def test_a_duplicate_message_is_imported_once(ada: User) -> None:
     twice = {**samples.LIBRECHAT, "messages": [samples.LIBRECHAT["messages"][0]] * 3}
-    assert import_export(ada, as_json(twice)).left_out[Kind.UNPLACED] == 2 and Message.objects.count() == 1
+    assert import_export(ada, as_json(twice)).left_out[DroppedKind.UNPLACED] == 2 and Message.objects.count() == 1
 
 
 def test_a_recursive_export_of_librechat_is_the_same_tree(ada: User) -> None:
@@ -94,15 +94,15 @@ def test_wrong_types_anywhere_cause_no_exception(wrong: Any, ada: User) -> None:
         for value in changed(sample, 5):
             full = {"chat": value} if sample is samples.OPEN_WEBUI["chat"] else value
             for found in reading.conversations(as_json([full])):
-                assert not isinstance(found, Kind)
+                assert not isinstance(found, DroppedKind)
                 exported = found.read()
-                read += not isinstance(exported, Kind)
+                read += not isinstance(exported, DroppedKind)
                 assert wrong not in ("words", [[]]) or hidden_words_shown(exported) <= {"SECRET-sender"}, "only the mark itself may be lost"
     assert read > 100
 
 
-def hidden_words_shown(exported: ExportedConversation | Kind) -> set[str]:
-    nodes = [] if isinstance(exported, Kind) else exported.nodes
+def hidden_words_shown(exported: ExportedConversation | DroppedKind) -> set[str]:
+    nodes = [] if isinstance(exported, DroppedKind) else exported.nodes
     shown = [frame.body for node in nodes for frame in node.frames if may_see(frame.header, Audience.END_USER)]
     return set(re.findall(r"SECRET-\w*", " ".join(shown)))
 
@@ -110,16 +110,19 @@ def hidden_words_shown(exported: ExportedConversation | Kind) -> set[str]:
 @pytest.mark.parametrize(
     ("data", "kinds"),
     [
-        (b"[" + GOOD + b',{"mapping": {"a": NaN}}]', {Kind.CONVERSATION_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": ' + b"[" * 500 + b"]" * 500 + b"}}]", {Kind.CONVERSATION_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": "cut', {Kind.CONVERSATION_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {}}, 7, "x", null, [1]]', {Kind.CONVERSATION_EMPTY: 1, Kind.CONVERSATION_UNREADABLE: 1}),
-        (b"[" + GOOD + b',{"mapping": {"a": [' + b"1," * 700_000 + b"1]}}]", {Kind.CONVERSATION_TOO_LARGE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": NaN}}]', {DroppedKind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": ' + b"[" * 500 + b"]" * 500 + b"}}]", {DroppedKind.CONVERSATION_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": "cut', {DroppedKind.CONVERSATION_UNREADABLE: 1}),
+        (
+            b"[" + GOOD + b',{"mapping": {}}, 7, "x", null, [1]]',
+            {DroppedKind.CONVERSATION_EMPTY: 1, DroppedKind.CONVERSATION_UNREADABLE: 1},
+        ),
+        (b"[" + GOOD + b',{"mapping": {"a": [' + b"1," * 700_000 + b"1]}}]", {DroppedKind.CONVERSATION_TOO_LARGE: 1}),
         (b"\xef\xbb\xbf [" + GOOD + b"] and more", {}),
     ],
     ids=["NaN", "depth", "cut", "empty", "values", "mark"],
 )
-def test_readable_conversations_are_imported_and_others_are_counted(data: bytes, kinds: dict[Kind, int], ada: User) -> None:
+def test_readable_conversations_are_imported_and_others_are_counted(data: bytes, kinds: dict[DroppedKind, int], ada: User) -> None:
     result = import_export(ada, data)
     assert [row.title for row in result.conversations] == ["Baking bread"]
     assert {kind: count for kind, count in result.left_out.items() if kind.startswith("conversation") and count} == kinds
@@ -135,8 +138,8 @@ def test_invalid_bytes_and_lone_surrogates_become_replacement_characters(ada: Us
 @pytest.mark.slow
 def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada: User) -> None:
     many = {f"n{number}": node("x", f"n{number - 1}") for number in range(5_001)}
-    assert import_export(ada, mapping(**many)).left_out[Kind.CONVERSATION_TOO_LARGE] == 1
-    assert import_export(ada, mapping(a=node("x" * 3_000_001, None))).left_out[Kind.CONVERSATION_TOO_LARGE] == 1
+    assert import_export(ada, mapping(**many)).left_out[DroppedKind.CONVERSATION_TOO_LARGE] == 1
+    assert import_export(ada, mapping(a=node("x" * 3_000_001, None))).left_out[DroppedKind.CONVERSATION_TOO_LARGE] == 1
     assert not Conversation.objects.exists()
     del many["n5000"]
     assert len(import_export(ada, mapping(**many)).conversations) == 1, "the twin"
@@ -148,7 +151,7 @@ def test_a_conversation_of_exactly_the_maximum_size_is_imported(limit: str, most
     exact, more = (mapping(a=node("abc", None), b=node("de", "a"), **extra) for extra in ({}, {"c": node("f", "b")}))
     assert len(import_export(ada, exact).conversations) == 1
     refused = import_export(ada, more)
-    assert refused.conversations == [] and refused.left_out == {Kind.CONVERSATION_TOO_LARGE: 1}
+    assert refused.conversations == [] and refused.left_out == {DroppedKind.CONVERSATION_TOO_LARGE: 1}
 
 
 def test_an_upload_ends_with_the_conversation_that_reaches_the_limit_of_messages(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,20 +159,20 @@ def test_an_upload_ends_with_the_conversation_that_reaches_the_limit_of_messages
     talks = [{"mapping": {"a": node(f"question {number}", None), "b": node("more", "a")}} for number in range(4)]
     result = import_export(ada, as_json(talks))
     assert [row.title for row in result.conversations] == ["question 0", "question 1"]
-    assert result.left_out[Kind.CONVERSATION_POSTPONED] == 2
+    assert result.left_out[DroppedKind.CONVERSATION_POSTPONED] == 2
 
 
 def test_a_conversation_that_comes_twice_is_no_reason_to_upload_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.transfer.imports.MAX_CONVERSATIONS", 1)
     result = import_export(ada, as_json([samples.CHATGPT, samples.CHATGPT]))
-    assert (len(result.conversations), result.left_out[Kind.CONVERSATION_EXISTS]) == (1, 1)
-    assert not result.left_out[Kind.CONVERSATION_POSTPONED]
+    assert (len(result.conversations), result.left_out[DroppedKind.CONVERSATION_EXISTS]) == (1, 1)
+    assert not result.left_out[DroppedKind.CONVERSATION_POSTPONED]
 
 
 def test_a_conversation_without_dates_titles_or_visible_text_has_sensible_ones_or_is_left_out(ada: User) -> None:
     hidden = {"a": {"message": gpt_message("system", "SECRET"), "parent": None}}
     result = import_export(ada, as_json([{"mapping": hidden}, {"mapping": {"a": node("#", None)}}, {"mapping": {"a": node("Hi", None)}}]))
-    assert result.left_out[Kind.CONVERSATION_EMPTY] == 1
+    assert result.left_out[DroppedKind.CONVERSATION_EMPTY] == 1
     assert [row.title for row in result.conversations] == ["Imported conversation", "Hi"]
     early, late = 1_700_000_000, 1_700_003_600
     for times, expected in (
@@ -185,13 +188,13 @@ def test_a_conversation_without_dates_titles_or_visible_text_has_sensible_ones_o
 
 def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
     exported = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.MAX_ANSWER_CHARS + 1)))}
-    assert import_export(ada, as_json([exported])).left_out[Kind.TOO_LONG] == 1
+    assert import_export(ada, as_json([exported])).left_out[DroppedKind.TOO_LONG] == 1
     assert Message.objects.filter(is_visible=True).count() == 1
 
 
 def test_an_upload_that_takes_too_long_stops_and_reports_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.transfer.imports.MAX_SECONDS", -1.0)
-    assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.CONVERSATION_POSTPONED: 1}
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out == {DroppedKind.CONVERSATION_POSTPONED: 1}
 
 
 @pytest.mark.parametrize("do_import", [import_export, import_transcript])
@@ -288,7 +291,7 @@ def imported(person: User, data: bytes) -> None:
 def test_an_export_with_too_many_brackets_is_reported(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MAX_BRACKETS", GOOD.count(b"{") * 2 + GOOD.count(b"[") * 2 + 3)
     result = import_export(ada, b"[" + GOOD + b"," + as_json({**samples.CHATGPT, "title": "x"}) + b"]")
-    assert (len(result.conversations), result.left_out[Kind.FILE_CUT]) == (1, 1)
+    assert (len(result.conversations), result.left_out[DroppedKind.FILE_CUT]) == (1, 1)
 
 
 def test_an_item_that_is_cut_off_is_returned_as_it_is() -> None:

@@ -19,10 +19,10 @@ from chatui.models.user import User
 from chatui.transfer import exports, imports
 from chatui.transfer.imports import import_export
 from chatui.transfer.other_products import reading
-from chatui.transfer.other_products.conversation_tree import Kind
+from chatui.transfer.other_products.conversation_tree import DroppedKind
 from chatui.turns import running
+from chatui.turns.asks import AskKind as AskKind
 from chatui.turns.start import Ask
-from chatui.turns.start import Kind as AskKind
 from renderer.gate import Audience
 from tests.chatui.conftest import signed_in, stored
 from tests.chatui.transfer.other_products import samples
@@ -69,7 +69,7 @@ def test_a_message_that_open_webui_marks_as_hidden_is_hidden(role: str, ada: Use
     messages["n"] = {"id": "n", "parentId": "a1", "role": role, "content": "Not marked", "hidden": False}
     left_out = import_export(ada, as_json([export])).left_out
     assert [Message.objects.get(text__contains=text).is_visible for text in ("SECRET marked", "Not marked")] == [False, True]
-    assert left_out[Kind.HIDDEN] == 1
+    assert left_out[DroppedKind.HIDDEN] == 1
 
 
 @products
@@ -184,8 +184,8 @@ def test_a_second_upload_imports_only_the_rest(ada: User, monkeypatch: pytest.Mo
     talks = [samples.CHATGPT | {"title": f"Number {number}"} for number in range(5)]
     reports = [import_export(ada, as_json(talks)) for _ in range(4)]
     assert [len(report.conversations) for report in reports] == [2, 2, 1, 0]
-    assert [report.left_out[Kind.CONVERSATION_POSTPONED] for report in reports] == [3, 1, 0, 0]
-    assert [report.left_out[Kind.CONVERSATION_EXISTS] for report in reports] == [0, 2, 4, 5]
+    assert [report.left_out[DroppedKind.CONVERSATION_POSTPONED] for report in reports] == [3, 1, 0, 0]
+    assert [report.left_out[DroppedKind.CONVERSATION_EXISTS] for report in reports] == [0, 2, 4, 5]
     deleted = Conversation.objects.get(title="Number 3")
     signed_in(ada).post(f"/c/{deleted.pk}/delete/")
     assert [row.title for row in import_export(ada, as_json(talks)).conversations] == ["Number 3"]
@@ -202,7 +202,7 @@ def test_of_two_simultaneous_uploads_the_first_to_finish_is_stored(ada: User, mo
 
     monkeypatch.setattr(imports, "store_frames", other_upload_first)
     reports.append(import_export(ada, as_json([samples.CHATGPT])))
-    assert [(len(report.conversations), report.left_out[Kind.CONVERSATION_EXISTS]) for report in reports] == [(1, 0), (0, 1)]
+    assert [(len(report.conversations), report.left_out[DroppedKind.CONVERSATION_EXISTS]) for report in reports] == [(1, 0), (0, 1)]
     assert list(Conversation.objects.all()) == reports[0].conversations and not Message.objects.exclude(
         conversation=reports[0].conversations[0]
     )
@@ -215,7 +215,7 @@ def test_a_conversation_can_be_restored_after_it_was_imported_again(ada: User) -
     assert import_export(ada, as_json([samples.CHATGPT])).conversations
     assert client.post(f"/c/{first.pk}/restore/").status_code == 302
     assert Conversation.objects.filter(deleted_at=None).count() == 2
-    assert import_export(ada, as_json([samples.CHATGPT])).left_out[Kind.CONVERSATION_EXISTS] == 1
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out[DroppedKind.CONVERSATION_EXISTS] == 1
 
 
 def test_an_import_reveals_nothing_about_other_peoples_imports(ada: User, bela: User) -> None:

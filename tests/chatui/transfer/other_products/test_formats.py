@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from chatui.transfer.other_products import chatgpt, librechat, open_webui
-from chatui.transfer.other_products.conversation_tree import ExportedConversation, Kind
+from chatui.transfer.other_products.conversation_tree import DroppedKind, ExportedConversation
 from renderer.gate import Audience, may_see
 from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
 from tests.support.cases import for_each
 
-Expected = tuple[list[str], list[str], list[Kind]]
+Expected = tuple[list[str], list[str], list[DroppedKind]]
 """The visible texts, the hidden texts, and what was counted."""
 
 
@@ -26,15 +26,15 @@ def result(exported: ExportedConversation) -> Expected:
     return shown, hidden, sorted(exported.left_out.elements())
 
 
-def shows(text: str, *kinds: Kind) -> Expected:
+def shows(text: str, *kinds: DroppedKind) -> Expected:
     return [text], [], sorted(kinds)
 
 
-def hides(kind: Kind, text: str = "words") -> Expected:
+def hides(kind: DroppedKind, text: str = "words") -> Expected:
     return [], [text], [kind]
 
 
-def nothing(*kinds: Kind) -> Expected:
+def nothing(*kinds: DroppedKind) -> Expected:
     return [], [], sorted(kinds)
 
 
@@ -58,32 +58,32 @@ MARKS = ("is_visually_hidden_from_conversation", "is_user_system_message", "is_c
         (gpt("user"), shows("words")),
         (gpt(), shows("words")),
         (gpt(channel="final"), shows("words")),
-        (gpt("user", channel="final"), hides(Kind.HIDDEN)),
-        (gpt(channel="commentary"), hides(Kind.HIDDEN)),
-        (gpt(channel="analysis"), hides(Kind.REASONING)),
-        (gpt(channel="analysis", recipient="python"), hides(Kind.TOOL_CALL)),
-        (gpt(recipient="python"), hides(Kind.TOOL_CALL)),
-        (gpt(recipient=None), hides(Kind.TOOL_CALL)),
-        (gpt(kind="code"), hides(Kind.TOOL_CALL)),
-        (gpt(kind="thoughts"), hides(Kind.REASONING)),
-        (gpt(kind="reasoning_recap"), hides(Kind.REASONING)),
-        (gpt("user", kind="user_editable_context"), hides(Kind.INSTRUCTIONS)),
-        (gpt(kind="model_editable_context"), hides(Kind.INSTRUCTIONS)),
-        (gpt("system"), hides(Kind.INSTRUCTIONS)),
-        (gpt("tool"), hides(Kind.TOOL_RESULT)),
-        (gpt(kind="something_new"), hides(Kind.HIDDEN)),
-        *((gpt(metadata={mark: True}), hides(Kind.HIDDEN)) for mark in MARKS),
-        *((gpt(metadata={mark: 0}), hides(Kind.HIDDEN)) for mark in MARKS),
+        (gpt("user", channel="final"), hides(DroppedKind.HIDDEN)),
+        (gpt(channel="commentary"), hides(DroppedKind.HIDDEN)),
+        (gpt(channel="analysis"), hides(DroppedKind.REASONING)),
+        (gpt(channel="analysis", recipient="python"), hides(DroppedKind.TOOL_CALL)),
+        (gpt(recipient="python"), hides(DroppedKind.TOOL_CALL)),
+        (gpt(recipient=None), hides(DroppedKind.TOOL_CALL)),
+        (gpt(kind="code"), hides(DroppedKind.TOOL_CALL)),
+        (gpt(kind="thoughts"), hides(DroppedKind.REASONING)),
+        (gpt(kind="reasoning_recap"), hides(DroppedKind.REASONING)),
+        (gpt("user", kind="user_editable_context"), hides(DroppedKind.INSTRUCTIONS)),
+        (gpt(kind="model_editable_context"), hides(DroppedKind.INSTRUCTIONS)),
+        (gpt("system"), hides(DroppedKind.INSTRUCTIONS)),
+        (gpt("tool"), hides(DroppedKind.TOOL_RESULT)),
+        (gpt(kind="something_new"), hides(DroppedKind.HIDDEN)),
+        *((gpt(metadata={mark: True}), hides(DroppedKind.HIDDEN)) for mark in MARKS),
+        *((gpt(metadata={mark: 0}), hides(DroppedKind.HIDDEN)) for mark in MARKS),
         (gpt(metadata=dict.fromkeys(MARKS[:2], False) | {MARKS[2]: None}), shows("words")),
-        (gpt(metadata=None), hides(Kind.HIDDEN)),
+        (gpt(metadata=None), hides(DroppedKind.HIDDEN)),
         (without(gpt(), "metadata"), shows("words")),
-        *((gpt(weight=weight), hides(Kind.HIDDEN)) for weight in (0, 0.0, -1, None, "1")),
+        *((gpt(weight=weight), hides(DroppedKind.HIDDEN)) for weight in (0, 0.0, -1, None, "1")),
         (gpt(weight=0.5), shows("words")),
         (without(gpt(), "weight"), shows("words")),
-        (gpt("oracle"), nothing(Kind.UNREADABLE)),
-        (gpt(kind=""), nothing(Kind.UNREADABLE)),
-        (without(gpt(), "author"), nothing(Kind.UNREADABLE)),
-        ("words", nothing(Kind.UNREADABLE)),
+        (gpt("oracle"), nothing(DroppedKind.UNREADABLE)),
+        (gpt(kind=""), nothing(DroppedKind.UNREADABLE)),
+        (without(gpt(), "author"), nothing(DroppedKind.UNREADABLE)),
+        ("words", nothing(DroppedKind.UNREADABLE)),
         (None, nothing()),
     ]
 )
@@ -104,16 +104,16 @@ def part(kind: str, **more: str) -> dict[str, str]:
 @for_each(
     [
         (gpt_message("user", "one", "two", kind="multimodal_text"), shows("one\n\ntwo")),
-        (gpt_message("user", part("image_asset_pointer"), "two", kind="multimodal_text"), shows("two", Kind.IMAGE)),
-        (gpt_message("user", part("audio_asset_pointer"), "two", kind="multimodal_text"), shows("two", Kind.RECORDING)),
-        (gpt_message("user", part("real_time_user_audio_video_asset_pointer"), "x"), shows("x", Kind.RECORDING)),
-        (gpt_message("user", part("video_container"), "two"), shows("two", Kind.RECORDING)),
-        (gpt_message("user", part("file_pointer"), "two"), shows("two", Kind.FILE)),
-        (gpt_message("user", "two", part("image_asset_pointer"), part("x")), shows("two", Kind.IMAGE, Kind.UNKNOWN_PART)),
-        (gpt_message("user", part("new", text="secret"), "two"), shows("two", Kind.UNKNOWN_PART)),
+        (gpt_message("user", part("image_asset_pointer"), "two", kind="multimodal_text"), shows("two", DroppedKind.IMAGE)),
+        (gpt_message("user", part("audio_asset_pointer"), "two", kind="multimodal_text"), shows("two", DroppedKind.RECORDING)),
+        (gpt_message("user", part("real_time_user_audio_video_asset_pointer"), "x"), shows("x", DroppedKind.RECORDING)),
+        (gpt_message("user", part("video_container"), "two"), shows("two", DroppedKind.RECORDING)),
+        (gpt_message("user", part("file_pointer"), "two"), shows("two", DroppedKind.FILE)),
+        (gpt_message("user", "two", part("image_asset_pointer"), part("x")), shows("two", DroppedKind.IMAGE, DroppedKind.UNKNOWN_PART)),
+        (gpt_message("user", part("new", text="secret"), "two"), shows("two", DroppedKind.UNKNOWN_PART)),
         (gpt_message("user", part("audio_transcription", text="spoken"), "two"), shows("spoken\n\ntwo")),
-        (gpt_message("tool", part("image_asset_pointer"), "made"), ([], ["made"], [Kind.IMAGE, Kind.TOOL_RESULT])),
-        (gpt_message("assistant", part("image_asset_pointer"), "made", weight=0), hides(Kind.HIDDEN, "made")),
+        (gpt_message("tool", part("image_asset_pointer"), "made"), ([], ["made"], [DroppedKind.IMAGE, DroppedKind.TOOL_RESULT])),
+        (gpt_message("assistant", part("image_asset_pointer"), "made", weight=0), hides(DroppedKind.HIDDEN, "made")),
         (gpt_message("assistant", "See\ue200cite\ue202turn0\ue201 it\ue202."), shows("See it.")),
         (gpt_message("user", " \n"), nothing()),
     ]
@@ -131,10 +131,10 @@ def test_a_message_of_chatgpt_is_below_its_parent() -> None:
 def test_a_hidden_message_of_chatgpt_is_stored_with_all_of_its_text() -> None:
     names = {"language": "python", "response_format_name": "a-format", "text": "print(1)", "other": 7}
     call = gpt_message("assistant", kind="code", recipient="python", content=names)
-    assert result(of_chatgpt(call)) == hides(Kind.TOOL_CALL, "print(1)")
+    assert result(of_chatgpt(call)) == hides(DroppedKind.TOOL_CALL, "print(1)")
     thoughts = [{"content_type": "thought", "summary": "gist", "content": "whole"}, "bare"]
     thought = gpt_message("assistant", "a part", part("x", text="of a part"), kind="thoughts", content={"thoughts": thoughts})
-    assert result(of_chatgpt(thought)) == hides(Kind.REASONING, "a part\n\nof a part\n\ngist\n\nwhole\n\nbare")
+    assert result(of_chatgpt(thought)) == hides(DroppedKind.REASONING, "a part\n\nof a part\n\ngist\n\nwhole\n\nbare")
 
 
 def of_open_webui(*messages: Any, **chat: Any) -> ExportedConversation:
@@ -153,23 +153,26 @@ def webui(role: Any = "assistant", content: Any = "words", **more: Any) -> dict[
     [
         (webui("user"), shows("words")),
         (webui(), shows("words")),
-        *((webui(role), hides(Kind.INSTRUCTIONS)) for role in ("system", "developer")),
-        *((webui(role), hides(Kind.TOOL_RESULT)) for role in ("tool", "function")),
-        *((webui(role), nothing(Kind.UNREADABLE)) for role in ("", "oracle", None)),
-        *((webui(role, hidden=True), hides(Kind.HIDDEN)) for role in ("user", "assistant")),
-        *((webui(hidden=mark), hides(Kind.HIDDEN)) for mark in ("yes", 0)),
+        *((webui(role), hides(DroppedKind.INSTRUCTIONS)) for role in ("system", "developer")),
+        *((webui(role), hides(DroppedKind.TOOL_RESULT)) for role in ("tool", "function")),
+        *((webui(role), nothing(DroppedKind.UNREADABLE)) for role in ("", "oracle", None)),
+        *((webui(role, hidden=True), hides(DroppedKind.HIDDEN)) for role in ("user", "assistant")),
+        *((webui(hidden=mark), hides(DroppedKind.HIDDEN)) for mark in ("yes", 0)),
         *((webui(hidden=mark), shows("words")) for mark in (False, None)),
-        *((webui(**{name: "why"}), (["words"], ["why"], [Kind.REASONING])) for name in ("reasoning", "reasoning_content")),
-        (webui(reasoning="one", reasoning_content="other"), (["words"], ["other"], [Kind.REASONING])),
-        (webui(tool_calls=[{}, {}]), shows("words", Kind.TOOL_CALL, Kind.TOOL_CALL)),
-        (webui("user", files=[{"type": "image"}, {"type": "file"}, "x"]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
+        *((webui(**{name: "why"}), (["words"], ["why"], [DroppedKind.REASONING])) for name in ("reasoning", "reasoning_content")),
+        (webui(reasoning="one", reasoning_content="other"), (["words"], ["other"], [DroppedKind.REASONING])),
+        (webui(tool_calls=[{}, {}]), shows("words", DroppedKind.TOOL_CALL, DroppedKind.TOOL_CALL)),
+        (
+            webui("user", files=[{"type": "image"}, {"type": "file"}, "x"]),
+            shows("words", DroppedKind.IMAGE, DroppedKind.FILE, DroppedKind.FILE),
+        ),
         (
             webui("user", [{"type": "text", "text": "one"}, {"type": "image_url"}, {"type": "image"}, {"type": "x", "text": "y"}]),
-            shows("one", Kind.IMAGE, Kind.IMAGE, Kind.UNKNOWN_PART),
+            shows("one", DroppedKind.IMAGE, DroppedKind.IMAGE, DroppedKind.UNKNOWN_PART),
         ),
         (webui("user", None), nothing()),
-        (webui("user", 7), nothing(Kind.UNREADABLE)),
-        (webui("user", {"text": "words"}), nothing(Kind.UNREADABLE)),
+        (webui("user", 7), nothing(DroppedKind.UNREADABLE)),
+        (webui("user", {"text": "words"}), nothing(DroppedKind.UNREADABLE)),
     ]
 )
 def test_a_message_of_open_webui(message: Any, expected: Expected) -> None:
@@ -178,7 +181,7 @@ def test_a_message_of_open_webui(message: Any, expected: Expected) -> None:
 
 def test_instructions_in_the_settings_of_open_webui_are_counted() -> None:
     for chat in ({"params": {"system": "order"}}, {"system": "order"}, {"params": {"system": "order"}, "system": "another"}):
-        assert result(of_open_webui(webui(), **chat)) == shows("words", Kind.INSTRUCTIONS)
+        assert result(of_open_webui(webui(), **chat)) == shows("words", DroppedKind.INSTRUCTIONS)
 
 
 def test_an_old_export_of_open_webui_has_its_messages_in_a_list() -> None:
@@ -223,25 +226,28 @@ def content(*parts: dict[str, Any]) -> dict[str, Any]:
     [
         (libre(True), shows("words")),
         (libre(), shows("words")),
-        *((libre(by_user), nothing(Kind.UNREADABLE)) for by_user in (None, "true", 1)),
-        (libre(error=True), nothing(Kind.UNREADABLE)),
+        *((libre(by_user), nothing(DroppedKind.UNREADABLE)) for by_user in (None, "true", 1)),
+        (libre(error=True), nothing(DroppedKind.UNREADABLE)),
         (libre(error=False), shows("words")),
-        *((libre(sender=sender), hides(Kind.INSTRUCTIONS)) for sender in ("system", "System", "DEVELOPER")),
-        (libre(True, files=[{"type": "image/png"}, {"type": "application/pdf"}, {}]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
+        *((libre(sender=sender), hides(DroppedKind.INSTRUCTIONS)) for sender in ("system", "System", "DEVELOPER")),
+        (
+            libre(True, files=[{"type": "image/png"}, {"type": "application/pdf"}, {}]),
+            shows("words", DroppedKind.IMAGE, DroppedKind.FILE, DroppedKind.FILE),
+        ),
         (
             libre(attachments=[{"type": "image_gen"}, {"type": "web_search"}, {}]),
-            shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE),
+            shows("words", DroppedKind.IMAGE, DroppedKind.FILE, DroppedKind.FILE),
         ),
         (content({"type": "text", "text": "one"}, {"type": "output_text", "text": {"value": "two"}}), shows("one\n\ntwo")),
-        *((content({"type": kind, kind: "why"}), hides(Kind.REASONING, "why")) for kind in ("think", "thinking", "reasoning")),
-        (content({"type": "think", "text": {"value": "why"}}), hides(Kind.REASONING, "why")),
+        *((content({"type": kind, kind: "why"}), hides(DroppedKind.REASONING, "why")) for kind in ("think", "thinking", "reasoning")),
+        (content({"type": "think", "text": {"value": "why"}}), hides(DroppedKind.REASONING, "why")),
         (
             content({"type": "tool_call", "tool_call": {"name": "find", "args": "x", "output": "y"}}),
-            ([], ["find\n\nx", "y"], [Kind.TOOL_CALL, Kind.TOOL_RESULT]),
+            ([], ["find\n\nx", "y"], [DroppedKind.TOOL_CALL, DroppedKind.TOOL_RESULT]),
         ),
         (
             content({"type": "image_url"}, {"type": "image_file"}, {"type": "agent_update"}),
-            nothing(Kind.IMAGE, Kind.IMAGE, Kind.UNKNOWN_PART),
+            nothing(DroppedKind.IMAGE, DroppedKind.IMAGE, DroppedKind.UNKNOWN_PART),
         ),
         (libre(content=[]), shows("words")),
     ]
@@ -252,7 +258,7 @@ def test_a_message_of_librechat(message: Any, expected: Expected) -> None:
 
 @pytest.mark.parametrize("name", ["promptPrefix", "system", "instructions", "additional_instructions"])
 def test_instructions_in_the_settings_of_librechat_are_counted(name: str) -> None:
-    assert result(of_librechat(libre(), options={name: "order"})) == shows("words", Kind.INSTRUCTIONS)
+    assert result(of_librechat(libre(), options={name: "order"})) == shows("words", DroppedKind.INSTRUCTIONS)
 
 
 def test_the_models_and_times_of_librechat_are_those_of_its_messages_if_nothing_else_says_them() -> None:

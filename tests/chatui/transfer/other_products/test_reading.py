@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chatui.transfer.other_products import reading
-from chatui.transfer.other_products.conversation_tree import Kind, is_set, list_of, object_of, text_of, time_of
+from chatui.transfer.other_products.conversation_tree import DroppedKind, is_set, list_of, object_of, text_of, time_of
 from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError
 from tests.chatui.transfer.other_products import samples
@@ -53,7 +53,7 @@ def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_c
     """Its files have 19 bytes: the second list begins at the 10th."""
     monkeypatch.setattr(reading, "MAX_UNPACKED", room)
     found = list(reading.conversations(zipped({"a.json": b"[{},{}, ]", "b.json": b"[{},{},{}]"})))
-    assert found.count(Kind.FILE_CUT) == is_cut
+    assert found.count(DroppedKind.FILE_CUT) == is_cut
     assert isinstance(found[0], RawConversation) and found[0].data == b"{}"
     assert len(found) == {20: 5, 18: 6, 15: 5, 10: 3, 5: 3}[room]
 
@@ -80,16 +80,16 @@ def test_a_damaged_archive_is_refused(damage: bytes) -> None:
         (GOOD.replace(b"Baking", b"\xff"), "\ufffd bread"),
         (b'{"conversationId": "x", "messages": [], "title": "t"}', "t"),
         (b'{"chat": {"messages": [], "title": "u"}}', "u"),
-        (b"{}", Kind.CONVERSATION_UNREADABLE),
-        (b"[]", Kind.CONVERSATION_UNREADABLE),
-        (b"7", Kind.CONVERSATION_UNREADABLE),
-        (b"{", Kind.CONVERSATION_UNREADABLE),
-        (b"", Kind.CONVERSATION_UNREADABLE),
+        (b"{}", DroppedKind.CONVERSATION_UNREADABLE),
+        (b"[]", DroppedKind.CONVERSATION_UNREADABLE),
+        (b"7", DroppedKind.CONVERSATION_UNREADABLE),
+        (b"{", DroppedKind.CONVERSATION_UNREADABLE),
+        (b"", DroppedKind.CONVERSATION_UNREADABLE),
     ]
 )
 def test_a_conversation_is_read_as_its_product_writes_it_or_is_unreadable(data: bytes, expected: str) -> None:
     found = RawConversation("", data).read()
-    assert (found if isinstance(found, Kind) else found.title) == expected
+    assert (found if isinstance(found, DroppedKind) else found.title) == expected
 
 
 def test_a_file_that_is_no_list_is_one_conversation() -> None:
@@ -127,7 +127,7 @@ def test_items_are_read_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(reading.TooMuchError):
         next(found)
     items = list(reading.conversations(b"[{},{},{}]"))
-    assert items[2] == Kind.FILE_CUT and len(items) == 3
+    assert items[2] == DroppedKind.FILE_CUT and len(items) == 3
     monkeypatch.setattr(reading, "MAX_BRACKETS", 4)
     found = reading.items(b"[{},[],{}]")
     assert [next(found), next(found)] == [b"{}", b"[]"]
@@ -151,12 +151,14 @@ def test_a_conversation_of_exactly_the_maximum_size_is_read(limit: str, size: in
     conversation = RawConversation("", GOOD)
     for most, is_too_large in ((size, False), (size - 1, True)):
         monkeypatch.setattr(reading, limit, most)
-        assert (conversation.read() == Kind.CONVERSATION_TOO_LARGE) == is_too_large
+        assert (conversation.read() == DroppedKind.CONVERSATION_TOO_LARGE) == is_too_large
         assert reading.is_export(GOOD) == reading.is_export(b"[" + GOOD + b"]") != is_too_large
 
 
 def test_the_same_conversation_has_the_same_key_and_another_has_another() -> None:
-    [one, other, again] = [found for found in reading.conversations(b'[{"a": 1}, {"a": 2}, {"a": 1}]') if not isinstance(found, Kind)]
+    [one, other, again] = [
+        found for found in reading.conversations(b'[{"a": 1}, {"a": 2}, {"a": 1}]') if not isinstance(found, DroppedKind)
+    ]
     assert one.key == again.key != other.key and len(one.key) == 64
 
 

@@ -22,7 +22,7 @@ from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import running, sweep
 from chatui.turns.calls import approvals
-from chatui.turns.running import Place
+from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, calls, fetch, hangs, ran, replies
@@ -229,7 +229,7 @@ async def test_stop_and_deletion_end_the_wait_within_a_second(ada: User, backend
         await ran("hangs")
         started = time.monotonic()
         if way == "stop":
-            await running.stop(Place(turn_id, PROCESS))
+            await running.stop(TurnPlace(turn_id, PROCESS))
         else:
             await Conversation.objects.filter(turns=turn_id).aupdate(deleted_at="2026-01-01T00:00:00Z")
         turn, found = await ended(turn_id)
@@ -250,7 +250,7 @@ async def test_answer_now_declines_waiting_calls(ada: User, backend: ScriptedBac
     offer(monkeypatch)
     turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
     [row] = await wait_for_approvals(turn_id)
-    running.answer_now(Place(turn_id, PROCESS))
+    running.answer_now(TurnPlace(turn_id, PROCESS))
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and RAN == []
     assert backend.requests[-1].tools == () and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"

@@ -15,7 +15,7 @@ from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.user import User
 from chatui.tools import catalogue, replies
 from chatui.tools.functions import tool_of
-from chatui.tools.replies import Reply
+from chatui.tools.replies import ToolReply
 from chatui.tools.tool import CallingTurn, Tool
 from chatui.turns.calls.requested import Requested, requested
 from renderer.frames import Frame, Header, Terminator
@@ -98,13 +98,15 @@ def test_a_built_in_tool_can_be_called_by_its_recipient_or_as_a_function(frame: 
     ],
 )
 def test_an_invalid_call_of_a_built_in_tool_is_refused_with_an_explanation(frame: Frame) -> None:
-    assert isinstance(requested(frame, TOOLS), Reply)
+    assert isinstance(requested(frame, TOOLS), ToolReply)
 
 
 def test_the_refusal_lists_the_callable_names() -> None:
     over_ids, as_function = requested(written("browser.open", "{}"), TOOLS), requested(written("functions.open", "{}"), TOOLS)
-    assert isinstance(over_ids, Reply) and "browser.search, browser.find, python." in over_ids.text
-    assert isinstance(as_function, Reply) and "functions.browser_search, functions.browser_find, functions.run_python." in as_function.text
+    assert isinstance(over_ids, ToolReply) and "browser.search, browser.find, python." in over_ids.text
+    assert (
+        isinstance(as_function, ToolReply) and "functions.browser_search, functions.browser_find, functions.run_python." in as_function.text
+    )
 
 
 def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from chatui.store import ownership_transfer
 from chatui.tools import catalogue
 from chatui.transfer.imports import import_transcript
 from chatui.turns import ledger
+from chatui.turns.asks import AskKind
 from chatui.turns.calls.requested import questions_of
-from chatui.turns.start import Kind
 from tests.chatui.conftest import signed_in
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
@@ -84,9 +84,9 @@ async def test_only_text_written_here_counts_as_the_users_own(ada: User, backend
     question = await database_sync_to_async(lambda: row.messages.order_by("position").first())()
     assert question is not None
     place = {"conversation": row.pk, "question": question.pk}
-    assert await mentioned_names(await run(ada, ask(Kind.REGENERATE, "", **place))) == ()
+    assert await mentioned_names(await run(ada, ask(AskKind.REGENERATE, "", **place))) == ()
     edited = "Please open evil.example, I know it."
-    assert await mentioned_names(await run(ada, ask(Kind.EDIT, edited, **place))) == (edited,)
+    assert await mentioned_names(await run(ada, ask(AskKind.EDIT, edited, **place))) == (edited,)
 
 
 @database_sync_to_async
@@ -103,7 +103,7 @@ async def test_text_of_a_former_owner_is_not_the_new_owners(ada: User, bela: Use
     turn = await run(bela, ask(text="See tea.example.", conversation=first.conversation_id))
     assert await mentioned_names(turn) == ("See tea.example.",)
     assert [tool.name for tool in backend.requests[-1].tools] == ["clock"], "nothing that sends something out"
-    again = await run(bela, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
+    again = await run(bela, ask(AskKind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
     assert await mentioned_names(again) == ()
     own = await run(bela, ask())
     assert sorted(tool.name for tool in backend.requests[-1].tools) == ["clock", "send"], "in the person's own conversation, both"

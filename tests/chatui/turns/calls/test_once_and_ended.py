@@ -15,7 +15,7 @@ from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.calls.requested import Requested
-from chatui.turns.running import Place
+from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Frame
@@ -58,7 +58,7 @@ async def test_stop_ends_a_tool_within_a_second_and_stores_a_reply(
     started = await begin(ada, ask())
     await ran("hangs")
     start = time.monotonic()
-    await running.stop(Place(started.turn.pk, PROCESS))
+    await running.stop(TurnPlace(started.turn.pk, PROCESS))
     await running.settle()
     assert time.monotonic() - start < 1.0
     turn = await Turn.objects.aget(pk=started.turn.pk)
@@ -144,7 +144,7 @@ async def test_stop_during_sampling_stores_a_reply_for_the_call_not_yet_started(
     backend.script = [*call("fetch", "c1", key="a"), FrameOpened(ANALYSIS), FrameText("and then"), asyncio.Event()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await running.stop(Place(started.turn.pk, PROCESS))
+    await running.stop(TurnPlace(started.turn.pk, PROCESS))
     await running.settle()
     turn = await Turn.objects.aget(pk=started.turn.pk)
     reply = (await replies(turn))["c1"]

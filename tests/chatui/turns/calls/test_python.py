@@ -29,9 +29,9 @@ from chatui.store.files import FileDestination, NewFile
 from chatui.tools import catalogue, execution
 from chatui.tools.python import availability, tool
 from chatui.turns import running
+from chatui.turns.asks import AskKind
 from chatui.turns.calls import file_access
-from chatui.turns.running import Place as TurnPlace
-from chatui.turns.start import Kind
+from chatui.turns.running import TurnPlace as TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
@@ -217,9 +217,9 @@ async def test_a_file_removed_from_an_edited_question_is_gone_at_the_next_call(a
         first = await run(ada, with_files(secret, old))
         second = await run(ada, edited(first, new))
         again = {"conversation": first.conversation_id, "question": first.question_id}
-        await run(ada, ask(Kind.REGENERATE, "", **again))
+        await run(ada, ask(AskKind.REGENERATE, "", **again))
         await database_sync_to_async(documents.delete)(await StoredFile.objects.aget(pk=secret.pk))
-        await run(ada, ask(Kind.REGENERATE, "", **again))
+        await run(ada, ask(AskKind.REGENERATE, "", **again))
     replies = [message["content"] for post in posts(server)[1::2] for message in post["messages"] if message["role"] == "tool"]
     gone = "[The person deleted these files, and they are not in /mnt/data any more: s.csv]"
     assert second.state == "completed" and replies[0].startswith("1 ['both.csv', 's.csv'] old\n[This call began with a new interpreter.")

@@ -73,7 +73,7 @@ async def test_stop_ends_the_request_during_a_long_rendering(ada: User, backend:
         started = await begin(ada, ask())
         await held.has_begun()
         await asyncio.wait_for(backend.waiting.wait(), 30)
-        await running.stop(running.Place(started.turn.pk, started.turn.lease_owner))
+        await running.stop(running.TurnPlace(started.turn.pk, started.turn.lease_owner))
         async with asyncio.timeout(30):
             while not backend.closed:
                 await asyncio.sleep(0)

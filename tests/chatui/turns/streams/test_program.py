@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, ProgramStream, Step, Withdrawn
+from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream, Step, Withdrawn
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator
@@ -49,7 +49,7 @@ async def test_text_waiting_after_the_beginning_of_a_message_is_withdrawn_silent
 
 async def test_after_part_of_a_message_the_withdrawal_is_reported_and_the_rest_dropped() -> None:
     stream = open_preamble()
-    assert [type(await stream.next()) for _ in range(2)] == [Opened, MoreText]
+    assert [type(await stream.next()) for _ in range(2)] == [Opened, MoreProgramText]
     stream.take(FrameText(" and more marmalade"))
     stream.take(FrameWithdrawn())
     assert await take_events(stream) == [Withdrawn()]
@@ -61,4 +61,4 @@ async def test_messages_before_the_withdrawn_one_stay() -> None:
     stream.take(FrameOpened(ANSWER))
     stream.take(FrameText("hidden"))
     stream.take(FrameWithdrawn())
-    assert [type(event) for event in await take_events(stream)] == [Opened, MoreText, Closed]
+    assert [type(event) for event in await take_events(stream)] == [Opened, MoreProgramText, Closed]
