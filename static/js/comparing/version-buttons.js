@@ -18,7 +18,7 @@ export function listenForVersions(transcript) {
   /** @returns {Promise<Comparison | null>} null if it could not be loaded; the person was told */
   const comparison = () => load().catch(() => {
     loading = null;
-    return unloaded();
+    return noVersionsLoaded();
   });
   transcript.addEventListener("submit", async (event) => {
     const form = closestTo(event, "form.siblings");
@@ -26,7 +26,7 @@ export function listenForVersions(transcript) {
     if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
     // Submitting the form would reload the page; this way the reader's place is kept.
     event.preventDefault();
-    (await import("../exchange/versions.js").catch(unloaded))?.showVersion(transcript, form, button);
+    (await import("../exchange/versions.js").catch(noVersionsLoaded))?.showVersion(transcript, form, button);
   });
   listenToAgainMenu(comparison);
   transcript.addEventListener("click", async (event) => {
@@ -36,7 +36,7 @@ export function listenForVersions(transcript) {
   if (new URLSearchParams(location.search).has("compare")) void comparison();
 }
 
-function unloaded() {
+function noVersionsLoaded() {
   toast(t("There is no connection to the server. Please try again when it is back."));
   return null;
 }

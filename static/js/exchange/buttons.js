@@ -92,9 +92,9 @@ export class ExchangeButtons {
       case "continue":
         return this.#continue(exchange);
       case "rate":
-        return void import("./rating.js").then(({ rate }) => rate(button, laterStyles), unloaded);
+        return void import("./rating.js").then(({ rate }) => rate(button, laterStyles), tellNotLoaded);
       case "delete-document":
-        return void import("../files/deleting.js").then(({ askToDelete }) => askToDelete(button), unloaded);
+        return void import("../files/deleting.js").then(({ askToDelete }) => askToDelete(button), tellNotLoaded);
       case "answer-now":
         return this.#dispatch("chat:answer-now", exchange.turn);
       case "take-back":
@@ -162,7 +162,7 @@ export class ExchangeButtons {
       area.value = before;
       close();
     });
-    const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
+    const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(tellNotLoaded);
     if (!loaded || !form.isConnected) {
       drafts.keep(name, area.value === before ? "" : area.value);
       return close();
@@ -195,6 +195,6 @@ export class ExchangeButtons {
 }
 
 /** A module could not be loaded. */
-function unloaded() {
+function tellNotLoaded() {
   toast(t("There is no connection to the server. Please try again when it is back."));
 }

@@ -1,7 +1,7 @@
 // <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser, where it
 // overrides the account's.
 
-const KEY = "chatui:theme";
+const THEME_KEY = "chatui:theme";
 
 class ThemeToggle extends HTMLElement {
   connectedCallback() {
@@ -21,7 +21,7 @@ class ThemeToggle extends HTMLElement {
     if (!theme) return;
     document.documentElement.dataset.theme = theme;
     try {
-      localStorage.setItem(KEY, theme);
+      localStorage.setItem(THEME_KEY, theme);
     } catch {
       // Without storage, the choice lasts for this page.
     }
@@ -30,7 +30,7 @@ class ThemeToggle extends HTMLElement {
 
   /** @param {StorageEvent} event */
   #follow = (event) => {
-    if (event.key !== KEY) return;
+    if (event.key !== THEME_KEY) return;
     document.documentElement.dataset.theme = event.newValue ?? "system";
     this.#show();
   };

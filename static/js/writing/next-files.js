@@ -4,14 +4,14 @@ import { t } from "../language/words.js";
 import { problemWith } from "../models/typing.js";
 
 /** @import { ChatComposer, OutgoingMessage } from "../chat/composer.js" */
-/** @import { NextMessage } from "./next-messages.js" */
+/** @import { NextMessage as Message } from "./next-messages.js" */
 
 const MAX_FILES = 10;
 const OCCUPIED = t("Please send the message above first, or cancel it.");
 export const TAKEN = t("This message was sent or changed in another tab.");
 
 /**
- * @param {NextMessage | null} before that is queued already; while it waits, both are sent as one
+ * @param {Message | null} before that is queued already; while it waits, both are sent as one
  * @param {OutgoingMessage} written
  * @param {number} limit characters
  */
@@ -25,7 +25,7 @@ export function joined(before, written, limit) {
   return { text, files, problem: before && !isJoined ? OCCUPIED : problem };
 }
 
-/** @param {ChatComposer} composer @param {NextMessage} message whose text is back in the box */
+/** @param {ChatComposer} composer @param {Message} message whose text is back in the box */
 export function bringBack(composer, { files }) {
   if (!files?.length) return;
   import("../files/pending-files.js").then(({ bring }) => bring(composer, "", [], ""), () => undefined);
