@@ -11,7 +11,7 @@ In a frame, an array is a short event. It is about the same turn and block as th
 =========================================  =====================================================================================
 
 ``number`` is the sequence number. Characters are counted in UTF-16 units, as in JavaScript. The browser assembles exactly the HTML that the
-server rendered, so a short event shows nothing that the full one would not. ``static/js/wire/compact.js`` reads this on the page.
+server rendered, so a short event shows nothing that the full one would not. ``static/js/wire/protocol.js`` reads this on the page.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 import { t } from "./language/words.js";
 import "./site.js";
-import { copy } from "./page/clipboard.js";
+import { copy } from "./page/code.js";
 
 for (const button of document.querySelectorAll("button[data-copies]")) {
   if (button instanceof HTMLButtonElement) prepare(button);

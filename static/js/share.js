@@ -3,9 +3,8 @@
 
 import { t } from "./language/words.js";
 import "./site.js";
-import { toggleFold } from "./exchange/folding.js";
-import { codeBeside } from "./page/code.js";
-import { copy } from "./page/clipboard.js";
+import { toggleFold } from "./exchange/question.js";
+import { codeBeside, copy } from "./page/code.js";
 import { closestTo, find } from "./page/dom.js";
 import { finishAll } from "./page/finishing.js";
 

@@ -23,20 +23,23 @@ KEYS = {"Alt", "AltGraph", "ArrowDown", "ArrowUp", "Backspace", "Control", "Ctrl
 KEYS |= {"Shift", "Space", "Tab", "Unidentified"}
 """What browsers and our storage call keys; what people read are the words of ``keysShown``."""
 ALLOWED = {
-    ("static/js/diagram/draw.js", "form, button, input, textarea, select, option, label, details, dialog, video, audio, "): "a selector",
+    (
+        "static/js/page/draw-diagram.js",
+        "form, button, input, textarea, select, option, label, details, dialog, video, audio, ",
+    ): "a selector",
     ("static/js/exchange/rich-text.js", "code span"): "a selector",
     ("static/js/files/edited-files.js", "Files"): "a word of browsers",
-    ("static/js/files/first-file.js", "Files"): "a word of browsers",
-    ("static/js/files/uploads.js", "Accept"): "a header",
-    ("static/js/finding/text-ranges.js", "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text"): "a selector",
-    ("static/js/installed/installed.js", "Notification"): "an interface of browsers",
-    ("static/js/installed/new-version.js", "take over"): "a word to the worker",
-    ("static/js/models/announcements.js", "${turn} thinking"): "a key",
-    ("static/js/models/announcements.js", "${turn} end"): "a key",
+    ("static/js/composer/first-uses.js", "Files"): "a word of browsers",
+    ("static/js/files/chip.js", "Accept"): "a header",
+    ("static/js/page/find-bar.js", "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text"): "a selector",
+    ("static/js/page/installed.js", "Notification"): "an interface of browsers",
+    ("static/js/page/installed.js", "take over"): "a word to the worker",
+    ("static/js/chat/announcer.js", "${turn} thinking"): "a key",
+    ("static/js/chat/announcer.js", "${turn} end"): "a key",
     ("static/js/reference.js", "Bearer ${key}"): "a header",
-    ("static/js/shortcuts/shortcuts.js", "chat-transcript ${selector}"): "a selector",
-    ("static/js/shortcuts/bindings.js", "not free"): "the name of an outcome",
-    ("static/js/shortcuts/sheet.js", "not free"): "the same",
+    ("static/js/page/shortcuts.js", "chat-transcript ${selector}"): "a selector",
+    ("static/js/page/shortcut-bindings.js", "not free"): "the name of an outcome",
+    ("static/js/page/shortcut-sheet.js", "not free"): "the same",
 }
 
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { heightIn, nameOf } from "../../static/js/models/diagrams.js";
+import "./page.js";
+import { heightIn, nameOf } from "../../static/js/page/diagrams.js";
 
 test("a diagram is called by its own title, or else by its kind", () => {
   assert.equal(nameOf("flowchart LR\n  A --> B"), "Flowchart, drawn from its source");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { Drafts } from "../../static/js/models/drafts.js";
+import { beforeEach, test } from "node:test";
+import { Drafts, MessageDraft, problemWith, isSendKey, remainingCharacters } from "../../static/js/composer/drafts.js";
 import { MemoryStorage } from "./memory-storage.js";
 
 test("a draft is there again after a reload", () => {
@@ -69,4 +69,139 @@ test("a forbidden, full or damaged storage never throws", () => {
   damaged.setItem("chatui:draft:ada:c2", '{"text": 7}');
   assert.equal(new Drafts(damaged, "ada").load("c1").text, "");
   assert.equal(new Drafts(damaged, "ada").load("c2").text, "");
+});
+
+const KEY = "chatui:draft:ada:new";
+
+/** What each tab listens to, by the order in which the tabs were opened. @type {Record<string, (event?: object) => void>[]} */
+let tabs = [];
+let storage = new MemoryStorage();
+
+beforeEach(() => {
+  tabs = [];
+  storage = new MemoryStorage();
+  Object.assign(globalThis, {
+    document: { querySelector: () => null },
+    addEventListener: (/** @type {string} */ name, /** @type {() => void} */ run) => {
+      Object.assign(tabs.at(-1) ?? {}, { [name]: run });
+    },
+  });
+  Object.defineProperty(globalThis, "localStorage", { value: storage, configurable: true });
+});
+
+/** A tab with a new conversation, or with this one. @param {string | null} [conversation] */
+function open(conversation = null) {
+  const box = { text: "" };
+  const number = tabs.push({}) - 1;
+  const draft = new MessageDraft(box, "ada", conversation);
+  draft.begin();
+  /** Does something in this tab, and tells the other tabs what that changed in storage. @param {() => void} action */
+  const act = (action) => {
+    const before = storage.getItem(KEY);
+    action();
+    if (storage.getItem(KEY) === before) return;
+    tabs.forEach((tab, other) => other !== number && tab.storage?.({ key: KEY, oldValue: before }));
+  };
+  return {
+    box,
+    write: (/** @type {string} */ text) => act(() => ((box.text = text), draft.save())),
+    send: () => act(() => (draft.sent(box.text), (box.text = ""))),
+    accept: () => act(() => draft.accepted("c1")),
+    leave: () => act(() => (tabs[number]?.pagehide?.(), (tabs[number] = {}))),
+  };
+}
+
+test("a tab with a new conversation begins with the draft of the last one, and keeps its own text from then on", () => {
+  const one = open();
+  const early = open();
+  one.write("First long draft");
+  assert.equal(early.box.text, "", "nothing appears in a tab that is open");
+  const two = open();
+  assert.equal(two.box.text, "First long draft");
+  two.write("Something else");
+  assert.equal(one.box.text, "First long draft");
+});
+
+test("sending a new conversation clears the same text in other tabs, and no other text is lost", () => {
+  const one = open();
+  one.write("First long draft");
+  const same = open();
+  const two = open();
+  two.write("Something else");
+  two.send();
+  two.accept();
+  assert.equal(one.box.text, "First long draft");
+  assert.equal(open().box.text, "First long draft", "it is stored again");
+
+  one.send();
+  assert.equal(same.box.text, "First long draft", "until the server has it");
+  one.accept();
+  assert.equal(same.box.text, "");
+  assert.equal(open().box.text, "");
+});
+
+test("what another tab has stored instead is stored again when the page is left", () => {
+  const one = open();
+  one.write("First long draft");
+  open().write("Something else");
+  one.leave();
+  assert.equal(open().box.text, "First long draft");
+});
+
+test("a page that is left with an old copy or nothing does not replace what is stored", () => {
+  const one = open();
+  const empty = open();
+  one.write("First");
+  const copy = open();
+  one.write("First long draft");
+  copy.leave();
+  empty.leave();
+  assert.equal(open().box.text, "First long draft");
+  one.write("");
+  assert.equal(open().box.text, "");
+});
+
+const ENTER = { key: "Enter", shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, isComposing: false };
+
+test("Enter sends, and so does Ctrl+Enter", () => {
+  assert.equal(isSendKey(ENTER), true);
+  assert.equal(isSendKey({ ...ENTER, ctrlKey: true }), true);
+});
+
+test("Shift+Enter and Alt+Enter break the line", () => {
+  assert.equal(isSendKey({ ...ENTER, shiftKey: true }), false);
+  assert.equal(isSendKey({ ...ENTER, altKey: true }), false);
+});
+
+test("Enter that confirms a word in an input method does not send", () => {
+  assert.equal(isSendKey({ ...ENTER, isComposing: true }), false);
+  assert.equal(isSendKey({ ...ENTER, keyCode: 229 }), false);
+});
+
+test("other keys do not send", () => {
+  assert.equal(isSendKey({ ...ENTER, key: "a" }), false);
+});
+
+test("a text up to the limit can be sent", () => {
+  assert.equal(problemWith("x".repeat(10), 10), null);
+  assert.equal(problemWith("", 10), null);
+});
+
+test("a longer one cannot, and the sentence says by how much", () => {
+  assert.equal(problemWith("x".repeat(1310), 1000), "This message is 310 characters too long. The limit is 1,000 characters.");
+});
+
+test("characters are counted as the server counts them, not in halves", () => {
+  assert.equal(problemWith("😀".repeat(10), 10), null);
+  assert.match(problemWith("😀".repeat(11), 10) ?? "", /is 1 character too long/);
+});
+
+test("the characters that are left are shown near the limit, as the server counts them", () => {
+  assert.equal(remainingCharacters("x".repeat(899), 1000), null);
+  assert.equal(remainingCharacters("x".repeat(900), 1000), "Characters left: 100");
+  assert.equal(remainingCharacters("😀".repeat(950), 1000), "Characters left: 50");
+  assert.equal(remainingCharacters("x".repeat(1001), 1000), null);
+  assert.equal(remainingCharacters("😀".repeat(10), 1000), null);
+  assert.equal(remainingCharacters("x".repeat(99_500), 100_000), "Characters left: 500");
+  assert.equal(remainingCharacters("x", Infinity), null);
 });

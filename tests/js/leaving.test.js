@@ -26,7 +26,7 @@ async function leave([local, session] = []) {
   Object.assign(globalThis, { document, addEventListener() {} });
   Object.defineProperty(globalThis, "localStorage", { value: local, configurable: true });
   Object.defineProperty(globalThis, "sessionStorage", { value: session, configurable: true });
-  const { watchLeaving } = await import("../../static/js/writing/leaving.js");
+  const { watchLeaving } = await import("../../static/js/composer/leaving.js");
   watchLeaving();
 }
 

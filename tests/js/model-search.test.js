@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matching } from "../../static/js/models/matching.js";
+import "./page.js";
+import { matching } from "../../static/js/chat/model-search.js";
 
 const offers = ["Gateway · openai/gpt-oss-120b", "Gateway · openai/gpt-oss-20b", "House · llama"].map((text) => ({ text }));
 

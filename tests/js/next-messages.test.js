@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { remainingCharacters } from "../../static/js/models/typing.js";
-import { NextMessages } from "../../static/js/writing/next-messages.js";
+import { NextMessages } from "../../static/js/composer/next-messages.js";
 import { MemoryStorage } from "./memory-storage.js";
 
-/** @param {string} clientId @returns {import("../../static/js/writing/next-messages.js").NextMessage} */
+/** @param {string} clientId @returns {import("../../static/js/composer/next-messages.js").NextMessage} */
 const message = (clientId) => {
   return { text: "next", effort: "low", choice: "", clientId, state: "waiting", turn: "t1", reason: "", files: [] };
 };
@@ -71,16 +70,6 @@ test("without storage it waits as long as the page, and what is damaged is nothi
     storage.setItem("chatui:next:ada:c1", damaged);
     assert.equal(new NextMessages(storage, "ada").load("c1"), null);
   }
-});
-
-test("the characters that are left are shown near the limit, as the server counts them", () => {
-  assert.equal(remainingCharacters("x".repeat(899), 1000), null);
-  assert.equal(remainingCharacters("x".repeat(900), 1000), "Characters left: 100");
-  assert.equal(remainingCharacters("😀".repeat(950), 1000), "Characters left: 50");
-  assert.equal(remainingCharacters("x".repeat(1001), 1000), null);
-  assert.equal(remainingCharacters("😀".repeat(10), 1000), null);
-  assert.equal(remainingCharacters("x".repeat(99_500), 100_000), "Characters left: 500");
-  assert.equal(remainingCharacters("x", Infinity), null);
 });
 
 test("files go with a message, and what is damaged of them is left out", () => {

@@ -23,9 +23,3 @@ test("every static import ends in a semicolon, so that hashed names reach it", (
 test("no script names another host", () => {
   assert.deepEqual(FILES.filter((name) => /https?:\/\//.test(source(name))), []);
 });
-
-test("models know no page: they are tested without a browser", () => {
-  const models = FILES.filter((name) => name.startsWith("models/"));
-  assert.ok(models.length >= 10);
-  assert.deepEqual(models.filter((name) => /\b(?:document|window|fetch|WebSocket|localStorage)\b[.(]/.test(source(name))), []);
-});

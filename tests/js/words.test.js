@@ -1,38 +1,72 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { dayGroup } from "../../static/js/models/day-groups.js";
-import { thoughtText, workingText } from "../../static/js/timing/elapsed.js";
+import { afterEach, test } from "node:test";
+import { refusal } from "../../static/js/language/refusals.js";
+import { LANGUAGE, number, useCatalogue, t, tc, tn } from "../../static/js/language/words.js";
 
-test("the working line shows whole seconds, then minutes", () => {
-  assert.equal(workingText(0), "Working…");
-  assert.equal(workingText(999), "Working…");
-  assert.equal(workingText(1000), "Working… 1 s");
-  assert.equal(workingText(59_999), "Working… 59 s");
-  assert.equal(workingText(125_000), "Working… 2 min 5 s");
+const NOTHING = { plural: () => 0, entries: {} };
+
+/** A rule with six forms, as Arabic has it. @param {number} n */
+const sixForms = (n) =>
+  n === 0 ? 0 : n === 1 ? 1 : n === 2 ? 2 : n % 100 >= 3 && n % 100 <= 10 ? 3 : n % 100 >= 11 ? 4 : 5;
+
+afterEach(() => useCatalogue(NOTHING));
+
+test("without a catalogue a sentence is shown in English", () => {
+  assert.equal(LANGUAGE, "en");
+  assert.equal(t("Saved."), "Saved.");
+  assert.equal(tc("button", "Reload"), "Reload");
+  assert.equal(tn("%(n)s result", "%(n)s results", 1), "1 result");
+  assert.equal(tn("%(n)s result", "%(n)s results", 0), "0 results");
 });
 
-test("the time of hidden work is shown in whole seconds, and less than one is a moment", () => {
-  assert.equal(thoughtText(0), "Thought for a moment");
-  assert.equal(thoughtText(1), "Thought for 1 s");
-  assert.equal(thoughtText(59), "Thought for 59 s");
-  assert.equal(thoughtText(125), "Thought for 2 min 5 s");
+test("values go into their places, numbers as the language writes them", () => {
+  assert.equal(t("%(b)s before %(a)s", { a: "one", b: 12345 }), "12,345 before one");
+  assert.equal(number(0.5, { style: "percent" }), "50%");
 });
 
-test("a clock that was set back shows no negative time", () => {
-  assert.equal(workingText(-5000), "Working…");
+test("what is put in is not read again, and a place without a value stays as it is", () => {
+  assert.equal(t("Deleted “%(title)s”.", { title: "%(title)s $& <b>" }), "Deleted “%(title)s $& <b>”.");
+  assert.equal(t("%(missing)s %(toString)s"), "%(missing)s %(toString)s");
 });
 
-test("conversations are grouped by the reader's calendar days, not by hours", () => {
-  const now = new Date(2026, 10, 20, 0, 30);
-  assert.equal(dayGroup(new Date(2026, 10, 20, 0, 1), now), "Today");
-  assert.equal(dayGroup(new Date(2026, 10, 19, 23, 59), now), "Yesterday");
-  assert.equal(dayGroup(new Date(2026, 10, 18, 23, 59), now), "Earlier");
+test("a catalogue is used, and what it lacks is shown in English", () => {
+  useCatalogue({ plural: () => 0, entries: { "Saved.": "Gespeichert.", "button\u0004Reload": "Neu laden" } });
+  assert.equal(t("Saved."), "Gespeichert.");
+  assert.equal(t("Copied"), "Copied");
+  assert.equal(tc("button", "Reload"), "Neu laden");
+  assert.equal(tc("menu", "Reload"), "Reload");
+  assert.equal(tn("%(n)s result", "%(n)s results", 2), "2 results");
+  assert.equal(t("constructor"), "constructor");
 });
 
-test("yesterday is right on the first day of a month", () => {
-  assert.equal(dayGroup(new Date(2026, 9, 31, 12), new Date(2026, 10, 1, 12)), "Yesterday");
+test("German has a form for one and one for the others", async () => {
+  await import("../../static/js/language/catalogues/de.js?as-german");
+  const results = (/** @type {number} */ n) => tn("%(n)s result", "%(n)s results", n);
+  assert.deepEqual([0, 1, 2].map(results), ["0 Ergebnisse", "1 Ergebnis", "2 Ergebnisse"]);
+  assert.equal(refusal("E-X-UNHEARD-OF"), "Der Server hat das abgelehnt (E-X-UNHEARD-OF). Laden Sie die Seite neu.");
 });
 
-test("a conversation from a server whose clock is ahead stands under today", () => {
-  assert.equal(dayGroup(new Date(2026, 10, 21, 8), new Date(2026, 10, 20, 23, 59)), "Today");
+test("Korean and Chinese have one form", async () => {
+  const results = (/** @type {number} */ n) => tn("%(n)s result", "%(n)s results", n);
+  await import("../../static/js/language/catalogues/ko.js?as-korean");
+  assert.deepEqual([0, 1, 2].map(results), ["결과 0개", "결과 1개", "결과 2개"]);
+  await import("../../static/js/language/catalogues/zh-hans.js?as-chinese");
+  assert.deepEqual([0, 1, 2].map(results), ["0 个结果", "1 个结果", "2 个结果"]);
+});
+
+test("a language may have six forms", () => {
+  const forms = ["none", "one", "two", "few", "many", "other"].map((name) => `${name} %(n)s`);
+  useCatalogue({ plural: sixForms, entries: { "%(n)s result": forms } });
+  const shown = [0, 1, 2, 3, 11, 100].map((n) => tn("%(n)s result", "%(n)s results", n));
+  assert.deepEqual(shown, ["none 0", "one 1", "two 2", "few 3", "many 11", "other 100"]);
+});
+
+test("a form that is missing is shown in English", () => {
+  useCatalogue({ plural: () => 3, entries: { "%(n)s result": ["one %(n)s"] } });
+  assert.equal(tn("%(n)s result", "%(n)s results", 5), "5 results");
+});
+
+test("a refusal is shown by its code, also one that the page does not know", () => {
+  assert.equal(refusal("E-X-BUSY"), "An answer is still being written in this conversation.");
+  assert.equal(refusal("toString"), "The server refused this (toString). Reload the page.");
 });

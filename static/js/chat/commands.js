@@ -3,15 +3,13 @@
 
 import { t } from "../language/words.js";
 import { find, listen } from "../page/dom.js";
-import { newId } from "../models/client-id.js";
-import { Outbox } from "../models/outbox.js";
+import { newId } from "../page/storage.js";
 import { Seen } from "../sidebar/seen.js";
-import { listenToToolsMenu } from "../tools/first-open.js";
-import { toolsOff } from "../tools/switched-off.js";
+import { listenToToolsMenu, toolsOff } from "../composer/first-uses.js";
 
 /** @import { Connection } from "../page/connection.js" */
 /** @import { Ask } from "../wire/wire.js" */
-/** @import { ChatComposer, OutgoingMessage } from "./composer.js" */
+/** @import { ChatComposer, OutgoingMessage } from "../composer/composer.js" */
 /** @import { ConnectionBanner } from "./connection-banner.js" */
 /** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 /** @import { OpenConversation } from "./open-conversation.js" */
@@ -192,5 +190,51 @@ export class Commands {
   #cannotAsk() {
     if (this.#held) this.#around.composer.say(this.#held);
     return this.#held || this.#outbox.size;
+  }
+}
+
+// The commands of this tab that the server has not answered yet. Each has a client_id, so it is safe to send it again.
+
+export class Outbox {
+  /** @type {Map<string, Ask>} */
+  #waiting = new Map();
+  /** The ids of commands that were sent over a socket: the server may have them. @type {Set<string>} */
+  #taken = new Set();
+
+  /** @param {Ask} command */
+  add(command) {
+    this.#waiting.set(command.client_id, command);
+  }
+
+  /** @param {string} clientId of a command that was sent over a socket */
+  take(clientId) {
+    this.#taken.add(clientId);
+  }
+
+  /** Whether the server may have it. @param {string} clientId */
+  isTaken(clientId) {
+    return this.#taken.has(clientId);
+  }
+
+  /**
+   * The server answered: removes the command and returns it; undefined when it was not from this tab.
+   * @param {string | null | undefined} clientId
+   * @returns {Ask | undefined}
+   */
+  settle(clientId) {
+    if (typeof clientId !== "string") return undefined;
+    const command = this.#waiting.get(clientId);
+    this.#waiting.delete(clientId);
+    this.#taken.delete(clientId);
+    return command;
+  }
+
+  /** The commands to send again after a reconnect, oldest first. */
+  waiting() {
+    return [...this.#waiting.values()];
+  }
+
+  get size() {
+    return this.#waiting.size;
   }
 }

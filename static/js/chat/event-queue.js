@@ -1,7 +1,6 @@
 // The queue of the server's events: applies them one after the other, each once and without a gap.
 
-import { isTurnEvent } from "../wire/protocol.js";
-import { Sequence } from "../wire/sequence.js";
+import { isTurnEvent, Sequence } from "../wire/protocol.js";
 
 /** @import { EndUserEvent, Snapshot } from "../wire/wire.js" */
 

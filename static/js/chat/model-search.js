@@ -1,6 +1,5 @@
 // The search box beside the model choice, shown if there are many models: it narrows the choice to matching ones.
 
-import { matching } from "../models/matching.js";
 import { seek } from "../page/dom.js";
 
 const search = seek(document, ".model-search", HTMLInputElement);
@@ -39,4 +38,17 @@ if (search && select) {
     select.focus();
   });
   select.addEventListener("change", clear);
+}
+
+// Filters names by a search: a match contains each of its words, in any order and case.
+
+/**
+ * @template {{ text: string }} Named
+ * @param {readonly Named[]} offers
+ * @param {string} search
+ * @returns {Named[]}
+ */
+export function matching(offers, search) {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return offers.filter(({ text }) => words.every((word) => text.toLowerCase().includes(word)));
 }

@@ -1,18 +1,18 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
 import { find, parse, templateWith, seek } from "../page/dom.js";
-import { News } from "../models/news.js";
+import { News } from "../sidebar/entries.js";
 import { SignedOut, messageOf, postJson, read } from "../page/server.js";
-import { toast } from "../page/toasts.js";
+import { toast } from "../page/menus.js";
 import { ListEvents } from "../sidebar/list-events.js";
 
 /** @import { ConversationList } from "../sidebar/conversation-list.js" */
-/** @import { ConnectionBanner } from "./connection-banner.js" */
+/** @import { ConnectionBanner, TabTitle } from "./connection-banner.js" */
 /** @import { Exchange } from "../exchange/exchange.js" */
-/** @import { TabTitle } from "./tab-title.js" */
 /** @import { ChatTranscript } from "./transcript.js" */
 /** @import { ListEvent } from "../sidebar/list-events.js" */
 /** @import { Accepted } from "../wire/wire.js" */
+
 /** @typedef {{ transcript: ChatTranscript, list: ConversationList, banner: ConnectionBanner, tab: TabTitle }} Shown */
 
 const SIGNED_OUT = 4401;

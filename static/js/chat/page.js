@@ -1,29 +1,25 @@
 // <chat-page>: creates the parts of the page, and passes the person's actions on to them.
 
 import { ConversationList } from "../sidebar/conversation-list.js";
-import { Drawer } from "../sidebar/drawer.js";
-import { searchOnDemand } from "../sidebar/first-search.js";
-import { findOnDemand } from "../finding/first-find.js";
+import { Drawer, searchOnDemand } from "../sidebar/drawer.js";
+import { findOnDemand } from "../page/first-find.js";
 import { Connection } from "../page/connection.js";
 import { closestTo, find, listen } from "../page/dom.js";
-import { whenLeaving } from "../writing/leaving.js";
-import { Shortcuts } from "../shortcuts/shortcuts.js";
+import { whenLeaving } from "../composer/leaving.js";
+import { Shortcuts } from "../page/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
-import { nextMessageOnDemand } from "../writing/first-next-message.js";
+import { nextMessageOnDemand } from "../composer/first-uses.js";
 import { Announcer } from "./announcer.js";
 import { Commands } from "./commands.js";
-import { ChatComposer } from "./composer.js";
-import { ConnectionBanner } from "./connection-banner.js";
-import { ContextUse } from "./context-use.js";
-import { moreOnDemand } from "../windows/first-more.js";
+import { ChatComposer, ContextUse } from "../composer/composer.js";
+import { ConnectionBanner, TabTitle } from "./connection-banner.js";
+import { moreOnDemand } from "../exchange/windows.js";
 import { OpenConversation } from "./open-conversation.js";
 import { Scrolling } from "./scrolling.js";
 import { ServerEvents } from "./server-events.js";
-import { TabTitle } from "./tab-title.js";
 import { ChatTranscript } from "./transcript.js";
-import { fitKeyboard } from "./viewport.js";
 
-/** @import { OutgoingMessage } from "./composer.js" */
+/** @import { OutgoingMessage } from "../composer/composer.js" */
 /** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 
 /** @typedef {{ conversation: string, title: string }} Retitled */
@@ -105,7 +101,7 @@ class ChatPage extends HTMLElement {
     searchOnDemand();
     findOnDemand({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling });
     this.#connection.start();
-    if (this.#open.isTemporary) import("../temporary/temporary.js").then((module) => module.begin(), () => {});
+    if (this.#open.isTemporary) import("../composer/temporary.js").then((module) => module.begin(), () => {});
     this.#composer.begin();
     setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
   }
@@ -124,7 +120,7 @@ class ChatPage extends HTMLElement {
     listen(this.#list, "chat:deleted", (/** @type {string} */ conversation) => this.#leave(conversation));
     find(this, ".jump", HTMLElement).addEventListener("click", () => this.#toEnd());
     addEventListener("hashchange", () => this.#toFoundMessage());
-    if (location.search.includes("print=")) void import("../printing/printing.js");
+    if (location.search.includes("print=")) void import("../page/printing.js");
     this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
     whenLeaving(() => this.#forget());
@@ -195,6 +191,20 @@ class ChatPage extends HTMLElement {
   #stop() {
     if (this.#transcript.running.length || this.#commands.isWorking) this.#commands.stop();
   }
+}
+
+// Keeps the composer above an on-screen keyboard, in browsers that lay the keyboard over the page.
+
+function fitKeyboard() {
+  const view = window.visualViewport;
+  if (!view) return;
+  const fit = () => {
+    if (view.scale !== 1) return;
+    document.documentElement.style.setProperty("--viewport", `${view.height}px`);
+    if (view.offsetTop) scrollTo(0, 0);
+  };
+  view.addEventListener("resize", fit);
+  fit();
 }
 
 customElements.define("chat-page", ChatPage);

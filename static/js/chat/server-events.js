@@ -1,19 +1,19 @@
 // Applies the server's events to the page.
 
-import { belowAnswer, isShowable } from "../below/answer-end.js";
-import { noteContext } from "../exchange/context.js";
-import { noticeOf } from "../exchange/notice.js";
+import { belowAnswer, isShowable } from "../exchange/answer-end.js";
+import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
 import { parse } from "../page/dom.js";
-import { callsWait, fetchFor } from "../tools/waiting.js";
+import { callsWait, fetchFor } from "../exchange/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
 /** @import { PageParts, Commands } from "./commands.js" */
+
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<PageParts, "connection"> & Others} Page what events change */
-const limits = () => import("../writing/limits.js").catch(() => null);
+const limits = () => import("../composer/limits.js").catch(() => null);
 
 export class ServerEvents {
   #page;

@@ -3,11 +3,11 @@
 import { seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
-import { ExchangeButtons } from "../exchange/buttons.js";
-import { listenForVersions } from "../comparing/version-buttons.js";
-import { signature, withAbove } from "../windows/window.js";
+import { ExchangeButtons, listenForVersions } from "../exchange/buttons.js";
+import { signature, withAbove } from "../exchange/windows.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
+
 /** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} TurnStart */
 /** @typedef {TurnStart & Partial<TurnCreated> & { replaces?: string }} TurnBeginning `replaces`: the edited question */
 

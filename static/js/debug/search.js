@@ -2,9 +2,8 @@
 // they grow.
 
 import { find } from "../page/dom.js";
-import { mark } from "../page/marks.js";
-import { MAX_MATCHES, foundText, nextMatch } from "../models/matches.js";
-import { rangesIn, reveal } from "./highlights.js";
+import { mark, MAX_MATCHES, foundText, nextMatch } from "../page/matches.js";
+import { rangesIn, reveal } from "./view.js";
 
 const PAUSE_MS = 150;
 const FOUND = "debug-found";

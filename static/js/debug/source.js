@@ -2,7 +2,7 @@
 // <debug-copy>: copies text from the page.
 
 import { t } from "../language/words.js";
-import { copy, copyLater } from "../page/clipboard.js";
+import { copy, copyLater } from "../page/code.js";
 import { find } from "../page/dom.js";
 import { read } from "../page/server.js";
 

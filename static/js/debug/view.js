@@ -1,12 +1,11 @@
 // <debug-view>: shows every frame while it streams, hidden frames included. Everything is inserted as text.
 
-import { t } from "../language/words.js";
+import { t, number, tn, tc } from "../language/words.js";
 import { Connection } from "../page/connection.js";
 import { find, fromTemplate, seek } from "../page/dom.js";
 import { refusal } from "../language/refusals.js";
-import { isDebugPageEvent, isTurnEvent, unhandled } from "../wire/protocol.js";
-import { label, relabel, sumUp } from "./labels.js";
-import { Sequence } from "../wire/sequence.js";
+import { isDebugPageEvent, isTurnEvent, unhandled, Sequence } from "../wire/protocol.js";
+import { placesOf } from "../page/matches.js";
 
 /** @import { DebugPageEvent, FrameBegan, FrameSoFar } from "../wire/wire.js" */
 
@@ -197,4 +196,179 @@ function bodies(frame) {
   return [...found].filter((body) => body instanceof HTMLElement);
 }
 
+// Keeps the focused element from being covered by the sticky bars at the top: browsers consider it visible there, and
+// do not scroll. The height of the bars is in the style sheet, as "scroll-padding".
+
+export function keepFocusInView() {
+  document.addEventListener("focusin", ({ target }) => {
+    if (!(target instanceof Element) || target.closest(".debug-bar, .debug-search, .skip-link")) return;
+    if (!target.matches(":focus-visible")) return;
+    target.scrollIntoView({ block: "nearest" });
+    // Frames get their true height only when they come near the screen, and then move what is below them.
+    requestAnimationFrame(() => {
+      if (document.activeElement === target) target.scrollIntoView({ block: "nearest" });
+    });
+  });
+}
+
+// Highlights the matches of a search in the text of a frame.
+
+/**
+ * Every match of a text in a frame's body and header.
+ * @param {HTMLElement} frame
+ * @param {string} wanted
+ * @returns {Range[]}
+ */
+export function rangesIn(frame, wanted) {
+  const ranges = [];
+  for (const body of frame.querySelectorAll(".frame-text, .chip-value")) {
+    body.normalize();
+    const text = body.firstChild;
+    if (!(text instanceof Text)) continue;
+    for (const [start, end] of placesOf(text.data, wanted)) {
+      const range = new Range();
+      range.setStart(text, start);
+      range.setEnd(text, end);
+      ranges.push(range);
+    }
+  }
+  return ranges;
+}
+
+/** @param {Range} range */
+export function reveal(range) {
+  const body = range.startContainer.parentElement;
+  if (!body) return;
+  const place = range.getBoundingClientRect();
+  const box = body.getBoundingClientRect();
+  if (place.top < box.top || place.bottom > box.bottom) body.scrollTop += place.top - box.top - body.clientHeight / 2;
+  const now = range.getBoundingClientRect();
+  scrollBy({ top: now.top - innerHeight / 2, behavior: "instant" });
+}
+
+// The labels of a frame in the debug view. Above it: its header fields, and why people do not see it.
+// Below it: how long it took.
+
+/**
+ * @param {HTMLElement} frame
+ * @param {Record<string, string>} header
+ * @param {string | null | undefined} why absent if people see the frame
+ */
+function label(frame, header, why) {
+  const head = find(frame, ".frame-head", HTMLElement);
+  const chips = Object.entries(header ?? {}).filter(([, value]) => value !== null && value !== "");
+  head.prepend(...chips.map(([name, value]) => chip(name, String(value))));
+  frame.classList.add(why ? "frame-hidden" : "frame-visible");
+  find(frame, ".frame-why", HTMLElement).textContent = why ? t("Hidden. %(why)s", { why: t(why) }) : "";
+  // Beside a hidden frame the page shows why it is hidden, not its text.
+  if (why) seek(frame, ".frame-seen-text", HTMLElement)?.remove();
+}
+
+/**
+ * Replaces the labels of a frame.
+ * @param {HTMLElement} frame
+ * @param {Record<string, string>} header
+ * @param {string | null | undefined} why
+ */
+function relabel(frame, header, why) {
+  for (const old of find(frame, ".frame-head", HTMLElement).querySelectorAll(".chip")) old.remove();
+  frame.classList.remove("frame-visible", "frame-hidden");
+  label(frame, header, why);
+}
+
+/**
+ * The line below a finished frame.
+ * @param {HTMLElement} frame
+ * @param {number} took in seconds
+ * @param {string | null | undefined} terminator absent if the frame was finished before the page saw it
+ * @param {string | null | undefined} code of the error that it ended with
+ */
+function sumUp(frame, took, terminator, code) {
+  const seconds = number(took, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  const length = find(frame, ".frame-text", HTMLElement).textContent?.length ?? 0;
+  const facts = [
+    terminator && t("took %(seconds)s s", { seconds }),
+    tn("%(n)s character", "%(n)s characters", length),
+    terminator && t("ends with %(sign)s", { sign: terminator }),
+    code,
+  ];
+  find(frame, ".frame-foot", HTMLElement).textContent = facts.filter(Boolean).join(" · ");
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ */
+function chip(name, value) {
+  const element = document.createElement("span");
+  element.className = "chip";
+  element.dataset.name = name;
+  element.dataset.value = value;
+  for (const [kind, text] of [["name", name], ["value", value]]) {
+    const part = document.createElement("span");
+    part.className = `chip-${kind}`;
+    part.textContent = text ?? "";
+    element.append(part, " ");
+  }
+  return element;
+}
+
+// <debug-clock>: shows how long the debug view stays open. At the end it clears the screen, whether or not the server
+// can be reached.
+
+const TICK_MS = 1_000;
+
+class DebugClock extends HTMLElement {
+  /**
+   * Counted from when the page was loaded, so that a wrong clock on this machine does not matter. Time in which the
+   * machine sleeps counts.
+   */
+  #ends = Date.now() + Number(this.dataset.seconds) * 1000;
+  /** @type {number | undefined} */
+  #timer;
+
+  connectedCallback() {
+    this.setAttribute("role", "timer");
+    this.#timer = setInterval(this.#tick, TICK_MS);
+    document.addEventListener("visibilitychange", this.#tick);
+    addEventListener("pageshow", this.#tick);
+    this.#tick();
+  }
+
+  disconnectedCallback() {
+    clearInterval(this.#timer);
+    document.removeEventListener("visibilitychange", this.#tick);
+    removeEventListener("pageshow", this.#tick);
+  }
+
+  #tick = () => {
+    const left = this.#ends - Date.now();
+    const text = remainingText(left);
+    if (text !== this.textContent) this.textContent = text;
+    if (left > 0) return;
+    clearInterval(this.#timer);
+    find(document, "main", HTMLElement).replaceChildren(t("The debug view has closed: its time is up."));
+    location.replace(this.dataset.then ?? "/");
+  };
+}
+
+// The text for how long a debug view stays open.
+
+/**
+ * @param {number} milliseconds until it closes
+ * @returns {string} "Closes in 3 h 12 min", "Closes in 14 min", "Closes in 45 s", "Closed"
+ */
+export function remainingText(milliseconds) {
+  const seconds = Math.ceil(milliseconds / 1000);
+  if (seconds <= 0) return tc("the debug view", "Closed");
+  if (seconds < 60) return t("Closes in %(seconds)s s", { seconds });
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 60) return t("Closes in %(minutes)s min", { minutes });
+  const rest = minutes % 60;
+  const hours = Math.floor(minutes / 60);
+  if (!rest) return t("Closes in %(hours)s h", { hours });
+  return t("Closes in %(hours)s h %(minutes)s min", { hours, minutes: rest });
+}
+
 customElements.define("debug-view", DebugView);
+customElements.define("debug-clock", DebugClock);

@@ -3,6 +3,7 @@
 import { decorateCode } from "../page/code.js";
 import { fill, find, fromTemplate, seek } from "../page/dom.js";
 import { finishAll, finishBlock } from "../page/finishing.js";
+import { moment } from "../language/words.js";
 
 /** @import { PartKind, MessageSoFar } from "../wire/wire.js" */
 
@@ -181,3 +182,14 @@ function blockOf(part, index) {
 function outline(parts) {
   return [...parts.children].map((part) => `${part.getAttribute("data-message")}:${part.children.length}`).join(" ");
 }
+
+// <answer-time>: when an answer was written, in the reader's time zone. The server renders it in its own.
+
+class AnswerTime extends HTMLElement {
+  connectedCallback() {
+    const time = find(this, "time", HTMLTimeElement);
+    time.textContent = moment(time.dateTime);
+  }
+}
+
+customElements.define("answer-time", AnswerTime);

@@ -3,18 +3,19 @@
 // not have. "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
 
 import { t } from "../language/words.js";
-import { codeBeside } from "../page/code.js";
-import { copy, copyLater } from "../page/clipboard.js";
+import { codeBeside, copy, copyLater } from "../page/code.js";
 import { closestTo, find, fromTemplate, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
-import { toast } from "../page/toasts.js";
-import { laterStyles } from "../windows/later-styles.js";
+import { toast, menuOpener } from "../page/menus.js";
+import { laterStyles } from "./later-styles.js";
 import { Exchange } from "./exchange.js";
-import { toggleFold } from "./folding.js";
-import { sourceOf } from "./question-source.js";
+import { toggleFold, sourceOf } from "./question.js";
 
-/** @import { ChatComposer } from "../chat/composer.js" */
+/** @import { ChatComposer } from "../composer/composer.js" */
 /** @import { QuestionEditor } from "./question-editor.js" */
+/** @import { ChatTranscript } from "../chat/transcript.js" */
+/** @import { Comparison } from "./comparison.js" */
+
 /** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
 /** @typedef {{ question: string, text: string, files: Files }} EditRequest */
 /** @typedef {{ exchange: Exchange, form: HTMLFormElement, editor?: QuestionEditor }} Edit `editor`: once loaded */
@@ -94,7 +95,7 @@ export class ExchangeButtons {
       case "rate":
         return void import("./rating.js").then(({ rate }) => rate(button, laterStyles), tellNotLoaded);
       case "delete-document":
-        return void import("../files/deleting.js").then(({ askToDelete }) => askToDelete(button), tellNotLoaded);
+        return void import("../files/answer-files.js").then(({ askToDelete }) => askToDelete(button), tellNotLoaded);
       case "answer-now":
         return this.#dispatch("chat:answer-now", exchange.turn);
       case "take-back":
@@ -197,4 +198,72 @@ export class ExchangeButtons {
 /** A module could not be loaded. */
 function tellNotLoaded() {
   toast(t("There is no connection to the server. Please try again when it is back."));
+}
+
+// Handles the buttons for other versions of an answer: switching, comparing side by side, and answering with another
+// model. Loads the code for them on first use.
+
+/** @param {ChatTranscript} transcript */
+export function listenForVersions(transcript) {
+  /** @type {Promise<Comparison> | null} */
+  let loading = null;
+  const load = () => (loading ??= begun(transcript));
+  /** @returns {Promise<Comparison | null>} null if it could not be loaded; the person was told */
+  const comparison = () => load().catch(() => {
+    loading = null;
+    return noVersionsLoaded();
+  });
+  transcript.addEventListener("submit", async (event) => {
+    const form = closestTo(event, "form.siblings");
+    const button = event.submitter;
+    if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
+    // Submitting the form would reload the page; this way the reader's place is kept.
+    event.preventDefault();
+    (await import("./comparison.js").catch(noVersionsLoaded))?.showVersion(transcript, form, button);
+  });
+  listenToAgainMenu(comparison);
+  transcript.addEventListener("click", async (event) => {
+    const element = closestTo(event, ".exchange");
+    if (element && closestTo(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
+  });
+  if (new URLSearchParams(location.search).has("compare")) void comparison();
+}
+
+function noVersionsLoaded() {
+  toast(t("There is no connection to the server. Please try again when it is back."));
+  return null;
+}
+
+/** @param {ChatTranscript} transcript */
+async function begun(transcript) {
+  const [{ Comparison }] = await Promise.all([import("./comparison.js"), laterStyles()]);
+  const comparison = new Comparison(transcript);
+  comparison.listen();
+  return comparison;
+}
+
+// The menu "Another model" of an answer: the models that the message box offers. The chosen model writes another answer
+// beside the existing ones, and becomes the choice at the message box.
+
+/** @param {() => Promise<Comparison | null>} comparison */
+function listenToAgainMenu(comparison) {
+  document.addEventListener("beforetoggle", filled, { capture: true });
+  document.addEventListener("click", async (event) => {
+    const item = closestTo(event, "[data-action=answer-again-with]");
+    const element = menuOpener()?.closest(".exchange");
+    if (item && element instanceof HTMLElement) await (await comparison())?.answerAgain(Exchange.of(element), item);
+  });
+}
+
+/** @param {Event} event */
+function filled({ target }) {
+  if (!(target instanceof HTMLElement) || target.id !== "again-menu") return;
+  const offers = [...(seek(document, "chat-composer select[name=choice]", HTMLSelectElement)?.options ?? [])];
+  target.replaceChildren(...offers.map((offer) => {
+    const item = fromTemplate("again-item", HTMLElement);
+    item.dataset.choice = offer.value;
+    item.textContent = offer.text;
+    item.dir = offer.dir;
+    return item;
+  }));
 }

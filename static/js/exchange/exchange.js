@@ -2,7 +2,6 @@
 
 import { find, parse, fromTemplate, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
-import { noteContext } from "./context.js";
 import { Thinking } from "./thinking.js";
 
 /** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot } from "../wire/wire.js" */
@@ -194,5 +193,51 @@ export class Exchange {
     }
     noteContext(this.element, fresh.dataset.context, fresh.dataset.leftOut);
     this.end(fresh.dataset.state ?? "");
+  }
+}
+
+// The server's message below an unfinished answer.
+
+/**
+ * Null if there is none. The error code after the message is for support, and is not read out.
+ * @param {Exchange | null} exchange
+ */
+export function noticeOf(exchange) {
+  const text = exchange && seek(exchange.element, ".notice-text", HTMLElement);
+  return text?.firstChild?.textContent?.trim() || null;
+}
+
+// How full the model's context was after an answer: stored on the exchange's element, for "../composer/composer.js" to
+// show.
+
+/**
+ * @param {HTMLElement} exchange
+ * @param {string | number | null | undefined} percent null if unknown
+ * @param {string | number | null | undefined} leftOut how many of the oldest questions the model was not shown
+ */
+export function noteContext(exchange, percent, leftOut) {
+  note(exchange, "context", percent);
+  note(exchange, "leftOut", leftOut);
+}
+
+/**
+ * @param {HTMLElement} exchange
+ * @param {"context" | "leftOut"} name
+ * @param {string | number | null | undefined} value
+ */
+function note(exchange, name, value) {
+  if (value) exchange.dataset[name] = String(value);
+  else delete exchange.dataset[name];
+}
+
+// Shows how an answer is rated.
+
+/**
+ * @param {string} message the answer's id
+ * @param {string | undefined} verdict "up", "down" or nothing
+ */
+export function showRating(message, verdict) {
+  for (const thumb of document.querySelectorAll(`[data-rating*="/${CSS.escape(message)}/"] > button`)) {
+    thumb.setAttribute("aria-pressed", String(thumb.getAttribute("data-verdict") === verdict));
   }
 }

@@ -2,13 +2,12 @@
 // message box, it stores the text in this browser until it is sent or cancelled.
 
 import { t } from "../language/words.js";
-import { find, fromTemplate, seek } from "../page/dom.js";
-import { grow } from "../page/growing.js";
-import { problemWith, isSendKey } from "../models/typing.js";
+import { find, fromTemplate, seek, grow } from "../page/dom.js";
+import { problemWith, isSendKey } from "../composer/drafts.js";
 import { EditedFiles } from "../files/edited-files.js";
-import { sourceOf } from "./question-source.js";
+import { sourceOf } from "./question.js";
 
-/** @import { ChatComposer } from "../chat/composer.js" */
+/** @import { ChatComposer } from "../composer/composer.js" */
 /** @import { AttachedFile } from "../files/chip.js" */
 
 export class QuestionEditor {

@@ -3,8 +3,8 @@
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
 import { messageOf, postJson, read } from "../page/server.js";
-import { toast } from "../page/toasts.js";
-import { showRating } from "./thumbs.js";
+import { toast } from "../page/menus.js";
+import { showRating } from "./exchange.js";
 
 /**
  * @param {HTMLElement} button that was pressed: a thumb

@@ -2,10 +2,10 @@
 
 import { t } from "../language/words.js";
 import { postJson, read } from "../page/server.js";
-import { address } from "./uploads.js";
+import { address } from "./chip.js";
 
-/** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { UploadedFile } from "./uploads.js" */
+/** @import { ChatComposer } from "../composer/composer.js" */
+/** @import { UploadedFile } from "./chip.js" */
 /** @typedef {{ name: string, description: string, again: string }} Earlier */
 
 const DELAY_MS = 200;

@@ -3,16 +3,14 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { showDropHint, hideDropHint } from "./drop-hint.js";
-import { Chip } from "./chip.js";
-import { offerText } from "./pasted.js";
-import { MAX_FILES, TOO_MANY, isPicture, seesNone, whyNot } from "./problems.js";
-import { queuedFiles } from "./queued.js";
-import { filesOf, waiting } from "./uploads.js";
+import {
+  showDropHint, hideDropHint, offerText, MAX_FILES, TOO_MANY, isPicture, seesNone, whyNot, queuedFiles,
+} from "./attaching.js";
+import { Chip, filesOf, waiting } from "./chip.js";
 
-/** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { AttachedFile } from "./chip.js" */
-/** @import { UploadedFile } from "./uploads.js" */
+/** @import { ChatComposer } from "../composer/composer.js" */
+/** @import { AttachedFile, UploadedFile } from "./chip.js" */
+
 /** @typedef {(sentence: string) => void} Say */
 
 const LONG_TEXT = 8_000;

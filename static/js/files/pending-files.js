@@ -2,16 +2,14 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { showDropHint, hideDropHint } from "./drop-hint.js";
-import { Chip } from "./chip.js";
-import { offerText } from "./pasted.js";
-import { MAX_FILES, TOO_MANY, hint, isPicture, seesNone, whyNot } from "./problems.js";
-import { isEdited, queuedFiles } from "./queued.js";
-import { waiting } from "./uploads.js";
+import {
+  showDropHint, hideDropHint, offerText, MAX_FILES, TOO_MANY, hint, isPicture, seesNone, whyNot, isEdited,
+  queuedFiles,
+} from "./attaching.js";
+import { Chip, waiting } from "./chip.js";
 
-/** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { AttachedFile } from "./chip.js" */
-/** @import { UploadedFile } from "./uploads.js" */
+/** @import { ChatComposer } from "../composer/composer.js" */
+/** @import { AttachedFile, UploadedFile } from "./chip.js" */
 
 /** @type {PendingFiles | null} */
 let bringing = null;

@@ -1,8 +1,58 @@
-// Code blocks: adds a header with the language and a copy button. "../code/colours.js" highlights the code.
+// Copies text to the clipboard, also on pages served over plain http, where browsers lack the modern clipboard.
 
 import { t, tc } from "../language/words.js";
 import { fromTemplate } from "./dom.js";
-import { languageOf } from "../models/code-language.js";
+
+/**
+ * Copies the text that a promise resolves to. The promise itself is given to the clipboard: Safari allows no waiting
+ * between click and copy.
+ * @param {Promise<string>} text
+ * @param {Promise<string>} [html] the same as rich text, for programs that take it
+ */
+export async function copyLater(text, html) {
+  if (navigator.clipboard && "ClipboardItem" in globalThis) {
+    try {
+      const blob = text.then((plain) => new Blob([plain], { type: "text/plain" }));
+      /** @type {Record<string, Blob | Promise<Blob>>} */
+      const kinds = { "text/plain": blob };
+      if (html) kinds["text/html"] = html.then((rich) => new Blob([rich], { type: "text/html" }));
+      await navigator.clipboard.write([new ClipboardItem(kinds)]);
+      return;
+    } catch {
+      // Older browsers accept no promise, and some refuse when the page is not in front: try the simpler ways.
+    }
+  }
+  await copy(await text);
+}
+
+/** @param {string} text */
+export async function copy(text) {
+  if (navigator.clipboard) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return;
+    } catch {
+      // Fall through to the old way.
+    }
+  }
+  copyBySelection(text);
+}
+
+/** @param {string} text */
+function copyBySelection(text) {
+  const area = document.createElement("textarea");
+  area.className = "visually-hidden";
+  area.value = text;
+  const focused = document.activeElement;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  if (!done) throw new Error("the browser did not allow copying");
+}
+
+// Code blocks: adds a header with the language and a copy button. "./colours.js" highlights the code.
 
 /**
  * Adds the header to each code block that has none yet. This is cheap, so an open block gets it too, and nothing jumps
@@ -34,4 +84,14 @@ export function decorateCode(block) {
  */
 export function codeBeside(button) {
   return button.closest(".code-frame")?.querySelector("pre")?.textContent?.replace(/\n$/, "") ?? "";
+}
+
+// Detects the language of code.
+
+/**
+ * The language that a code element's class names, or null.
+ * @param {string} className
+ */
+export function languageOf(className) {
+  return /(?:^|\s)language-([^\s]+)/.exec(className)?.[1]?.toLowerCase() ?? null;
 }

@@ -1,10 +1,7 @@
 // The WebSocket connection to the server. It notices a silent loss, and reconnects after every one.
 
 import { LANGUAGE } from "../language/words.js";
-import { Backoff } from "../timing/backoff.js";
-import { Heartbeat, LOOK_MS } from "../timing/heartbeat.js";
-import { Expander } from "../wire/compact.js";
-import { readFrame } from "../wire/protocol.js";
+import { Expander, readFrame } from "../wire/protocol.js";
 import { PROTOCOL } from "../wire/wire.js";
 
 /** @import { Command, ServerEvent } from "../wire/wire.js" */
@@ -197,4 +194,71 @@ export class Connection {
     clearTimeout(this.#retry);
     socket?.close();
   };
+}
+
+// The waits between attempts to connect: longer each time, with random jitter.
+
+const FIRST_MS = 500;
+/** Short, because people wait for it, and because a refused attempt costs a server that is down or starting little. */
+const MAX_MS = 5_000;
+
+export class Backoff {
+  #attempts = 0;
+  #random;
+
+  /** @param {() => number} [random] from 0 to 1 */
+  constructor(random = Math.random) {
+    this.#random = random;
+  }
+
+  /** Milliseconds to wait now. Half of it is random, so that browsers do not all reconnect at the same moment. */
+  next() {
+    const longest = Math.min(MAX_MS, FIRST_MS * 2 ** this.#attempts);
+    this.#attempts += 1;
+    return longest / 2 + (longest / 2) * this.#random();
+  }
+
+  reset() {
+    this.#attempts = 0;
+  }
+}
+
+// Decides from the time of the last message whether the other end of a connection is still alive.
+
+/** After this long without a message, the server is asked for one. */
+const ASK_MS = 1_000;
+/** The answer is late: the connection counts as lost, though it was not closed. Less than three seconds in total. */
+const LATE_MS = 1_500;
+/** No answer is expected any more. */
+const DEAD_MS = 5_000;
+
+/** How often to check. */
+export const LOOK_MS = 200;
+
+export class Heartbeat {
+  #heardAt = 0;
+  /** @type {number | null} */
+  #askedAt = null;
+
+  /** @param {number} now milliseconds; the connection opened, or a message arrived */
+  heard(now) {
+    this.#heardAt = now;
+    this.#askedAt = null;
+  }
+
+  /**
+   * What to do about the silence. An answer is requested once, however late this check runs: background pages check
+   * rarely, which says nothing about the server.
+   * @param {number} now milliseconds
+   * @returns {"ask" | "late" | "dead" | null}
+   */
+  look(now) {
+    if (this.#askedAt === null) {
+      if (now - this.#heardAt < ASK_MS) return null;
+      this.#askedAt = now;
+      return "ask";
+    }
+    const waited = now - this.#askedAt;
+    return waited >= DEAD_MS ? "dead" : waited >= LATE_MS ? "late" : null;
+  }
 }

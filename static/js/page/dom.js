@@ -134,3 +134,11 @@ function makePolicy() {
 export function listen(element, name, run) {
   element.addEventListener(name, (event) => run(/** @type {CustomEvent<Detail>} */ (event).detail));
 }
+
+// Makes a textarea grow with its text, up to the limit in the style sheet.
+
+/** @param {HTMLTextAreaElement} area */
+export function grow(area) {
+  area.style.height = "auto";
+  area.style.height = `${area.scrollHeight}px`;
+}

@@ -1,6 +1,8 @@
 // Places a menu beside its button, and closes it after a choice or when the focus leaves it. The browser's popovers do
 // the rest: opening, Escape, a click outside, and returning the focus to the button.
 
+import { find, fromTemplate } from "./dom.js";
+
 const MARGIN_PX = 4;
 const MENU_WIDTH_PX = 240;
 
@@ -61,3 +63,85 @@ function place(event) {
   menu.style.left = leftward ? "auto" : `${button.left}px`;
   menu.style.right = leftward ? `${Math.max(MARGIN_PX, innerWidth - button.right)}px` : "auto";
 }
+
+// Toasts: short messages that disappear by themselves and may offer one action.
+
+const PLAIN_MS = 5_000;
+/** A toast with an action stays longer, to leave time to reach it. */
+const ACTION_MS = 12_000;
+
+/**
+ * @param {string} text
+ * @param {{ label: string, run: () => void }} [action]
+ */
+export function toast(text, action) {
+  const element = fromTemplate("toast", HTMLElement);
+  find(element, ".toast-text", HTMLElement).textContent = text;
+  let timer = 0;
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => element.remove(), action ? ACTION_MS : PLAIN_MS);
+  };
+  if (action) {
+    const button = find(element, ".toast-action", HTMLButtonElement);
+    button.textContent = action.label;
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      clearTimeout(timer);
+      element.remove();
+      action.run();
+    });
+  }
+  // The button must not disappear while somebody is reaching for it.
+  for (const name of ["pointerenter", "focusin"]) element.addEventListener(name, () => clearTimeout(timer));
+  for (const name of ["pointerleave", "focusout"]) element.addEventListener(name, wait);
+  find(document, ".toasts", HTMLElement).append(element);
+  wait();
+}
+
+// <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser, where it
+// overrides the account's.
+
+const THEME_KEY = "chatui:theme";
+
+class ThemeToggle extends HTMLElement {
+  connectedCallback() {
+    this.addEventListener("click", this.#choose);
+    addEventListener("storage", this.#follow);
+    this.#show();
+  }
+
+  disconnectedCallback() {
+    removeEventListener("storage", this.#follow);
+  }
+
+  /** @param {Event} event */
+  #choose = (event) => {
+    const button = event.target instanceof Element ? event.target.closest("[data-theme]") : null;
+    const theme = button?.getAttribute("data-theme");
+    if (!theme) return;
+    document.documentElement.dataset.theme = theme;
+    try {
+      localStorage.setItem(THEME_KEY, theme);
+    } catch {
+      // Without storage, the choice lasts for this page.
+    }
+    this.#show();
+  };
+
+  /** @param {StorageEvent} event */
+  #follow = (event) => {
+    if (event.key !== THEME_KEY) return;
+    document.documentElement.dataset.theme = event.newValue ?? "system";
+    this.#show();
+  };
+
+  #show() {
+    const chosen = document.documentElement.dataset.theme ?? "system";
+    for (const button of this.querySelectorAll("[data-theme]")) {
+      button.setAttribute("aria-pressed", String(button.getAttribute("data-theme") === chosen));
+    }
+  }
+}
+
+customElements.define("theme-toggle", ThemeToggle);

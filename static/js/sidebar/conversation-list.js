@@ -2,12 +2,11 @@
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
-import { dayGroup } from "../models/day-groups.js";
-import { mark, newEntry, place, update } from "./entries.js";
+import { dayGroup, mark, newEntry, place, update } from "./entries.js";
 import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
 import { ListPages } from "./list-pages.js";
-import { TopMenu } from "./top-menu.js";
+import { TopMenu } from "./drawer.js";
 
 /** @import { Answered, FolderKept } from "../wire/wire.js" */
 /** @import { Entry } from "./entries.js" */

@@ -1,8 +1,10 @@
 // The entries of the list of conversations: creates and places them, and edits their titles.
 
 import { find, fromTemplate, templateWith, seek } from "../page/dom.js";
+import { t } from "../language/words.js";
 
 /** @import { Listed } from "../wire/wire.js" */
+
 /** @typedef {Omit<Listed, "type">} Entry */
 
 /**
@@ -129,4 +131,48 @@ function comesBefore(one, other) {
 /** @param {Element} item */
 function timeOf(item) {
   return Date.parse(item.getAttribute("data-updated") ?? "") || 0;
+}
+
+// The headings of the conversation list: Today, Yesterday, Earlier.
+
+/**
+ * @param {Date} updated
+ * @param {Date} now
+ * @returns {string} by the calendar days of the reader's own time zone
+ */
+export function dayGroup(updated, now) {
+  const today = new Date(now.getFullYear(), now.getMonth(), now.getDate());
+  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  // Even if the browser's clock is behind the server's, a new conversation must appear under Today.
+  if (updated >= today) return t("Today");
+  return updated >= yesterday ? t("Yesterday") : t("Earlier");
+}
+
+// Counts changes, so that data read meanwhile is known to be stale.
+
+/** How often data is read again because of changes meanwhile. */
+const MAX_READINGS = 4;
+
+export class News {
+  #count = 0;
+
+  /** Something has changed. */
+  came() {
+    this.#count += 1;
+  }
+
+  /**
+   * Reads again until nothing has changed meanwhile.
+   * @template Content
+   * @param {() => Promise<Content>} read
+   * @returns {Promise<{ content: Content, isFresh: boolean }>} not fresh if changes did not stop
+   */
+  async read(read) {
+    for (let reading = 1; ; reading += 1) {
+      const known = this.#count;
+      const content = await read();
+      const isFresh = known === this.#count;
+      if (isFresh || reading === MAX_READINGS) return { content, isFresh };
+    }
+  }
 }

@@ -6,7 +6,7 @@ import { find, templateWith, seek } from "../page/dom.js";
 import { recall, remember } from "../page/storage.js";
 import { place, update } from "./entries.js";
 import { ListPages } from "./list-pages.js";
-import { whenLeaving } from "../writing/leaving.js";
+import { whenLeaving } from "../composer/leaving.js";
 
 /** @import { FolderKept } from "../wire/wire.js" */
 

@@ -2,12 +2,11 @@
 
 import { t } from "../language/words.js";
 import { closestTo, find, seek } from "../page/dom.js";
-import { menuOpener } from "../page/menus.js";
+import { menuOpener, toast } from "../page/menus.js";
 import { messageOf, postJson } from "../page/server.js";
-import { laterStyles } from "../windows/later-styles.js";
-import { toast } from "../page/toasts.js";
+import { laterStyles } from "../exchange/later-styles.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
-import { showPlace } from "./place-items.js";
+import { showPlace } from "./list-pages.js";
 
 /** @import { MoveDialog } from "./move-dialog.js" */
 /** @import { ConversationList } from "./conversation-list.js" */

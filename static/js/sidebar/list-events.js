@@ -1,15 +1,16 @@
 // Applies events about the person's list of conversations to the list, the title and the top bar.
 
-import { showRating } from "../exchange/thumbs.js";
+import { showRating } from "../exchange/exchange.js";
 import { find } from "../page/dom.js";
 import { unhandled } from "../wire/protocol.js";
-import { showPlace } from "./place-items.js";
+import { showPlace } from "./list-pages.js";
 
-/** @import { TabTitle } from "../chat/tab-title.js" */
-/** @import { Answered, AnswerSeen, Archived, FolderGone, FolderKept } from "../wire/wire.js" */
-/** @import { Listed, Rated, TitleChanged, Unlisted } from "../wire/wire.js" */
+/** @import { TabTitle } from "../chat/connection-banner.js" */
+/** @import { Answered, AnswerSeen, Archived, FolderGone, FolderKept, Listed, Rated } from "../wire/wire.js" */
+/** @import { TitleChanged, Unlisted } from "../wire/wire.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
-/** @import { Place } from "./place-items.js" */
+/** @import { Place } from "./list-pages.js" */
+
 /** @typedef {FolderKept | FolderGone} FolderEvent */
 /** @typedef {TitleChanged | Listed | Unlisted | Archived | Answered | AnswerSeen | FolderEvent | Rated} ListEvent */
 

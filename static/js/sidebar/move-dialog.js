@@ -3,7 +3,7 @@
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
 import { messageOf, postJson, read } from "../page/server.js";
-import { toast } from "../page/toasts.js";
+import { toast } from "../page/menus.js";
 
 export class MoveDialog {
   #dialog = find(document, "#move", HTMLDialogElement);

@@ -1,6 +1,5 @@
 // Reads the events that the server sends over the socket. Their types are in wire.js, generated from the server's code.
 
-import { Expander } from "./compact.js";
 import { DEBUG_PAGE_TYPES, END_USER_TYPES, FIELDS, TURN_TYPES } from "./wire.js";
 
 /** @import { ServerEvent } from "./wire.js" */
@@ -79,4 +78,116 @@ function isEvent(value) {
 /** @param {unknown} value */
 function kindOf(value) {
   return Array.isArray(value) ? "array" : typeof value;
+}
+
+// Reads the short form of the most frequent events: more text for the open block. chatui/wire/compact.py
+// defines it.
+
+/**
+ * @typedef {{ turn: string, type: string, message_id: string, block: number, html: string | null }} Open the block that
+ * short events are about
+ */
+
+const BEAT = "chatui:beat";
+const NEXT = -1;
+
+export class Expander {
+  /** @type {Open | null} */
+  #open = null;
+
+  /**
+   * @param {unknown} event as it is in a frame
+   * @returns {unknown} the event in full; null for a short one whose block is not known
+   */
+  expand(event) {
+    if (Array.isArray(event)) return this.#expanded(event);
+    if (isAboutATurn(event)) this.#open = openBlock(event);
+    return event;
+  }
+
+  /** @param {unknown[]} short */
+  #expanded([number, first, more, removed = 0, closes = 0]) {
+    const known = this.#open;
+    if (!known) return null;
+    const { turn, type, message_id, block } = known;
+    const full = { turn, type, message_id, block, sequence_number: number };
+    if (more === undefined) {
+      known.html = null;
+      return { ...full, text: first };
+    }
+    if (first === NEXT && typeof more === "string") {
+      known.block += 1;
+      known.html = more;
+      return { ...full, block: known.block, html: more };
+    }
+    const isEdit = typeof first === "number" && typeof more === "string" && typeof removed === "number";
+    if (known.html === null || !isEdit) return null;
+    const end = known.html.length - first;
+    const whole = known.html.slice(0, end - removed) + more + known.html.slice(end);
+    known.html = closes ? null : whole;
+    return closes ? { ...full, type: "response.delta.flush", html: whole } : { ...full, html: whole };
+  }
+}
+
+/**
+ * A heartbeat is not: it comes while the model is silent, and the next event may be about the block that was open
+ * before.
+ * @param {unknown} event
+ * @returns {event is Record<string, unknown>}
+ */
+function isAboutATurn(event) {
+  return typeof event === "object" && event !== null && "turn" in event && !("type" in event && event.type === BEAT);
+}
+
+/**
+ * @param {Record<string, unknown>} event
+ * @returns {Open | null}
+ */
+function openBlock({ turn, type, message_id, block, html }) {
+  const isDelta = type === "response.delta" || type === "chatui:preamble.delta";
+  if (!isDelta || typeof turn !== "string" || typeof message_id !== "string" || typeof block !== "number") return null;
+  return { turn, type, message_id, block, html: typeof html === "string" ? html : null };
+}
+
+// Checks the sequence numbers of a turn's events: each is the next one, a duplicate, or one after a gap.
+
+/** @typedef {"apply" | "drop" | "gap"} Verdict */
+
+export class Sequence {
+  /** @type {Map<string, number>} */
+  #last = new Map();
+
+  /**
+   * @param {string} turn
+   * @param {number | undefined} number the event's sequence_number; events without one are always applied
+   * @param {boolean} [begins] whether this event begins the turn
+   * @returns {Verdict}
+   */
+  admit(turn, number, begins = false) {
+    if (typeof number !== "number") return "apply";
+    const last = this.#last.get(turn);
+    if (last === undefined && !begins) return "gap";
+    if (last !== undefined && number <= last) return "drop";
+    if (last !== undefined && number > last + 1) return "gap";
+    this.#last.set(turn, number);
+    return "apply";
+  }
+
+  /**
+   * Whether events up to this number are missing.
+   * @param {string} turn
+   * @param {number} number
+   */
+  lacks(turn, number) {
+    return (this.#last.get(turn) ?? 0) < number;
+  }
+
+  /**
+   * A snapshot holds everything up to and including this number.
+   * @param {string} turn
+   * @param {number} number
+   */
+  resume(turn, number) {
+    this.#last.set(turn, number);
+  }
 }

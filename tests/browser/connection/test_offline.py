@@ -28,7 +28,7 @@ STOPWATCH = """() => {
   new MutationObserver(look).observe(line, { attributes: true });
 }"""
 MAX_MS = 15_000
-"""The page's own timeouts add up to less than 3 seconds (``tests/js/heartbeat.test.js``); this machine may be several times slower."""
+"""The page's own timeouts add up to less than 3 seconds (``tests/js/connection.test.js``); this machine may be several times slower."""
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortc
     chat.settle()
     turn = chat.last.get_attribute("data-turn") or ""
     held: list[Route] = []
-    chat.page.route("**/finding/find-bar*.js", lambda route: held.append(route))
+    chat.page.route("**/page/find-bar*.js", lambda route: held.append(route))
     chat.page.locator("main").focus()
     chat.page.keyboard.press("f")
     chat.page.keyboard.type("ret")  # outside a text field, these keys regenerate, edit, and open a temporary chat

@@ -61,7 +61,7 @@ def test_a_refused_text_is_back_before_the_page_knows_how_to_say_until_when(
     limited(demo_deployment, "liva", 0)
     chat = Chat(visits.open(demo, "liva"))
     held: list[Route] = []
-    chat.page.route("**/writing/limits*", lambda route: held.append(route))
+    chat.page.route("**/composer/limits*", lambda route: held.append(route))
     chat.page.wait_for_timeout(2_500)
     chat.ask("Hello!")
     expect(chat.box).to_have_value("Hello!")

@@ -67,7 +67,7 @@ def below(turn: Turn, language: str = "en") -> tuple[fragments.Below, str]:
 
 
 def filled(plain: dict[str, Any], conversation: object, language: str = "en") -> str:
-    """The HTML that the page's script makes from its own template: ``static/js/below/answer-end.js``."""
+    """The HTML that the page's script makes from its own template: ``static/js/exchange/answer-end.js``."""
     with translation.override(language):
         shown = {"conversation": blank_conversation(), "answer": plain_answer(), "has_question": True}
         piece = str(render_to_string("exchange/_answer_end.html", shown))

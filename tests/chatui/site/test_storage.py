@@ -55,7 +55,7 @@ def test_what_templates_load_is_collected(collected: Path) -> None:
 @pytest.mark.slow
 def test_modules_are_served_only_in_bundles_and_vendor_code_unchanged(collected: Path) -> None:
     found = names(collected)
-    assert "js/chat.js" in found and "js/chat/composer.js" not in found
+    assert "js/chat.js" in found and "js/composer/composer.js" not in found
     for name in ("vendor/highlight/highlight.min.js", "vendor/katex/katex.min.js", "vendor/mermaid/mermaid.tiny.js"):
         assert (collected / found[name]).read_bytes() == (ROOT / "static" / name).read_bytes()
 

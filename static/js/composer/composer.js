@@ -1,0 +1,246 @@
+// <chat-composer>: the message box. Dispatches "chat:send" with {text, effort, choice, clientId}, or "chat:next", which
+// can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
+// "chat:settled" when the server has accepted or refused what was sent.
+
+import { closestTo, find, grow } from "../page/dom.js";
+import { problemWith, remainingCharacters, isSendKey, MessageDraft } from "./drafts.js";
+import { filesOnDemand } from "./first-uses.js";
+import { ModelChoice } from "../chat/model-choice.js";
+import { number, t, tn } from "../language/words.js";
+
+/** @import { ChatTranscript } from "../chat/transcript.js" */
+
+/** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
+/** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} OutgoingMessage */
+
+export class ChatComposer extends HTMLElement {
+  #form = find(this, "form", HTMLFormElement);
+  #area = find(this, "textarea", HTMLTextAreaElement);
+  #send = find(this, ".send", HTMLButtonElement);
+  #stop = find(this, ".stop", HTMLButtonElement);
+  #problem = find(this, ".composer-problem", HTMLElement);
+  limit = Number(this.#form.dataset.textChars) || Infinity;
+  #count = find(this, ".composer-count", HTMLElement);
+  #draft = new MessageDraft(this, this.dataset.person ?? "", this.dataset.conversation ?? null);
+  drafts = this.#draft.drafts;
+  #model = new ModelChoice(this, () => this.#draft.isNew);
+  #running = false;
+  /** Why nothing can be sent now, in words; empty if it can. */
+  held = "";
+  /** The files to send with a message. @type {() => Files} */
+  files = () => null;
+
+  connectedCallback() {
+    filesOnDemand(this);
+    this.#form.addEventListener("submit", this.#submit);
+    this.#area.addEventListener("keydown", this.#key);
+    this.#area.addEventListener("input", this.#typed);
+    this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("chat:stop")));
+    this.addEventListener("click", this.#takeExample);
+    this.#model.listen();
+    this.#draft.begin();
+    this.text = this.text;
+  }
+
+  /** The text in the box. */
+  get text() {
+    return this.#area.value;
+  }
+
+  set text(text) {
+    this.#area.value = text;
+    grow(this.#area);
+    this.#show();
+  }
+
+  get effort() {
+    return this.#model.effort;
+  }
+
+  get choice() {
+    return this.#model.choice;
+  }
+
+  /** The page is ready: sends what the person submitted before that. */
+  begin() {
+    const isAsked = "asked" in this.#form.dataset;
+    this.#form.dataset.ready = "";
+    if (isAsked) this.#form.requestSubmit();
+  }
+
+  /** The person signs out: deletes everything they wrote from this browser, and stops saving it. */
+  forget() {
+    this.#draft.forget();
+    this.#model.forget();
+  }
+
+  focus() {
+    this.#area.focus();
+  }
+
+  get isRunning() {
+    return this.#running;
+  }
+
+  /** @param {boolean} running whether an answer is being written: Stop replaces Send while the box is empty */
+  set running(running) {
+    const focusMoves = document.activeElement === (running ? this.#send : this.#stop);
+    this.#running = running;
+    this.#stop.hidden = !running;
+    this.#show();
+    if (focusMoves) (running ? this.#stop : this.#area).focus();
+    if (!running) this.say("");
+    this.dispatchEvent(new CustomEvent("chat:running"));
+  }
+
+  /** @param {string} sentence @param {"problem" | "hint"} [kind] */
+  say(sentence, kind = "problem") {
+    this.#problem.dataset.kind = kind;
+    this.#problem.textContent = sentence;
+  }
+
+  /** The server has stored the message. Text typed since then stays. @param {string} conversation it is now part of */
+  accepted(conversation) {
+    this.#draft.accepted(conversation);
+    this.dispatchEvent(new CustomEvent("chat:settled"));
+  }
+
+  /**
+   * The server refused the message, or the person cancelled it: its text returns to the box.
+   * @param {string} text
+   * @param {string} sentence
+   */
+  refused(text, sentence) {
+    this.#draft.refused();
+    this.putBack(text, sentence);
+    this.dispatchEvent(new CustomEvent("chat:settled", { detail: true }));
+  }
+
+  /**
+   * Inserts a text into the box, before anything typed since.
+   * @param {string} text
+   * @param {string} sentence
+   */
+  putBack(text, sentence) {
+    const since = this.text.trim();
+    this.text = since ? `${text}\n\n${since}` : text;
+    this.#draft.save();
+    this.say(sentence);
+    this.#area.focus();
+  }
+
+  /** @param {Event} event */
+  #submit = (event) => {
+    event.preventDefault();
+    const text = this.text.trim();
+    if (!text) return;
+    if (this.held) return this.say(this.held, "hint");
+    const problem = problemWith(text, this.limit);
+    if (problem) return this.say(problem);
+    if (this.#running) return this.#sendNext(text);
+    const clientId = this.#draft.sent(text);
+    this.text = "";
+    this.say("");
+    this.#dispatch("chat:send", text, clientId);
+  };
+
+  /** An answer is being written: the message is the next one. @param {string} text */
+  #sendNext(text) {
+    if (!this.#dispatch("chat:next", text, "")) return;
+    this.text = "";
+    this.#draft.save();
+    this.say("");
+    this.#area.focus();
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} text
+   * @param {string} clientId
+   * @returns {boolean} whether it was not refused
+   */
+  #dispatch(name, text, clientId) {
+    /** @type {OutgoingMessage} */
+    const detail = { text, effort: this.effort, choice: this.choice, clientId, files: this.files() };
+    return this.dispatchEvent(new CustomEvent(name, { detail, cancelable: true }));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key = (event) => {
+    if (!isSendKey(event)) return;
+    event.preventDefault();
+    this.#form.requestSubmit();
+  };
+
+  /** Appends an example to the text in the box, for the person to edit or send. @param {Event} event */
+  #takeExample = (event) => {
+    const example = closestTo(event, "[data-action='example']");
+    if (!example) return;
+    this.text = [this.text.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n");
+    this.#draft.save();
+    this.#area.focus();
+  };
+
+  #typed = () => {
+    grow(this.#area);
+    this.#show();
+    this.say(problemWith(this.text.trim(), this.limit) ?? "");
+    this.#draft.typed();
+  };
+
+  #show() {
+    const text = this.text.trim();
+    this.#send.disabled = !text;
+    this.#send.hidden = this.#running && !text;
+    this.#count.textContent = remainingCharacters(text, this.limit) ?? "";
+  }
+}
+
+// Shows under the message box how full the model's context is after the last answer of the displayed branch.
+
+export class ContextUse {
+  #line;
+  #transcript;
+
+  /**
+   * @param {HTMLElement} line
+   * @param {ChatTranscript} transcript
+   */
+  constructor(line, transcript) {
+    this.#line = line;
+    this.#transcript = transcript;
+  }
+
+  /** Observes the transcript: answers end, and exchanges are added and removed. */
+  watch() {
+    const show = () => this.#show();
+    // Two observers, because observing the whole subtree would fire many times a second while an answer is written.
+    new MutationObserver(show).observe(this.#transcript, { childList: true });
+    const told = { subtree: true, attributeFilter: ["data-context", "data-left-out"] };
+    new MutationObserver(show).observe(this.#transcript, told);
+    this.#show();
+  }
+
+  #show() {
+    const known = [...this.#transcript.children].filter((child) => child instanceof HTMLElement);
+    const last = known.findLast((exchange) => "context" in exchange.dataset || "leftOut" in exchange.dataset);
+    const text = contextText(Number(last?.dataset.context ?? 0), Number(last?.dataset.leftOut ?? 0));
+    if (this.#line.textContent !== text) this.#line.textContent = text;
+  }
+}
+
+// The text for how full a model's context is.
+
+/**
+ * @param {number} percent of what the model can read at once; 0 if unknown
+ * @param {number} leftOut how many of the oldest questions the model was not shown
+ * @returns {string} empty if there is nothing to show
+ */
+export function contextText(percent, leftOut) {
+  const share = number(percent / 100, { style: "percent" });
+  const full = percent > 0 ? t("About %(share)s of what the model can read at once", { share }) : "";
+  const left = leftOut > 0 ? tn("Oldest question left out", "Oldest %(n)s questions left out", leftOut) : "";
+  return [left, full].filter(Boolean).join(" · "); // a narrow screen cuts the end
+}
+
+customElements.define("chat-composer", ChatComposer);

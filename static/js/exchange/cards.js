@@ -1,0 +1,94 @@
+// The cards of tool calls that the person has to decide about. The server renders them; without this script, their
+// buttons submit ordinary forms.
+
+import { t } from "../language/words.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
+import { messageOf, postJson, read } from "../page/server.js";
+import { toast } from "../page/menus.js";
+
+/** For this long after cards have changed, a click may be meant for what was there before. */
+const SETTLING_MS = 400;
+let changedAt = -Infinity;
+
+/** The cards that were announced, so that each is announced once. @type {Set<string>} */
+const announced = new Set();
+
+/** The number of the newest request of each exchange: an older answer must not replace a newer one. */
+const asked = /** @type {WeakMap<HTMLElement, number>} */ (new WeakMap());
+
+/** @param {HTMLElement} exchange */
+export async function showCards(exchange) {
+  const number = (asked.get(exchange) ?? 0) + 1;
+  asked.set(exchange, number);
+  let cards;
+  try {
+    cards = parse(await read(`${location.pathname}turns/${exchange.dataset.turn}/calls/`));
+  } catch {
+    return; // the next event or the end of the answer shows them
+  }
+  if (asked.get(exchange) !== number) return;
+  const place = find(exchange, ".approvals", HTMLElement);
+  // The same cards again: a focused button keeps the focus.
+  if (stateOf(cards) !== stateOf(place)) {
+    const had = heldBy(place);
+    if (place.childElementCount) changedAt = performance.now();
+    place.replaceChildren(cards);
+    if (had) focusOn(place);
+  }
+  announce(exchange, place);
+}
+
+/** @param {ParentNode} place @returns {string} which calls in it are waiting, and which are decided */
+function stateOf(place) {
+  const cards = /** @type {HTMLElement[]} */ ([...place.querySelectorAll("[data-waiting], [data-decided]")]);
+  return cards.map((card) => `${card.dataset.waiting ?? ""}/${card.dataset.decided ?? ""}`).join();
+}
+
+/** @param {HTMLElement} place @returns {boolean} whether the focus is in it */
+function heldBy(place) {
+  return place.contains(document.activeElement);
+}
+
+/**
+ * The focused element is gone: focuses the next waiting call, or the result of the last one.
+ * @param {HTMLElement} place
+ */
+function focusOn(place) {
+  const next = seek(place, "[data-waiting] .approval-title", HTMLElement);
+  const done = place.querySelectorAll("summary");
+  (next ?? done[done.length - 1])?.focus({ preventScroll: true });
+}
+
+/**
+ * @param {HTMLElement} exchange
+ * @param {HTMLElement} place
+ */
+function announce(exchange, place) {
+  const fresh = [...place.querySelectorAll("[data-waiting]")].map((card) => card.getAttribute("data-waiting") ?? "");
+  const isNew = fresh.some((id) => !announced.has(id));
+  for (const id of fresh) announced.add(id);
+  if (!isNew) return;
+  const detail = t("A tool waits for your decision.");
+  exchange.dispatchEvent(new CustomEvent("chat:announce", { detail, bubbles: true }));
+}
+
+/** @param {SubmitEvent} event */
+async function decided(event) {
+  const form = closestTo(event, ".approval-form");
+  const exchange = closestTo(event, ".exchange");
+  const button = event.submitter;
+  if (!(form instanceof HTMLFormElement) || !exchange || !(button instanceof HTMLButtonElement)) return;
+  event.preventDefault();
+  if (form.dataset.sent || performance.now() - changedAt < SETTLING_MS) return;
+  form.dataset.sent = "yes";
+  try {
+    await postJson(new URL(form.action).pathname, { decision: button.value });
+  } catch (error) {
+    // Decided in another tab, or too late: the card says so.
+    toast(messageOf(error));
+  }
+  delete form.dataset.sent;
+  await showCards(exchange);
+}
+
+document.addEventListener("submit", decided);

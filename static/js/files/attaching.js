@@ -1,0 +1,127 @@
+// Shows a hint while something is dragged over the page.
+
+import { t } from "../language/words.js";
+import { toast } from "../page/menus.js";
+import { textStorage } from "../page/storage.js";
+import { NextMessages } from "../composer/next-messages.js";
+import { conversationHere } from "./chip.js";
+import { find } from "../page/dom.js";
+
+/** @import { Chip } from "./chip.js" */
+/** @import { ChatComposer } from "../composer/composer.js" */
+
+const DROP_MS = 300;
+
+let timer = 0;
+
+/** Something is being dragged: shows where it would be dropped, without changing the text. */
+export function showDropHint() {
+  document.documentElement.dataset.aimed = t("Drop files to attach them");
+  clearTimeout(timer);
+  timer = setTimeout(hideDropHint, DROP_MS);
+}
+
+/** Nothing is being dragged any more. */
+export function hideDropHint() {
+  delete document.documentElement.dataset.aimed;
+}
+
+// Turns a long pasted text into a file, and back into text.
+
+/** @typedef {HTMLTextAreaElement | import("../composer/composer.js").ChatComposer} Box */
+
+/**
+ * @param {Box} box
+ * @param {string} text
+ * @param {(file: File) => Chip | undefined} add
+ */
+export function offerText(box, text, add) {
+  const label = t("Attach it as a file");
+  toast(t("You pasted a long text."), { label, run: () => {
+    const before = read(box);
+    if (!before.includes(text)) return;
+    write(box, before.replace(text, () => ""));
+    const chip = add(new File([text], `${t("Pasted text")}.txt`, { type: "text/plain" }));
+    toast(t("The text was attached as a file."), { label: t("Undo"), run: () => {
+      chip?.remove();
+      write(box, before);
+    } });
+  } });
+}
+
+/** @param {Box} box */
+function read(box) {
+  return box instanceof HTMLTextAreaElement ? box.value : box.text;
+}
+
+/** @param {Box} box @param {string} text */
+function write(box, text) {
+  if (!(box instanceof HTMLTextAreaElement)) return void (box.text = text);
+  box.value = text;
+  box.dispatchEvent(new Event("input"));
+}
+
+// Which files do not belong to the message box: those of the queued message or of an editor.
+
+/** The ids of those files. @param {string} person */
+export function queuedFiles(person) {
+  const message = new NextMessages(textStorage(), person).load(conversationHere());
+  return new Set((message?.files ?? []).map(({ id }) => id));
+}
+
+/** Whether a file goes with a question that is being edited. @param {string} id */
+export function isEdited(id) {
+  return document.querySelector(`.question-editor [data-file="${CSS.escape(id)}"]`) !== null;
+}
+
+// Why a message with these files cannot be sent as it is.
+
+export const MAX_FILES = 10;
+export const TOO_MANY = t("A message can have at most %(count)s files.", { count: String(MAX_FILES) });
+const EDITING = t("These files are sent with your next message. The question that you are editing has its own files.");
+const READING = t("A file is still being read. You can send the message when that is done.");
+
+/** The problem with the choices; empty if there is none. @param {Chip[]} chips */
+function problemOf(chips) {
+  const room = Math.min(...chips.map((chip) => chip.taken?.room ?? Infinity));
+  const tokens = chips.reduce((sum, chip) => sum + chip.tokens, 0);
+  const wrong = chips.map((chip) => chip.problem).find(Boolean);
+  if (wrong) return wrong;
+  if (tokens <= room) return "";
+  return t("Together, the files are too long for the model. Remove some, or choose parts of them.");
+}
+
+/**
+ * Shows what people should know about their files before they send them. Leaves unrelated messages alone.
+ * @param {ChatComposer} composer
+ * @param {Chip[]} chips
+ */
+export function hint(composer, chips) {
+  const sentence = hintFor(chips);
+  const { kind } = find(composer, ".composer-problem", HTMLElement).dataset;
+  if (sentence || kind === "hint") composer.say(sentence, "hint");
+}
+
+/** @param {Chip[]} chips */
+function hintFor(chips) {
+  const problem = problemOf(chips);
+  if (problem || !chips.length) return problem;
+  return document.querySelector("chat-transcript .question-editor") ? EDITING : "";
+}
+
+/** Whether it is a picture. @param {File} file */
+export function isPicture({ type }) {
+  return type.startsWith("image/") && type !== "image/svg+xml";
+}
+
+/** @param {File} picture */
+export function seesNone({ name }) {
+  return t("%(name)s: the model reads text only, and cannot see pictures.", { name });
+}
+
+/** Why they cannot be sent now; empty if they can. @param {Chip[]} chips */
+export function whyNot(chips) {
+  if (chips.some((chip) => chip.isBusy)) return READING;
+  if (chips.some((chip) => !chip.taken)) return t("A file could not be read. Remove it, or try again.");
+  return problemOf(chips);
+}

@@ -1,0 +1,306 @@
+// The find bar: finds a text in the open conversation, and steps through the matches. The server searches what the page
+// has not loaded; such a match is opened when the person gets to it.
+
+import { closestTo, find } from "./dom.js";
+import { mark, nextMatch, placesOf } from "./matches.js";
+import { read } from "./server.js";
+import { saveSearch } from "./saved-search.js";
+import { t } from "../language/words.js";
+
+/** @import { ChatTranscript } from "../chat/transcript.js" */
+/** @import { OpenConversation } from "../chat/open-conversation.js" */
+/** @import { Scrolling } from "../chat/scrolling.js" */
+/** @import { SavedSearch } from "./saved-search.js" */
+
+/** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} PageParts */
+
+const TYPING_MS = 180;
+/** How often growing text is searched again. */
+const GROWING_MS = 400;
+
+export class FindBar {
+  #bar = find(document, ".find-bar", HTMLFormElement);
+  #text = find(this.#bar, ".find-text", HTMLInputElement);
+  #status = find(this.#bar, ".find-status", HTMLElement);
+  #around;
+  /** @type {Range[]} */
+  #ranges = [];
+  #current = -1;
+  #elsewhere = new Elsewhere([]);
+  /** @type {HTMLElement | null} */
+  #opener = null;
+  /** @type {number | undefined} */
+  #timer;
+  /** Counts requests, so that a late response to an old one is dropped. */
+  #asked = 0;
+  #observer = new MutationObserver(() => this.#later(() => this.#look(), GROWING_MS));
+
+  /** @param {PageParts} around */
+  constructor(around) {
+    this.#around = around;
+  }
+
+  listen() {
+    this.#bar.addEventListener("submit", (event) => (event.preventDefault(), this.#step(1)));
+    this.#bar.addEventListener("keydown", this.#key);
+    this.#bar.addEventListener("click", this.#clicked);
+    this.#text.addEventListener("input", () => this.#later(() => void this.#search(), TYPING_MS));
+  }
+
+  /** Continues where the last page stopped. @param {SavedSearch} kept */
+  resume(kept) {
+    this.#bar.hidden = false;
+    this.open(find(document, "main", HTMLElement));
+    this.#text.value = kept.text;
+    void this.#search(kept);
+  }
+
+  /**
+   * The bar is shown, and has the focus.
+   * @param {Element | null} [opener] what gets the focus when the bar closes, if it was not open before
+   */
+  open(opener) {
+    if (opener !== undefined) this.#opener = opener instanceof HTMLElement ? opener : null;
+    this.#text.focus();
+    this.#observer.observe(this.#around.transcript, { childList: true, subtree: true, characterData: true });
+    void this.#search();
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#observer.disconnect();
+    this.#asked += 1;
+    this.#bar.hidden = true;
+    this.#ranges = [];
+    this.#mark();
+    this.#opener?.focus();
+  }
+
+  /** @param {() => void} run @param {number} delay */
+  #later(run, delay) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(run, delay);
+  }
+
+  /** @param {SavedSearch} [from] where to begin; by default at the first match at or below the top of the screen */
+  async #search(from) {
+    const mine = ++this.#asked;
+    this.#elsewhere = new Elsewhere([]);
+    this.#current = -1;
+    this.#look();
+    const place = from ? document.getElementById(`m-${from.message}`) : null;
+    if (place && from?.by === -1) this.#current = this.#ranges.findLastIndex((range) => range.intersectsNode(place));
+    else this.#current = this.#ranges.findIndex((range) => isFrom(range, place));
+    if (this.#current < 0) this.#current = this.#ranges.length - 1;
+    this.#show();
+    const { transcript } = this.#around;
+    const { url } = find(document, "chat-page", HTMLElement).dataset;
+    if (!this.#text.value.trim() || !transcript.querySelector(":scope > [data-more]") || !url) return;
+    try {
+      const found = await read(`${url}find/?${new URLSearchParams({ q: this.#text.value })}`);
+      if (mine === this.#asked) this.#elsewhere = new Elsewhere(JSON.parse(found).messages);
+    } catch {
+      if (mine === this.#asked) this.#elsewhere = Elsewhere.unknown();
+    }
+    if (mine === this.#asked) this.#show();
+  }
+
+  /** Searches the page again without losing the current match. */
+  #look() {
+    const before = this.#ranges[this.#current];
+    this.#ranges = rangesIn(this.#around.transcript, this.#text.value.trim());
+    const isBefore = (/** @type {Range} */ range) =>
+      before?.startContainer === range.startContainer && before.startOffset === range.startOffset;
+    if (before) this.#current = this.#ranges.findIndex(isBefore);
+    this.#mark();
+    this.#say();
+  }
+
+  /** @param {1 | -1} by */
+  #step(by) {
+    const { text, open } = { text: this.#text.value.trim(), open: this.#around.open };
+    const isLast = this.#current === (by > 0 ? this.#ranges.length - 1 : 0) || !this.#ranges.length;
+    const message = isLast ? this.#elsewhere.next(by) : null;
+    if (message && open.id) {
+      saveSearch({ conversation: open.id, text, message, by });
+      return open.leadTo(message);
+    }
+    this.#current = nextMatch(this.#current, this.#ranges.length, by);
+    this.#show();
+  }
+
+  /** Shows the current match. */
+  #show() {
+    this.#mark();
+    this.#say();
+    const element = this.#ranges[this.#current]?.startContainer.parentElement;
+    if (element) this.#around.scrolling.to(element, "center");
+  }
+
+  #mark() {
+    const current = this.#ranges[this.#current];
+    mark("found", this.#ranges);
+    mark("found-current", current ? [current] : []);
+  }
+
+  #say() {
+    const wanted = this.#text.value.trim();
+    this.#status.textContent = wanted ? this.#elsewhere.sentence(this.#current, this.#ranges.length) : "";
+  }
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    const action = closestTo(event, "[data-action]")?.dataset.action;
+    if (action === "find-next") this.#step(1);
+    else if (action === "find-previous") this.#step(-1);
+    else if (action === "close-find") this.close();
+  };
+
+  /** @param {KeyboardEvent} event */
+  #key = (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Escape") this.close();
+    else if (event.key === "Enter" && event.shiftKey && event.target === this.#text) this.#step(-1);
+    else return;
+    event.preventDefault();
+  };
+}
+
+/**
+ * Whether a match is in an element or below it; without one, whether it is below the top of the screen.
+ * @param {Range} range
+ * @param {Element | null} element
+ */
+function isFrom(range, element) {
+  if (element) return range.comparePoint(element, 0) <= 0;
+  // The exchange's position, because elements far from the screen are not laid out.
+  const exchange = range.startContainer.parentElement?.closest(".exchange");
+  return !exchange || exchange.getBoundingClientRect().bottom > 0;
+}
+
+// Finds a text in the displayed conversation, even if it is partly bold, a link or coloured code.
+
+/** The elements of messages: questions, and the parts of the answers on the open branch. */
+const TEXTS = ".exchange .question-text:not([hidden]), .exchange .parts > .part";
+/** What is not visible text: the copy of a formula for screen readers, and the headers of code blocks. */
+const LEFT_OUT = ".katex-mathml, .code-head, .visually-hidden";
+/** A match does not span two of these. */
+const BLOCKS = "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text";
+
+/**
+ * Every match in all messages on the page, in order.
+ * @param {ParentNode} transcript
+ * @param {string} wanted
+ * @returns {Range[]}
+ */
+function rangesIn(transcript, wanted) {
+  return [...transcript.querySelectorAll(TEXTS)].flatMap((element) => rangesOf(element, wanted));
+}
+
+/**
+ * @param {Element} element
+ * @param {string} wanted
+ */
+function rangesOf(element, wanted) {
+  const { text, nodes } = textOf(element);
+  return placesOf(text, wanted).map(([start, end]) => {
+    const range = new Range();
+    range.setStart(...placeIn(nodes, start));
+    range.setEnd(...placeIn(nodes, end - 1, 1));
+    return range;
+  });
+}
+
+/** @typedef {{ node: Text, start: number }} Placed a text node, and the offset of its text in the whole */
+
+/** @param {Element} element */
+function textOf(element) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  /** @type {Placed[]} */
+  const nodes = [];
+  let text = "";
+  /** @type {Element | null | undefined} */
+  let block;
+  while (walker.nextNode()) {
+    const node = /** @type {Text} */ (walker.currentNode);
+    const parent = node.parentElement;
+    if (!parent || parent.closest(LEFT_OUT)) continue;
+    const mine = parent.closest(BLOCKS);
+    // A separator that no search text can contain.
+    if (block !== undefined && mine !== block) text += "\0";
+    block = mine;
+    nodes.push({ node, start: text.length });
+    text += node.data;
+  }
+  return { text, nodes };
+}
+
+/**
+ * @param {Placed[]} nodes
+ * @param {number} place
+ * @param {number} [more] added to `place` in the text node
+ * @returns {[Text, number]}
+ */
+function placeIn(nodes, place, more = 0) {
+  let [low, high] = [0, nodes.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (/** @type {Placed} */ (nodes[middle]).start <= place) low = middle;
+    else high = middle - 1;
+  }
+  const { node, start } = /** @type {Placed} */ (nodes[low]);
+  return [node, place - start + more];
+}
+
+// The matching messages that the page has not loaded.
+
+export class Elsewhere {
+  #messages;
+  #isKnown = true;
+
+  /** @param {string[]} messages all that match, in order: those on the page divide the rest into above and below */
+  constructor(messages) {
+    this.#messages = messages;
+  }
+
+  /** The server could not be reached. */
+  static unknown() {
+    const elsewhere = new Elsewhere([]);
+    elsewhere.#isKnown = false;
+    return elsewhere;
+  }
+
+  /**
+   * The nearest one in that direction, or the first one from the other end; null if there is none.
+   * @param {1 | -1} by
+   */
+  next(by) {
+    const { above, below } = this.#parts();
+    return [...below, ...above].at(by > 0 ? 0 : -1) ?? null;
+  }
+
+  /**
+   * @param {number} current -1 for none
+   * @param {number} count of matches on the page
+   */
+  sentence(current, count) {
+    const { above, below } = this.#parts();
+    const isElsewhere = above.length + below.length > 0;
+    const none = isElsewhere ? t("No match in this part.") : t("No matches.");
+    const here = count ? t("Match %(place)s of %(count)s.", { place: current + 1, count }) : none;
+    const earlier = above.length ? t("Messages above: %(count)s.", { count: above.length }) : "";
+    const later = below.length ? t("Messages below: %(count)s.", { count: below.length }) : "";
+    const unknown = this.#isKnown ? "" : t("Other parts of the conversation could not be searched.");
+    return [here, earlier, later, unknown].filter(Boolean).join(" ");
+  }
+
+  /** More of the conversation may have been loaded since. */
+  #parts() {
+    const all = this.#messages;
+    const loaded = all.map((id) => document.getElementById(`m-${id}`) !== null);
+    const [first, last] = [loaded.indexOf(true), loaded.lastIndexOf(true)];
+    if (first >= 0) return { above: all.slice(0, first), below: all.slice(last + 1) };
+    const isAbove = document.querySelector("[data-more='earlier']") !== null;
+    return isAbove ? { above: all, below: [] } : { above: [], below: all };
+  }
+}

@@ -1,0 +1,54 @@
+// Loads the find bar on first use: most conversations are read without it.
+
+import { t } from "../language/words.js";
+import { closestTo, find } from "./dom.js";
+import { menuOpener, toast } from "./menus.js";
+import { laterStyles } from "../exchange/later-styles.js";
+import { restoreSearch } from "./saved-search.js";
+
+/** @import { PageParts, FindBar } from "./find-bar.js" */
+
+/** @param {PageParts} page */
+export function findOnDemand(page) {
+  /** @type {Promise<FindBar> | null} */
+  let loading = null;
+  const load = () => (loading ??= begun(page));
+  const element = find(document, ".find-bar", HTMLElement);
+  const text = find(element, "input", HTMLInputElement);
+  /** @param {(bar: FindBar) => void} use */
+  const use = (use) =>
+    void load().then(use, () => {
+      loading = null;
+      element.hidden = true;
+      toast(t("There is no connection to the server. Please try again when it is back."));
+    });
+  /** What is typed from now on is the search text, not a shortcut. @param {Element | null} opener */
+  const open = (opener) => {
+    const before = element.hidden ? opener : undefined;
+    element.hidden = false;
+    text.focus();
+    text.select();
+    use((bar) => {
+      bar.open(before);
+      if (element.hidden) bar.close();
+    });
+  };
+  text.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") element.hidden = true; // also while the bar is loading
+  });
+  element.addEventListener("chat:find", () => open(document.activeElement));
+  document.addEventListener("click", (event) => {
+    const opener = menuOpener();
+    if (closestTo(event, "#top-menu [data-action=find]")) open(opener);
+  });
+  const kept = restoreSearch();
+  if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));
+}
+
+/** @param {PageParts} page */
+async function begun(page) {
+  const [{ FindBar }] = await Promise.all([import("./find-bar.js"), laterStyles()]);
+  const bar = new FindBar(page);
+  bar.listen();
+  return bar;
+}

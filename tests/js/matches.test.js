@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MAX_MATCHES, foundText, placesOf, nextMatch } from "../../static/js/page/matches.js";
+
+test("a word is found whatever its case, and nothing where nothing is wanted", () => {
+  assert.deepEqual(placesOf("The plan. A PLAN, unplanned", "plan"), [[4, 8], [12, 16], [20, 24]]);
+  assert.deepEqual(placesOf("anything", ""), []);
+  assert.deepEqual(placesOf("anything", "nothing"), []);
+});
+
+test("places are right behind letters that grow when they are made small", () => {
+  assert.deepEqual(placesOf("İİ end", "END"), [[3, 6]]);
+});
+
+test("signs of a pattern are looked for as they are", () => {
+  const signs = "<|end|> a.b (c) [d] {e} \\ ^$ *+? x-y/z";
+  for (const wanted of signs.split(" ")) {
+    const [place] = placesOf(signs, wanted);
+    assert.ok(place, wanted);
+    assert.equal(signs.slice(...place), wanted);
+  }
+  assert.deepEqual(placesOf("axb", "a.b"), []);
+});
+
+test("no more places are stored than can be marked", () => {
+  assert.equal(placesOf("a".repeat(MAX_MATCHES + 5), "a").length, MAX_MATCHES);
+});
+
+test("steps go round in both directions, and nowhere without a match", () => {
+  assert.deepEqual([nextMatch(-1, 3, 1), nextMatch(-1, 3, -1), nextMatch(2, 3, 1), nextMatch(0, 3, -1), nextMatch(-1, 0, 1)], [0, 2, 0, 2, -1]);
+});
+
+test("search results are shown with the number of visible frames", () => {
+  assert.equal(foundText({ wanted: "", matches: 0, current: -1, frames: 8, all: 8 }), "8 frames");
+  assert.equal(foundText({ wanted: "", matches: 0, current: -1, frames: 3, all: 8 }), "3 of 8 frames");
+  assert.equal(foundText({ wanted: "x", matches: 0, current: -1, frames: 0, all: 8 }), "No match in 0 of 8 frames");
+  assert.equal(foundText({ wanted: "x", matches: 1, current: -1, frames: 1, all: 8 }), "1 match in 1 of 8 frames");
+  assert.equal(foundText({ wanted: "x", matches: 5, current: 1, frames: 2, all: 8 }), "2 of 5 matches in 2 of 8 frames");
+});
