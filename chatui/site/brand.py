@@ -22,7 +22,7 @@ MIN_CONTRAST = 4.5
 """The contrast ratio of text and background that WCAG AA requires."""
 
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
-# The backgrounds of links and other text in the accent colour, from static/css/base/tokens.css: paper, raised, sunken, hover, question.
+# The backgrounds of links and other text in the accent colour, from static/css/tokens.css: paper, raised, sunken, hover, question.
 LIGHT_PAPERS = ("#fbfaf8", "#ffffff", "#f3f1ed", "#ebe8e2", "#efece6")
 DARK_PAPERS = ("#17181a", "#1f2123", "#111214", "#292c2f", "#26292c")
 
@@ -187,7 +187,7 @@ def _site(light: Accent, dark: Accent) -> str:
 
 
 def _admin(light: Accent, dark: Accent) -> str:
-    """The accent under the names of Django's variables, as in ``static/css/pages/admin.css``."""
+    """The accent under the names of Django's variables, as in ``static/css/admin.css``."""
     one: dict[str, tuple[Colour, Colour]] = dict.fromkeys(
         ("--header-bg", "--button-bg", "--object-tools-bg", "--default-button-hover-bg"), (light.colour, light.colour)
     )

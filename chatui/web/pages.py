@@ -61,10 +61,10 @@ def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
 
 
 PAPER = "#fbfaf8"
-"""The background of the light theme (``static/css/base/tokens.css``): a manifest has one colour only."""
+"""The background of the light theme (``static/css/tokens.css``): a manifest has one colour only."""
 
 ICONS = (("app-192.png", "192x192", "any"), ("app-512.png", "512x512", "any"), ("app-maskable-512.png", "512x512", "maskable"))
-SHELL = ("css/base.css", "css/pages/banners.css", "css/pages/card.css", "js/theme-early.js", "js/offline.js", "icons/icons.svg")
+SHELL = ("css/base.css", "css/banners.css", "css/card.css", "js/theme-early.js", "js/offline.js", "icons/icons.svg")
 """The static files that the offline page needs."""
 
 

@@ -36,7 +36,7 @@ NO_TEXTS: dict[str, tuple[str, ...]] = {
 
 def themes() -> dict[str, dict[str, Colour]]:
     """Each colour of tokens.css by name: light, dark, and both for people who request more contrast."""
-    sheet, _, more = (BASE_DIR / "static/css/base/tokens.css").read_text(encoding="utf-8").partition("@media (prefers-contrast: more)")
+    sheet, _, more = (BASE_DIR / "static/css/tokens.css").read_text(encoding="utf-8").partition("@media (prefers-contrast: more)")
     usual, stronger = (re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", part) for part in (sheet, more))
     found: dict[str, dict[str, Colour]] = {}
     for number, theme in enumerate(("light", "dark"), start=1):
