@@ -53,4 +53,4 @@ def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> 
         "may_examine": administration.may_examine(person_of(request)),
         "is_busy": is_busy,
     }
-    return page(request, AdminPart.SERVERS, "manage/servers/server.html", context, 409 if is_busy else 200)
+    return page(request, AdminPart.SERVERS, "manage/server.html", context, 409 if is_busy else 200)

@@ -170,7 +170,7 @@ def reference(request: HttpRequest) -> HttpResponse:
         for method, operation in operations.items()
     ]
     context = {"operations": shown, "address": request.build_absolute_uri("/v1"), "document_name": "openapi.json"}
-    return render(request, "api_keys/reference.html", context)
+    return render(request, "account/reference.html", context)
 
 
 def _shown(method: str, path: str, operation: Mapping[str, Any], described: Mapping[str, Any]) -> ShownOperation:

@@ -61,7 +61,7 @@ def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
             except SchemaRejectedError as error:
                 form.add_error("schema", str(error))
     context = {"form": form, "conversation": shown_conversation(row), "is_on": bool(now), "has_text": bool(form["schema"].value())}
-    return render(request, "structured/answer_format.html", context, status=400 if form.errors else 200)
+    return render(request, "chat/answer_format.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "POST"])
@@ -97,7 +97,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
         "example": f"?{urlencode({**here, 'example': 1})}",
         "back": _home({**back, "format": asked} if now else back),
     }
-    return render(request, "structured/new_answer_format.html", context, status=400 if form.errors else 200)
+    return render(request, "chat/new_answer_format.html", context, status=400 if form.errors else 200)
 
 
 def stored_schema(request: HttpRequest, name: str = "for") -> str:

@@ -129,7 +129,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         if made := _created(request, form):
             form = new_form()
     context = {"keys": api_keys.keys_of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
-    return render(request, "api_keys/keys.html", context, status=400 if form.errors else 200)
+    return render(request, "account/keys.html", context, status=400 if form.errors else 200)
 
 
 @require_POST

@@ -134,7 +134,7 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.LinePage, status: 
         "counted_days": COUNTED_DAYS,
         "refused_code": Code.PERM_VISIBILITY.value,
     }
-    return render(request, "audit/log.html", context, status=status)
+    return render(request, "manage/audit_log.html", context, status=status)
 
 
 def _address(filters: dict[str, str], **place: int | None) -> str:

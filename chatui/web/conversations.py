@@ -225,7 +225,7 @@ def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
     question = access.visible_message(visitor_of(request, "page"), conversation_id, message_id, action="versions of an answer")
     row = access.own_conversation(person_of(request), conversation_id)
     context = {"shown": shown_versions(row, question), "conversation": shown_conversation(row)}
-    return render(request, "versions/_versions.html", context)
+    return render(request, "exchange/_versions.html", context)
 
 
 @require_POST

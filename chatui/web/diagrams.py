@@ -46,4 +46,4 @@ def draws_diagrams(view: View) -> View:
 @csp(_POLICY)
 def diagram(request: HttpRequest) -> HttpResponse:
     """An empty page that draws one diagram, whose source the page around it sends. It is the same for everybody."""
-    return render(request, "diagram/diagram.html")
+    return render(request, "site/diagram.html")

@@ -49,7 +49,7 @@ def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
 def turn_files(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The fragment with the files of a turn, for a page that follows it."""
     row = access.own_conversation(person_of(request), conversation_id)
-    return render(request, "files/_files.html", {"answer": {"files": display_files.of_turn(row, turn_id)}})
+    return render(request, "exchange/_files.html", {"answer": {"files": display_files.of_turn(row, turn_id)}})
 
 
 @hidden_channels("GET", DOWNLOAD_ACTION)
@@ -147,7 +147,7 @@ def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """The passage of one's own document to which a citation leads."""
     place = transfer_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
     neighbours = {"previous": place.number - 1, "next": place.number + 1 if place.number < place.count else 0}
-    return render(request, "files/passage.html", {"place": place, **neighbours})
+    return render(request, "exchange/passage.html", {"place": place, **neighbours})
 
 
 @require_POST

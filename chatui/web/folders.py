@@ -96,7 +96,7 @@ def new(request: HttpRequest) -> HttpResponse:
                 _notify(person, folder)
                 return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(_start(folder))
     context = {"form": form, "conversation": shown_conversation(row) if row else None}
-    return render(request, "folders/new.html", context, status=400 if form.errors else 200)
+    return render(request, "sidebar/new_folder.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "POST"])
@@ -113,7 +113,7 @@ def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
             _notify(person, display_folders.change(person, folder_id, wanted))
             return redirect(f"{reverse('folder', args=[folder_id])}?saved=1")
     context = {"form": form, "folder": text, "is_saved": "saved" in request.GET and request.method == "GET"}
-    return render(request, "folders/folder.html", context, status=400 if form.errors else 200)
+    return render(request, "sidebar/folder.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "POST"])
@@ -126,7 +126,7 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
         _writes.check(str(person.pk))
         send_from_thread(bus.person(person.pk), conversation_list.folder_gone(display_folders.delete(person, folder_id)))
         return redirect("home")
-    return render(request, "folders/delete.html", {"folder": display_folders.text_of(person, folder_id)})
+    return render(request, "sidebar/delete_folder.html", {"folder": display_folders.text_of(person, folder_id)})
 
 
 @require_http_methods(["GET", "POST"])
@@ -147,7 +147,7 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "most": MAX_FOLDERS,
         "name_chars": NAME_CHARS,
     }
-    return render(request, "folders/move.html", context)
+    return render(request, "sidebar/move.html", context)
 
 
 def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id: str) -> HttpResponse:

@@ -44,7 +44,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 @guarded
 def shortcuts(request: HttpRequest) -> HttpResponse:
     """The fragment that lists the keyboard shortcuts of the chat page."""
-    return render(request, "shortcuts/_sheet.html")
+    return render(request, "chat/_shortcuts.html")
 
 
 @require_GET
@@ -91,7 +91,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
 def service_worker(request: HttpRequest) -> HttpResponse:
     """The worker that caches static files and the offline page; if it is switched off, one that deletes the caches and itself."""
     is_on = environment().service_worker
-    name = "installed/worker.js" if is_on else "installed/worker_off.js"
+    name = "site/worker.js" if is_on else "site/worker_off.js"
     context = {"release": _release(), "shell": [static(file) for file in SHELL]} if is_on else {}
     response = HttpResponse(render_to_string(name, context), content_type="text/javascript; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"
@@ -103,7 +103,7 @@ def offline(request: HttpRequest) -> HttpResponse:
     """The page that the worker shows when the server cannot be reached. It is the same for everybody, so it contains no names."""
     # The worker sends cookies if a sign-in proxy demands them. The page stays in the browser after the person has signed out.
     request.user = AnonymousUser()
-    return render(request, "installed/offline.html")
+    return render(request, "site/offline.html")
 
 
 def _release() -> str:

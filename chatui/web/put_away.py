@@ -23,7 +23,7 @@ from chatui.wire.bus import send_from_thread
 def archived(request: HttpRequest) -> HttpResponse:
     """The person's archived conversations."""
     return render(
-        request, "lists/archived.html", {"archive": conversation_list.shown_archive(person_of(request), request.GET.get("list", ""))}
+        request, "sidebar/archived.html", {"archive": conversation_list.shown_archive(person_of(request), request.GET.get("list", ""))}
     )
 
 
@@ -46,7 +46,7 @@ def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def bin_page(request: HttpRequest) -> HttpResponse:
     """The person's deleted conversations."""
     shown = conversation_list.shown_bin(person_of(request), request.GET.get("list", ""))
-    return render(request, "lists/bin.html", {"bin": shown, "is_erased": "erased" in request.GET})
+    return render(request, "sidebar/bin.html", {"bin": shown, "is_erased": "erased" in request.GET})
 
 
 @require_http_methods(["GET", "POST"])
@@ -59,4 +59,4 @@ def erase(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         conversation_actions.erase(person, conversation_id)
         return redirect(f"{reverse('bin')}?erased=1")
     row = conversation_actions.in_bin(person, conversation_id)
-    return render(request, "lists/erase.html", {"conversation": conversation_list.binned(row)})
+    return render(request, "sidebar/erase.html", {"conversation": conversation_list.binned(row)})

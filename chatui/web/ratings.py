@@ -100,7 +100,7 @@ def ratings(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid() and _is_bounded(form):
         return _file(request, visitor, form.wanted())
     context = {"form": form, "count": transfer_ratings.count(RatingFilters()), "may_see_hidden": may_see_hidden}
-    return render(request, "ratings/export.html", context, status=400 if form.errors else 200)
+    return render(request, "manage/export_ratings.html", context, status=400 if form.errors else 200)
 
 
 def _is_bounded(form: ExportForm) -> bool:
@@ -156,13 +156,13 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
             display_ratings.rate(visitor, conversation_id, message_id, given)
         except NoRatingError:
             context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
-            return render(request, "ratings/rating.html", context, status=400)
+            return render(request, "exchange/rating.html", context, status=400)
         person = access.person_of(visitor)
         send_from_thread(bus.person(person.pk), conversation_list.rated(conversation_id, message_id, given.verdict))
         if "application/json" in request.headers.get("Accept", ""):
             return JsonResponse({"ok": True})
         return redirect(back)
-    return render(request, "ratings/rating.html", context)
+    return render(request, "exchange/rating.html", context)
 
 
 def _given(request: HttpRequest) -> RatingInput:

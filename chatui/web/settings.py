@@ -149,7 +149,7 @@ def settings(request: HttpRequest) -> HttpResponse:
             profile.save(visitor_of(request, "page"), wanted)
             return in_cookie(redirect(f"{reverse('settings')}?saved"), wanted.language)
     context = {"form": form, "is_saved": "saved" in request.GET, "can_close": environment().close_own_account}
-    return render(request, "settings/settings.html", context, status=400 if form.errors else 200)
+    return render(request, "account/settings.html", context, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "POST"])
@@ -163,7 +163,7 @@ def instructions(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         row.without_instructions = "off" in request.POST
         row.save(update_fields=["without_instructions"])
         return redirect("conversation", conversation_id)
-    return render(request, "settings/instructions.html", {"conversation": shown_conversation(row), "is_off": row.without_instructions})
+    return render(request, "account/instructions.html", {"conversation": shown_conversation(row), "is_off": row.without_instructions})
 
 
 @require_http_methods(["GET", "POST"])
@@ -188,4 +188,4 @@ def close(request: HttpRequest) -> HttpResponse:
             auth.logout(request)
             return redirect(f"{reverse('sign_in')}?signed-out")
     shown = {"form": form, "problem": problem, "policy": environment().closed_accounts, "days": environment().closed_account_days}
-    return render(request, "settings/close.html", shown, status=400 if problem or (form is not None and form.errors) else 200)
+    return render(request, "account/close.html", shown, status=400 if problem or (form is not None and form.errors) else 200)

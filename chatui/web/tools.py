@@ -30,7 +30,7 @@ def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) ->
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
     context = {"cards": display_tools.of_turn(row, turn_id), "conversation": shown_conversation(row)}
-    return render(request, "tools/_cards.html", context)
+    return render(request, "chat/_cards.html", context)
 
 
 @require_POST
@@ -56,7 +56,7 @@ def new_tools(request: HttpRequest) -> HttpResponse:
     """The fragment with the tools for a new conversation, without those in ``off``, for the model ``choice``."""
     chosen = MessageBoxSettings(request.GET.get("choice", ""), catalogue.names_of(request.GET.get("off", "")))
     shown = display_tools.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
-    return render(request, "tools/_choice.html", {"tools": shown})
+    return render(request, "chat/_tools_choice.html", {"tools": shown})
 
 
 @require_http_methods(["GET", "POST"])
@@ -70,4 +70,4 @@ def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     else:
         row = access.own_conversation(person, conversation_id)
     shown = display_tools.shown_tools(person, row, MessageBoxSettings(request.GET.get("choice", "")), is_demo=connected.is_demo())
-    return render(request, "tools/_choice.html", {"tools": shown})
+    return render(request, "chat/_tools_choice.html", {"tools": shown})

@@ -89,7 +89,7 @@ def own(request: HttpRequest) -> HttpResponse:
         "currency": environment().currency,
         "unpriced": usage.unpriced(total),
     }
-    return render(request, "usage/own.html", context)
+    return render(request, "account/usage.html", context)
 
 
 @require_GET
@@ -100,7 +100,7 @@ def everybody(request: HttpRequest) -> HttpResponse:
     usage_reader(person_of(request))
     form = DaysForm(request.GET)
     if not form.is_valid():
-        return render(request, "usage/everybody.html", {"form": form}, status=400)
+        return render(request, "manage/usage.html", {"form": form}, status=400)
     days, by = form.days(), form.summed_by()
     lines = reports.lines_of(days)
     [total] = reports.summed(lines, days, None)
@@ -114,7 +114,7 @@ def everybody(request: HttpRequest) -> HttpResponse:
         "currency": environment().currency,
         "unpriced": usage.unpriced(total),
     }
-    return render(request, "usage/everybody.html", context)
+    return render(request, "manage/usage.html", context)
 
 
 @require_POST

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createContext, runInContext } from "node:vm";
 
 const ORIGIN = "https://chat.example";
-const TEMPLATE = readFileSync(new URL("../../templates/installed/worker.js", import.meta.url), "utf8");
+const TEMPLATE = readFileSync(new URL("../../templates/site/worker.js", import.meta.url), "utf8");
 const WORKER = TEMPLATE
   .replace("{{ release|escapejs }}", "1")
   .replace("{% url 'offline' %}", "/offline/")

@@ -48,7 +48,7 @@ def groups(request: HttpRequest) -> HttpResponse:
         "may_invite": administration.may_invite(staff, None),
         "form": form,
     }
-    return page(request, AdminPart.PEOPLE, "manage/groups/groups.html", context)
+    return page(request, AdminPart.PEOPLE, "manage/groups.html", context)
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST")
@@ -100,4 +100,4 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "found": found,
         "changeable_ids": administration.changeable_people(staff, row, [person.id for person in found.people]),
     }
-    return page(request, AdminPart.PEOPLE, "manage/groups/group.html", context, 409 if problem else 200)
+    return page(request, AdminPart.PEOPLE, "manage/group.html", context, 409 if problem else 200)

@@ -69,7 +69,7 @@ def ways(request: HttpRequest) -> HttpResponse:
         "sessions": sessions.sessions_of(person, request.session.session_key),
         "is_recent": session.is_recent(request),
     }
-    return render(request, "ways/ways.html", context)
+    return render(request, "account/ways.html", context)
 
 
 @require_POST
@@ -98,7 +98,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     if is_passkey or (form is not None and form.is_valid()):
         session.mark_authenticated(request)
         return redirect(after or "sign_in_ways")
-    return render(request, "ways/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
+    return render(request, "account/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
 
 
 @require_POST

@@ -124,7 +124,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return redirect("sign_in_confirm" if request.user.is_authenticated else "sign_in")
     if request.method == "GET":
         device = sessions.device_of(request.headers.get("User-Agent", ""))
-        return render(request, "ways/passkey.html", {"name": device, "most": passkeys.MAX_NAME_CHARS, "is_possible": site_of(request)})
+        return render(request, "account/passkey.html", {"name": device, "most": passkeys.MAX_NAME_CHARS, "is_possible": site_of(request)})
     return _add(request, person)
 
 
@@ -180,9 +180,9 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     after = session.finish(request)
     if not request.user.is_authenticated:
         answer = session.enter(request, person, how="by password and passkey", after=after)
-        return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else answer
+        return render(request, "account/recovery_codes.html", {"codes": codes, "after": after}) if codes else answer
     after = reverse("sign_in_ways")
-    return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else redirect(after)
+    return render(request, "account/recovery_codes.html", {"codes": codes, "after": after}) if codes else redirect(after)
 
 
 def _between(request: HttpRequest) -> User | None:

@@ -54,7 +54,7 @@ def code(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and is_right(request, form, person):
         return session.enter(request, person, how=_HOW, after=session.finish(request))
     shown = {"form": form, "has_app": accounts_second_factor.has_app(person), "has_passkeys": accounts_second_factor.has_passkeys(person)}
-    return render(request, "ways/code.html", shown)
+    return render(request, "account/code.html", shown)
 
 
 @sensitive_post_parameters()
@@ -105,7 +105,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
         codes = accounts_second_factor.replace_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
         raise NotFoundError from None
-    return render(request, "ways/recovery_codes.html", {"codes": codes, "after": ""})
+    return render(request, "account/recovery_codes.html", {"codes": codes, "after": ""})
 
 
 @require_POST
@@ -136,7 +136,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
             after = session.finish(request)
             if not request.user.is_authenticated:
                 session.enter(request, person, how=_HOW)
-            return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
+            return render(request, "account/recovery_codes.html", {"codes": codes, "after": after})
     if accounts_second_factor.has_app(person):  # the form was submitted twice
         return redirect("sign_in_ways")
     shown = {
@@ -145,7 +145,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         "is_required": not request.user.is_authenticated,
         "has_site": passkeys.site_of(str(request.scheme), request.get_host()) is not None,
     }
-    return render(request, "ways/second_factor.html", shown)
+    return render(request, "account/second_factor.html", shown)
 
 
 def is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:

@@ -48,7 +48,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         return _refused(request, found, error)
     stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :])
     request.session[_SESSION_KEY] = stored | {started.state: started.dump()}
-    response = render(request, "ways/going_on.html", {"provider": found.name, "address": address})
+    response = render(request, "account/going_on.html", {"provider": found.name, "address": address})
     # Our form-action policy would refuse a redirect, because it also applies to redirects after forms.
     response.headers["Refresh"] = f"0; url={address}"
     response.headers["Referrer-Policy"] = "no-referrer"

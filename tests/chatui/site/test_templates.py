@@ -13,15 +13,15 @@ from tests.support.places import ROOT
 
 
 def test_a_page_has_no_indentation_and_no_empty_lines() -> None:
-    written = (ROOT / "templates/shortcuts/_sheet.html").read_text(encoding="utf-8")
+    written = (ROOT / "templates/chat/_shortcuts.html").read_text(encoding="utf-8")
     assert re.search(r"^ {4}<", written, re.MULTILINE), "the premise"
-    assert not re.search(r"\n\s", get_template("shortcuts/_sheet.html").template.source)  # type: ignore[attr-defined]
-    assert not re.search(r"\n[ \t]", render_to_string("shortcuts/_row.html", {"action": "new", "name": "New"}))
+    assert not re.search(r"\n\s", get_template("chat/_shortcuts.html").template.source)  # type: ignore[attr-defined]
+    assert not re.search(r"\n[ \t]", render_to_string("chat/_shortcut.html", {"action": "new", "name": "New"}))
 
 
 def test_what_people_wrote_keeps_its_lines() -> None:
     text = "def f():\n    return 1\n\n    # end"
-    assert "    return 1" in render_to_string("shortcuts/_row.html", {"name": text, "action": "new"})
+    assert "    return 1" in render_to_string("chat/_shortcut.html", {"name": text, "action": "new"})
 
 
 def test_no_template_has_lines_in_which_white_space_counts() -> None:
