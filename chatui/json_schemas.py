@@ -1,4 +1,7 @@
-"""The required output format of an answer: JSON that fits a schema, as a person or a program requests it."""
+"""The required output format of an answer: JSON that fits a schema, as a person or a program requests it.
+
+``turns.checked_answers`` validates each answer against it, and ``backends.answer_format`` passes it to models and servers.
+"""
 
 from __future__ import annotations
 

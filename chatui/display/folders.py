@@ -1,4 +1,8 @@
-"""An owner's actions on folders: create, change and delete a folder, and move a conversation into or out of it."""
+"""An owner's actions on folders: create, change and delete a folder, and move a conversation into or out of it.
+
+``turns.ledger`` reads a folder's instructions with each turn, and ``chatui.prompts`` formats them, so that no line can pass for the
+operator's. They are not stored in transcripts.
+"""
 
 from __future__ import annotations
 

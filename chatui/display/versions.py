@@ -1,4 +1,8 @@
-"""Prepares all answers to one question, for a page that shows them side by side."""
+"""Prepares all answers to one question, for a page that shows them side by side.
+
+Regenerate and *Another model* are one command: the new answer is a sibling of the old one. The address of the page names the question, so a
+reload shows all of them again. Choosing an answer opens its branch.
+"""
 
 from __future__ import annotations
 

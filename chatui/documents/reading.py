@@ -32,7 +32,7 @@ class ReadingState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class TextPart:
     """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is cleaned, see
-    ``cleaning``. A page without text has an empty part, so that the third part is the third page."""
+    ``plain_text``. A page without text has an empty part, so that the third part is the third page."""
 
     label: str
     text: str = field(repr=False)

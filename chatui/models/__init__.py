@@ -1,5 +1,8 @@
-"""The database tables, each in its own file; a turn's pieces are in the turn's file. A Conversation is a tree of Messages; each Message is
-one stored OpenChatML frame.
+"""The database tables, one file for each noun. A Conversation is a tree of Messages; each Message is one stored OpenChatML frame.
+
+A table holds no behaviour beyond its constraints. ``Message.text`` is the truth, and every other column about a message is derived from it
+(``store.transcripts``). Edges import no table. Requests to a model are stored with their ``Turn``, only for the debug view
+(``store.requests``).
 """
 
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine

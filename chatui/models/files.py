@@ -24,7 +24,7 @@ class FileContent(models.Model):
     storage, would reveal that somebody else has the same file. ``sha256`` is in hexadecimal; for a document, the hashed bytes begin with
     the kind that it is read as. ``size`` is in bytes. ``media_type`` is detected from the bytes, never from the name. ``width`` and
     ``height`` are in pixels, for a picture that may be shown; NULL for anything else. ``is_encrypted``: the pieces are encrypted
-    (``store.files.encryption``).
+    (``store.files``).
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -60,8 +60,8 @@ class FilePiece(models.Model):
 
 class StoredFile(models.Model):
     """A file in a conversation. ``id`` is random, because it is part of a URL. ``name`` has no path and no invisible characters
-    (``store.files.names``). ``turn`` is the one whose tool made the file; NULL for an upload. ``conversation`` is NULL until a question is
-    sent with the file: an unsent file is deleted after a day (``store.documents.pending_uploads``). ``brought_in``: the key of the
+    (``store.file_names``). ``turn`` is the one whose tool made the file; NULL for an upload. ``conversation`` is NULL until a question is
+    sent with the file: an unsent file is deleted after a day (``store.uploads``). ``brought_in``: the key of the
     conversation in whose message box the upload waits to be sent; NULL for a new conversation."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

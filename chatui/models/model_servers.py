@@ -1,4 +1,4 @@
-"""A model server that staff configured on the admin pages. Its columns are those of a BackendSpec (``backends.spec.definition``)."""
+"""A model server that staff configured on the admin pages. Its columns are those of a BackendSpec (``backends.spec``)."""
 
 from __future__ import annotations
 

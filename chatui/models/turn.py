@@ -38,7 +38,7 @@ class Turn(models.Model):
     unknown. ``request`` is the request to the model, compressed; hidden like a hidden frame. ``continued_message`` is the truncated message
     whose answer the turn continues. ``thought_seconds``: how long hidden work took before the answer began; NULL if there was none; for an
     answer that several turns wrote, people see the sum. ``stop_requested``: somebody pressed Stop in a process other than the one that runs
-    the turn. ``is_queued``: the turn waits for a slot, and no model has been asked (``turns.queued``). ``key``: the API key of a program's
+    the turn. ``is_queued``: the turn waits for a slot, and no model has been asked (``turns.slots``). ``key``: the API key of a program's
     request; NULL for a person. ``reserved_tokens``: how many tokens of the person's limits are reserved for the turn until it ends; NULL if
     they have no limits. ``by_server``: what the model server did by itself: the types of its ``tools``, and the ``sources`` that the answer
     cites according to the server, each with URL and title; NULL if it did nothing.

@@ -68,7 +68,7 @@ class User(AbstractUser):
     new conversation; empty: the operator's defaults. ``instructions``: the person's preferences for all conversations, which rank below the
     operator's instructions; nobody else sees them. ``finds_documents``: their search includes the documents that they sent.
     ``sessions_ended_at``: when all sessions were last ended, which also ends a sign-in that began earlier. ``sign_in_news``: changes to
-    their sign-in methods that they have not been told yet, one per line (``accounts.second_factor.news``).
+    their sign-in methods that they have not been told yet, one per line (``accounts.second_factor.notify``).
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -2,6 +2,10 @@
 
 A cut answer is stored as it is. Its continuation is stored beside it, as one message that holds the old text and the new. So every page,
 copy, download and prompt has one whole answer, and the cut one remains as another version.
+
+``turns.start`` creates the turn (``Kind.CONTINUE``), ``turns.frame_recorder`` prepends the old text to the new, and
+``turns.streams.end_user`` sends only what is new to a page that shows the old text. A backend opens the answer in its prompt where it can.
+If it cannot, or if there is no text yet, ``backends.continuation`` asks in words.
 """
 
 from __future__ import annotations

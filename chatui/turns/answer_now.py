@@ -2,6 +2,7 @@
 
 The next request is the same as for "Finish the answer" (``backends.continuation``): it asks in words, at low effort, and leaves out the cut
 reasoning. Never put the start of an answer after cut reasoning in a prompt: models went on reasoning there, for everybody to read.
+The events of a sampling pass through here (``feed``), so that everything after the cut is hidden.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 The same transaction stores the new text of their open frames, and checks which turns are still ours and which should stop. So a deletion
 or a Stop in another process ends the request to the model within about a second, even if Redis is down.
+
+These are three statements for all turns together. They renew the leases, find the turns that no longer exist or must stop, because of Stop,
+a deleted conversation or a closed account, and append the text that no message holds yet (``store.turn_pieces``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Chooses a turn's model server, and builds its first request."""
+"""Chooses a turn's model server, and builds its first request.
+
+It also decides whether the turn's reasoning is summarized; ``summarizing``, which does so, is loaded with the first summary. What a turn
+needs is read in one database job; a first question usually needs none, because what stored it has read everything (``opening_at_once``).
+"""
 
 from __future__ import annotations
 

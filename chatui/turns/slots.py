@@ -1,6 +1,12 @@
 """Limits how many answers this process writes at once, in total and for the members of a group, and queues the rest.
 
 First come, first served, except that a full group does not block the members of other groups.
+
+A question that waits loses nothing if its process ends: from the moment it is stored, ``Turn.is_queued`` says that no model has been asked,
+and another process, or the same one after its restart, takes it over with one conditional UPDATE and queues it anew. A turn that gets its
+slot at once never touches that column; the others clear it before they ask a model. Only a person's turns are launched again, and only
+within an hour: those of programs, of deleted conversations and of closed accounts are ended, as is one that was stopped. A process that is
+about to end keeps its queued turns queued, gives up their leases, and takes over none.
 """
 
 from __future__ import annotations

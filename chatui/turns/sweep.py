@@ -1,8 +1,10 @@
 """Closes turns whose process has died. Once their lease has expired, they end as interrupted, and what was shown is stored. If the whole
-answer was already stored, they end as completed. Queued turns that another process may launch are left to it (``turns.queued``).
+answer was already stored, they end as completed. Queued turns that another process may launch are left to it (``turns.slots``).
 
 Leases use the database's clock. A process never sweeps its own running turns, and after an outage it sweeps nothing until every owner has
 had time to renew its leases.
+
+Every process looks for such turns every ten seconds, as does every request that opens the conversation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Erases temporary conversations when their person closes them or when they expire."""
+"""Erases temporary conversations when their person closes them or when they expire.
+
+A temporary conversation is in no list. Its page tells ``web.temporary`` that it was left or opened again; ``store.temporary`` has the time
+of its end.
+"""
 
 from __future__ import annotations
 

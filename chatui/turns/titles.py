@@ -2,6 +2,8 @@
 
 Titles have the lowest priority. A title is requested only while a slot is spare, and is abandoned when an answer needs the slot; the
 conversation then keeps the start of its question as its title.
+
+A title is made of visible text alone, only for a conversation that still needs one, and is stored only if nobody has renamed it meanwhile.
 """
 
 from __future__ import annotations

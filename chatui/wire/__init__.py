@@ -1,6 +1,13 @@
 """The WebSocket protocol: every command that a browser may send, and every event that the server may send, with fields and types.
 
 Python encodes and parses messages only with these definitions. ``static/js/wire/wire.js`` is generated from them (``make wire``).
+
+Events to a group go to people with different languages, so they contain codes (``replies``), and the page looks the sentence up in its own
+catalogue. HTML that contains our own texts names its language, which is that of the requesting page; a page in another language fetches its
+own version.
+
+``bus`` delivers what the rooms send: to one group for each audience. In this process that takes no database, network or thread; a relay
+over Redis carries it to other processes that have followers.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ def from_text(
     conversation: bool = False,
     new_call_id: Callable[[], str] | None = None,
 ) -> HarmonyReading:
-    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``harmony.text``)."""
+    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``harmony.pieces``)."""
     if record is not None:
         return HarmonyReading(tuple(_cut_out(text, record)), record)
     new_call_id = new_call_id or _numbered()

@@ -346,7 +346,7 @@ def to_values(transcript: Transcript, *, fold_thinking: bool = False) -> dict[st
 
 
 def message_of(frame: Frame) -> dict[str, JsonValue]:
-    """One frame as a message. Raises as ``ocml.dump_frame`` does."""
+    """One frame as a message. Raises as ``document.dump_frame`` does."""
     frame_header.write(frame.header)
     if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
         raise Problem(fault.code, fault.hint).error()

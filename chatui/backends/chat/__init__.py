@@ -1,1 +1,4 @@
-"""The wire format Chat Completions."""
+"""The wire format Chat Completions.
+
+``backend`` samples; ``messages`` writes the request; ``joining`` and ``deltas`` read the stream. Only the answer field can become visible.
+"""

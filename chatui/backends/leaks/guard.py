@@ -1,7 +1,7 @@
 """Hides reasoning that a server without channels puts into the answer. It reads the whole answer, and hides if in doubt.
 
 Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
-(``analysis…assistantfinal…``), inside tags such as ``<think>``, after a label in plain words (``labels``), or as data (``structured``).
+(``analysis…assistantfinal…``), inside tags such as ``<think>``, after a label in plain words or as data (both ``labels``).
 If there is such a sign outside code, and the answer does not just mention it, the text that belongs to it is hidden; if the sign shows that
 the text before it was reasoning, that is withdrawn.
 """

@@ -1,1 +1,4 @@
-"""The administration pages: people, groups, model servers, failures, settings."""
+"""The administration pages: people, groups, model servers, failures, settings.
+
+Begin with ``parts``: each part checks by itself who may see it, and ``permissions.administration`` has the answers.
+"""
