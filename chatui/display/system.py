@@ -24,7 +24,7 @@ from chatui.models.user import User
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Sizes are in bytes. ``waiting``: migrations that are not applied, such as ``chatui.0041_…``; ``is_low``: the disk is nearly full."""
+    """Sizes are in bytes. ``waiting``: migrations that are not applied, such as ``chatui.0052_…``; ``is_low``: the disk is nearly full."""
 
     version: str
     database: str

@@ -35,7 +35,7 @@ WAITING = {
     "chatui.tools.server_registry": "only with CHATUI_TOOLS_FILE: 1 MB",
     "chatui.documents.inside.worker": "never: files are read in processes of their own",
     "pycparser": "never: what Autobahn compiled is used as it is: 1 MB with cffi",
-    "chatui.migrations.0001_initial": "never: migrations run in their own process, and /readyz lists only their names: 23 MB",
+    "chatui.migrations.0001_squashed_0051_ends_of_frames": "never: they run in their own process, and /readyz lists only names: 23 MB",
     "prometheus_client": "only with CHATUI_METRICS_TOKEN: 1 MB",
     "yaml": "only for documents in OpenChatML and OpenAPI: 1 MB",
     "renderer.summary.check": "only for back ends with summaries: 3 MB",

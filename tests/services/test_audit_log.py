@@ -93,11 +93,3 @@ def test_concurrent_writers_make_one_chain_and_changes_past_the_triggers_are_det
         "ALTER TABLE chatui_auditevent ENABLE TRIGGER ALL",
     )
     assert "Line 100: It was noted but does not exist" in team.verify(*recorded_head)[1]
-
-
-@pytest.mark.extended
-def test_migrations_can_remove_and_restore_the_triggers(team: Team) -> None:
-    team.deployment.manage("migrate", "chatui", "0002", "--verbosity", "0")
-    assert team.verify()[0] == 1
-    team.deployment.manage("migrate", "--verbosity", "0")
-    assert team.verify()[0] == 0

@@ -1,1 +1,1 @@
-"""Upgrades from every database schema that was ever committed."""
+"""Upgrades from databases of earlier commits."""

@@ -1,4 +1,4 @@
-"""Fills the tables of any migration state with a row each, whose values follow from the definitions of the fields."""
+"""Fills the tables with a row each, whose values follow from the definitions of the fields."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from tests.upgrades.committed import digest, listed, names
 
 
 def test_no_committed_migration_was_changed() -> None:
-    assert len(listed()) > 20
+    assert listed()
     there = {name: digest(name) for name in names()}
     changed = [name for name, known in listed().items() if there.get(name) != known]
     assert changed == [], "undo the change, and make a separate migration"

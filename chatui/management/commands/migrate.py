@@ -11,20 +11,23 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from chatui.database import file_locks
+from chatui.database import file_locks, versions
 
 _LOCK = 0x6D696772  # any number that no other program uses; the audit log uses another
 
 
 class Command(migrate.Command):
-    """Runs migrations under a lock.
+    """Runs migrations under a lock, unless this version cannot continue from the tables.
 
-    Otherwise, processes that start together would all migrate: each plans its migrations before it begins, so the second would repeat them.
+    Without the lock, processes that start together would all migrate: each plans its migrations before it begins, so the second would
+    repeat them.
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run Django's command while holding the lock."""
-        with _locked(connections[options["database"]]):
+        connection = connections[options["database"]]
+        with _locked(connection):
+            versions.refuse_separate_steps(connection)
             super().handle(*args, **options)
 
 

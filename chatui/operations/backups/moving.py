@@ -22,7 +22,7 @@ from django.db.models.sql import InsertQuery
 
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, record
-from chatui.database import file_locks
+from chatui.database import file_locks, versions
 from chatui.operations.backups import sqlite_files
 from chatui.operations.backups.sqlite_files import BackupError, Counts
 
@@ -81,7 +81,7 @@ def _check_same_version(source: Path) -> None:
     with closing(sqlite_files.connect(source)) as database:
         there = {(str(app), str(name)) for app, name in database.execute("SELECT app, name FROM django_migrations")}
     here = set(MigrationLoader(connection).disk_migrations)
-    if newer := sorted(name for app, name in there - here if app == "chatui"):
+    if newer := versions.unknown(there):
         raise BackupError(f"{source.name} was written by a newer version of the product (it has {newer[-1]}).")
     if older := sorted(name for app, name in here - there if app == "chatui"):
         raise BackupError(f"{source.name} was written by an older version (it lacks {older[0]}). Run manage.py migrate on it first.")

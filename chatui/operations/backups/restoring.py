@@ -16,14 +16,14 @@ from uuid import UUID
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import DatabaseError, connection
-from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from chatui.accounts import api_keys
 from chatui.audit_log import chain
 from chatui.audit_log.chain import ChainHead
 from chatui.audit_log.record import SHELL, record
-from chatui.database import file_locks
+from chatui.database import file_locks, versions
 from chatui.lifecycle import erasure
 from chatui.lifecycle.closing import CannotCloseError, close_account
 from chatui.lifecycle.erasure import ACTION as ERASED
@@ -169,6 +169,7 @@ def restore(backup: Path, options: RestoreOptions) -> Restored:
 
     Raises:
         BackupError: the backup cannot be restored; the database is unchanged.
+        CommandError: ``migrate`` refused the backup; the database is unchanged.
     """
     database = sqlite_files.database_file()
     connection.close()
@@ -251,11 +252,7 @@ def _recorded_erasures(current: sqlite3.Connection, prepared: Path) -> list[Eras
 
 def _prepare(current: CurrentDatabase, erasures: list[Erasure], options: RestoreOptions) -> int:
     """Migrate the tables, verify the log, end sessions and one-time links, and repeat erasures. Returns the number of erased people."""
-    loader = MigrationLoader(connection)
-    newer = sorted(
-        name for app, name in (loader.applied_migrations or ()) if app == "chatui" and ("chatui", name) not in loader.disk_migrations
-    )
-    if newer:
+    if newer := versions.unknown(MigrationRecorder(connection).applied_migrations()):
         raise BackupError(f"The backup was created by a newer version of the product (it has {newer[-1]}).")
     call_command("migrate", verbosity=0)
     report = chain.verify()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import IntegrityError, transaction
 from django.test import Client
 
 from chatui.accounts import sign_in
 from chatui.models.user import LOOKS_TAKEN, User
-from chatui.operations.backups import sqlite_files
 from chatui.skeletons import folded_skeleton, skeleton
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
@@ -116,21 +113,3 @@ def test_the_first_account_has_no_other_to_look_like(db: None) -> None:
     code = sign_in.new_code()
     response = Client().post("/setup/", {"username": "ада", "password1": PASSWORD, "password2": PASSWORD, "code": code})
     assert response.status_code == 302 and User.objects.get().name_skeleton == skeleton("ада")
-
-
-BEFORE, AFTER = ("chatui", "0006_summary_review"), ("chatui", "0007_names_that_look_alike")
-
-
-@pytest.mark.slow
-def test_an_upgrade_fills_the_columns_and_names_the_accounts_that_look_alike(tmp_path: Path, django_db_blocker: Any) -> None:
-    """In a separate database: migrating back to such old tables, and forward again, takes forty steps each."""
-    with django_db_blocker.unblock(), sqlite_files.used_by_django(tmp_path / "chatui.sqlite3"):
-        old = MigrationExecutor(connection).migrate([BEFORE]).apps.get_model("chatui", "User")
-        for name in ("ada", "olga", "оlga"):
-            old.objects.create(username=name)
-        with pytest.raises(CommandError, match=r"'olga' and '.u043elga'") as caught:
-            MigrationExecutor(connection).migrate([AFTER])
-        assert "'ada'" not in str(caught.value)
-        old.objects.filter(username="оlga").update(username="bela")
-        new = MigrationExecutor(connection).migrate([AFTER]).apps.get_model("chatui", "User")
-        assert new.objects.get(username="olga").name_skeleton == skeleton("olga")

@@ -22,6 +22,7 @@ from chatui.audit_log import chain
 from chatui.audit_log.lines import LineFilters, rows
 from chatui.audit_log.record import SHELL
 from chatui.database import file_locks
+from chatui.display import readiness
 from chatui.lifecycle.closing import close_account
 from chatui.lifecycle.erasure import erase
 from chatui.models.conversation import Conversation
@@ -247,6 +248,9 @@ def test_other_files_are_refused_and_change_nothing(database: Path, backup: Path
     (tmp_path / "empty").write_bytes(b"")
     shutil.copy(backup, tmp_path / "newer")
     shutil.copy(backup, tmp_path / "changed")
+    shutil.copy(backup, tmp_path / "between")
+    with closing(sqlite3.connect(tmp_path / "between")) as between, between:
+        between.execute("DELETE FROM django_migrations WHERE app = 'chatui' AND name NOT BETWEEN '0001_initial' AND '0034'")
     with closing(sqlite3.connect(tmp_path / "newer")) as newer, newer:
         newer.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('chatui', '9999_later', '2030-01-01')")
     with closing(sqlite3.connect(tmp_path / "changed")) as changed, changed:
@@ -257,6 +261,7 @@ def test_other_files_are_refused_and_change_nothing(database: Path, backup: Path
         "empty": "not a database of this product",
         "missing": "cannot be restored",
         "newer": "newer version",
+        "between": "at 0033_temporary, from which this version cannot continue: with the last commit that has .*manage.py restore",
         "changed": "not intact",
     }
     for name, why in refusals.items():
@@ -264,6 +269,15 @@ def test_other_files_are_refused_and_change_nothing(database: Path, backup: Path
             output_of("restore", tmp_path / name, "--without-erasures")
         assert names() == ["ada", "bela"] and not [left for left in files_next_to(database) if left.endswith("restoring")]
     output_of("restore", tmp_path / "changed", "--accept-broken-log")
+
+
+def test_a_backup_from_before_the_migrations_became_one_is_restored(database: Path, backup: Path) -> None:
+    with closing(sqlite3.connect(backup)) as old, old:
+        assert old.execute("DELETE FROM django_migrations WHERE name LIKE '0001_squashed_%'").rowcount == 1
+    User.objects.create_user("carl")
+    output_of("restore", backup)
+    assert names() == ["ada", "bela"]
+    assert readiness.on_disk() <= readiness.applied()
 
 
 def test_errors_of_sqlite_are_reported_and_leave_no_files(database: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,41 @@
+"""Which migrations a database has applied, and whether this version can continue from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.core.management.base import CommandError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+APP = "chatui"
+Migrations = Iterable[tuple[str, str]]
+"""Pairs of app and name."""
+
+
+def refuse_separate_steps(connection: BaseDatabaseWrapper) -> None:
+    """Refuse a database with only some of the migrations that became one. Django would fail with an error about lazy references.
+
+    Raises:
+        CommandError: the database has only some of them.
+    """
+    steps = _replaced()
+    applied = steps & {name for app, name in MigrationRecorder(connection).applied_migrations() if app == APP}
+    if applied and applied != steps:
+        raise CommandError(
+            f"This database is at {max(applied)}, from which this version cannot continue: with the last commit that has "
+            f"chatui/migrations/{max(steps)}.py, run manage.py migrate (for a backup, manage.py restore), and only then start this version "
+            "(CHANGELOG.md, Upgrading); nothing was changed."
+        )
+
+
+def unknown(applied: Migrations) -> list[str]:
+    """The names of applied migrations that a newer version of the product must have brought, in order."""
+    known = _replaced() | {name for app, name in MigrationLoader(None).disk_migrations if app == APP}
+    return sorted(name for app, name in applied if app == APP and name not in known)
+
+
+def _replaced() -> set[str]:
+    replacing = MigrationLoader(None).replacements.values()
+    return {name for migration in replacing for app, name in migration.replaces if app == APP}

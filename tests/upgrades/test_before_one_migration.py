@@ -1,0 +1,87 @@
+"""Databases from before the migrations became one: the last state continues as it is, and every other state is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.services.databases import own_database
+from tests.support.deployments import process
+from tests.support.served import NewDeployment
+from tests.upgrades.before_one_migration import FIRST, LAST_STEP, Database
+
+pytestmark = pytest.mark.slow
+_CHECKS = """
+from chatui.display import readiness, system
+print(system.waiting(), readiness._migrations(), system.system().answers)
+"""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Database]]:
+    """Creates databases without tables."""
+    with ExitStack() as stack:
+
+        def create() -> Database:
+            place = tmp_path / uuid4().hex
+            if request.param == "sqlite":
+                return Database(NewDeployment(place))
+            address = stack.enter_context(own_database(is_empty=True))
+            return Database(NewDeployment(place, CHATUI_DATABASE_URL=address, CHATUI_SECRET_KEY="x" * 50))
+
+        yield create
+
+
+@pytest.fixture
+def old(empty: Callable[[], Database]) -> Database:
+    database = empty()
+    database.build()
+    return database
+
+
+def refusal(database: Database, *arguments: str) -> str:
+    done = process.run(["manage.py", *arguments], database.deployment.environment)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_the_last_state_continues_unchanged(old: Database) -> None:
+    schema, rows, manage = old.schema(), old.rows(), old.deployment.manage
+    assert sum(map(len, schema.values())) > 200 and "zymurgy" in repr(rows["chatui_message"])
+    manage("migrate", "chatui", FIRST)
+    after = old.rows()
+    [added] = set(after["django_migrations"]) - set(rows["django_migrations"])
+    assert FIRST in added
+    assert old.schema() == schema and after | {"django_migrations": []} == rows | {"django_migrations": []}
+
+    manage("migrate")  # the later migrations as well
+    counts = {table: len(each) for table, each in old.rows().items()}
+    lost = {table for table, each in rows.items() if counts.get(table, 0) < len(each)}
+    assert lost == set()
+    assert manage("shell", "--no-imports", "--command", _CHECKS).split() == ["()", "True", str(len(rows["chatui_turn"]))]
+    assert "[ ]" not in manage("showmigrations") and "The log is intact" in manage("audit", "verify")
+
+
+def test_a_state_between_is_refused_and_stays_as_it_is(old: Database) -> None:
+    old.query("DELETE FROM django_migrations WHERE app = 'chatui' AND name > '0034'")
+    schema, rows = old.schema(), old.rows()
+    for command in (["migrate"], ["serve", "--port", "0"]):
+        said = refusal(old, *command)
+        assert "CommandError: This database is at 0033_temporary, from which this version cannot continue" in said
+        assert f"the last commit that has chatui/migrations/{LAST_STEP}.py" in said and "Traceback" not in said
+    assert (old.schema(), old.rows()) == (schema, rows)
+
+
+def test_a_new_database_has_the_same_schema_also_after_the_way_back(old: Database, empty: Callable[[], Database]) -> None:
+    old.deployment.manage("migrate")
+    new = empty()
+    for way in (["migrate"], ["migrate", "chatui", "zero"], ["migrate"]):
+        new.deployment.manage(*way)
+        if way == ["migrate"]:
+            assert new.schema() == old.schema()
+        else:
+            assert [table for table in new.rows() if table.startswith("chatui_")] == []
