@@ -1,4 +1,11 @@
-"""The required output format of an answer: JSON that fits a schema, as a person or a program requests it.
+r"""Checks that values fit the untrusted JSON Schemas of people and programs, and prepares such schemas as formats of answers.
+
+Everything here takes bounded time and memory. The regular expressions of jsonschema-rs take linear time, while one of them stalled the
+pure-Python library for seconds. Their size is limited, because a few characters, such as ``\p{L}{250}``, can compile to megabytes.
+
+References are refused where a value is checked: each level of them can double the work, in any library, and they can name URLs. Callers
+inline them first (``inlined``), because schemas that libraries generate from classes are full of them. ``unevaluatedProperties`` and
+``unevaluatedItems`` are refused as well: each level of them examines everything below it again.
 
 ``turns.checked_answers`` validates each answer against it, and ``backends.answer_format`` passes it to models and servers.
 """
@@ -52,14 +59,14 @@ def _patterns(value: Any) -> Iterator[str]:
 
 def options() -> jsonschema_rs.RegexOptions:
     """The limits for compiling a schema's expressions."""
-    import jsonschema_rs  # see ``checking.fault``
+    import jsonschema_rs  # see ``fault``
 
     return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
 
 
 def _size(pattern: str) -> int:
     """The size of one compiled expression in bytes; 0 if it cannot be used, which is reported when the whole schema is compiled."""
-    import jsonschema_rs  # see ``checking.fault``
+    import jsonschema_rs  # see ``fault``
 
     size = _SMALLEST
     while size <= MAX_PATTERN_BYTES:

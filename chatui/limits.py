@@ -1,7 +1,10 @@
-"""Limits guesses at passwords and other secrets: per account, per address and per network, with growing delays after wrong guesses.
+"""Limits how often people may do something, and how often anybody may guess at a password or another secret.
 
-Counts are stored in Django's cache, so that all processes share them; while it is unavailable, each process counts for itself. A guess is
-counted before it is checked, so that simultaneous guesses have no advantage over sequential ones.
+Rates of signed-in people's requests are limited with a ``Throttle``. Guesses are limited per account, per address and per network, with
+growing delays after wrong guesses. A guess is counted before it is checked, so that simultaneous guesses have no advantage over sequential
+ones.
+
+Counts are stored in Django's cache, so that all processes share them; while it is unavailable, each process counts its guesses for itself.
 """
 
 from __future__ import annotations

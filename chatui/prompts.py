@@ -1,4 +1,7 @@
-"""The product's own prompts to models, one Markdown file each."""
+"""The product's own texts in prompts to models: one Markdown file each, the notes of compacting, and people's instructions.
+
+Instructions of a person, a folder or a program are formatted so that no line of them can pass for the operator's.
+"""
 
 from __future__ import annotations
 

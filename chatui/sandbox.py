@@ -1,7 +1,15 @@
-"""Writes system call filters as seccomp-BPF programs.
+"""Confines the current process permanently, with resource limits and a system call filter, so that it can open no files and start no
+programs.
 
-The filters are allow-lists: unlisted system calls fail. So a process cannot start another one, open a socket, allocate memory that no limit
-counts (``memfd``, System V), or make calls through which kernels were exploited in the past (``io_uring``, ``bpf``, ``userfaultfd``, keys).
+A process that reads an untrusted file imports what it needs, confines itself, and only then parses the file. This needs no privileges,
+namespaces or programs other than Python, so it also works in containers.
+
+The system calls have their numbers on x86-64 and 64-bit ARM; ``-`` where there is none. The numbers are part of the kernel's interface and
+never change. A test compares them with those of libseccomp.
+
+The filters are seccomp-BPF programs and allow-lists: unlisted system calls fail. So a process cannot start another one, open a socket,
+allocate memory that no limit counts (``memfd``, System V), or make calls through which kernels were exploited in the past (``io_uring``,
+``bpf``, ``userfaultfd``, keys).
 """
 
 from __future__ import annotations
@@ -51,7 +59,7 @@ restart_syscall; exit; exit_group
 """The calls of ``ALLOWED`` that suffice to convert input bytes to text. None of them opens a file or socket, or starts a process."""
 
 RESTRICTED = """clone 56 220; ioctl 16 29; prctl 157 167; prlimit64 302 261; socketpair 53 199"""
-"""Allowed with some arguments only, see ``seccomp``."""
+"""Allowed with some arguments only, see ``program``."""
 
 UNIMPLEMENTED = """clone3 435 435"""
 """Fails with ENOSYS, as on a kernel without it, so that libraries use ``clone``: a filter cannot see its arguments, which are in memory."""
@@ -205,7 +213,7 @@ def limit(limits: ProcessLimits) -> None:
 
 
 def confine() -> None:
-    """From now on, refuse every system call except those of ``system_calls.ALLOWED_FOR_READING``.
+    """From now on, refuse every system call except those of ``ALLOWED_FOR_READING``.
 
     Systems other than Linux have no such filter: there, the resource limits must suffice.
 

@@ -1,6 +1,10 @@
 """The events of a frame that is being written, and the Assembler that builds whole frames from them.
 
 The order is FrameOpened, any number of FrameText, FrameClosed. In between, a frame can be hidden from people once: FrameWithdrawn.
+
+What a model writes after a tool call that has no reply yet is hidden. A call ends sampling (specification section 12, rule 8). Further
+calls of the same completion may follow it; an answer, a preamble or reasoning that follows was written without the tool's reply. Such text
+is stored, hidden and flagged ``E-CALL-SCHEMA``.
 """
 
 from __future__ import annotations

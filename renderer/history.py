@@ -1,8 +1,11 @@
-"""Selects the earlier frames that are sent to the model again.
+"""Selects the earlier frames that are sent to the model again, and trims a conversation to the length of a prompt.
 
 Specification sections 7 and 12.7, and Harmony's format guide: after a final message, the analysis before it is not sent again, nor are
 calls and replies on the analysis channel. Analysis after the last final message (an unfinished tool loop) stays. A call is only sent
 together with its reply.
+
+In a trimmed conversation the last turn always stays, then documents, then the most recent messages. Documents take precedence over
+messages, because people attach one to ask several questions about it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """Finds or creates the account of a person who signs in with a provider, and links a provider's identity to a signed-in person's account.
 
-An account is found only by issuer and subject: somebody who can choose their name or e-mail address at a provider must not get into
-another person's account with the same one.
+An account is found only by issuer and subject: somebody who can choose their name or e-mail address at a provider must not get into another
+person's account with the same one. A new account gets a free name that is made from the provider's own name for the person.
+
+A provider's claims are read strictly: a value of an unexpected type is ignored. The person's managed groups and staff status are updated
+from them, and each change is recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Checks the API key of a request and finds its owner. Reads the database each time, so that a revoked key stops working at once."""
+"""API keys: writes and checks them, and creates, lists and revokes them for their owners and for staff.
+
+A key is ``cu_``, eight public characters, the secret, and a checksum that catches typing errors. The secret has 256 random bits, so a fast
+digest protects it as well as a slow one would. Secret scanners can find a leaked key by its pattern.
+
+The key of a request is looked up in the database each time, so that a revoked key stops working at once. The audit log records each change
+with the key's prefix only.
+"""
 
 from __future__ import annotations
 

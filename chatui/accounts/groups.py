@@ -1,4 +1,9 @@
-"""The group list for account managers: the members and permissions of each group, and whether it requires a second factor."""
+"""The groups of people: those that settings name, the list for account managers, and those that limit simultaneous answers.
+
+Where a group that a setting names does not exist, the setting has no effect, so missing groups are reported. The list has the members and
+permissions of each group, and whether it requires a second factor. The groups that limit answers are found in the query that loads the
+person.
+"""
 
 from __future__ import annotations
 

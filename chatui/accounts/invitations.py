@@ -1,4 +1,4 @@
-"""Invitations: one-time links with which people create their own accounts and choose their own passwords."""
+"""Invitations: one-time links with which people create their own accounts and choose their own passwords, sent by e-mail on request."""
 
 from __future__ import annotations
 

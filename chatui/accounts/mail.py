@@ -1,4 +1,7 @@
-"""A queue of background work, such as sending mail. No page waits for it, and a process that shuts down waits only a few seconds."""
+"""Sends mail in the background: no page waits for a mail server, and a failure is only logged.
+
+A process that shuts down waits only a few seconds for what is still queued.
+"""
 
 from __future__ import annotations
 

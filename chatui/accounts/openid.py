@@ -1,4 +1,13 @@
-"""Fetches a provider's metadata and keys (OpenID Connect Discovery 1.0), and caches them for an hour."""
+"""Signs people in and out with an OpenID provider: requests, metadata and keys, tokens, and the authorization code flow.
+
+Each error has a code, whose message people see. Requests have one deadline, a size limit, and no redirects. A provider's metadata and keys
+(OpenID Connect Discovery 1.0) are cached for an hour.
+
+An ID token is checked for signature, issuer, audience, times and nonce, always all of them (OpenID Connect Core 1.0, section 3.1.3.7). The
+flow uses PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): the browser is redirected, and the returned code is exchanged for
+claims. A logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6) is checked as strictly as an ID token, and ID tokens are
+refused in its place.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +192,7 @@ def keys_of(provider: Provider, key_id: str | None) -> KeySet:
 
     Anybody can send a token, so only one request fetches keys at a time, and none for a while after a failure.
     """
-    from joserfc.errors import JoseError  # as in ``id_tokens``
+    from joserfc.errors import JoseError  # imported late, as in ``claims_of``
     from joserfc.jwk import KeySet
 
     if (found := _cached_keys(provider, key_id)) is not None:
@@ -417,7 +426,7 @@ def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
 
 def _read_logout_token(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
     """The content of the token, and its id."""
-    from joserfc import jwt  # as in ``id_tokens``
+    from joserfc import jwt  # as in ``claims_of``
 
     registry = jwt.JWTClaimsRegistry(
         leeway=LEEWAY_SECONDS,

@@ -1,8 +1,12 @@
-"""WebAuthn ceremonies: creates the browser's options for registering or using a passkey, and verifies its response (level 3, sections 7.1
-and 7.2).
+"""A person's passkeys: adds, lists and removes them, verifies the browser's responses, and finds the owner of one that was used.
 
-The ``webauthn`` package is imported at the first ceremony: with cryptography it takes 9 MB, and many deployments have no passkeys.
-Passkeys here are discoverable and require user verification (fingerprint, face or PIN) each time, so a passkey counts as both factors.
+The host and origin that passkeys are valid for come from the operator's settings, never from a request alone.
+
+The ceremonies are those of WebAuthn (level 3, sections 7.1 and 7.2). The ``webauthn`` package is imported at the first one: with
+cryptography it takes 9 MB, and many deployments have no passkeys. Passkeys here are discoverable and require user verification
+(fingerprint, face or PIN) each time, so a passkey counts as both factors.
+
+Each change and refusal is recorded.
 """
 
 from __future__ import annotations
@@ -313,7 +317,7 @@ def ids_of(person: User, site: Site) -> list[bytes]:
 
 
 def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) -> list[str]:
-    """Add a passkey that ``ceremonies.verify_registration`` has checked. Recorded.
+    """Add a passkey that ``verify_registration`` has checked. Recorded.
 
     Returns recovery codes, which are shown once; empty if the person already has some.
 

@@ -1,4 +1,10 @@
-"""One-time links for choosing a new password: staff create a link and pass it on, but never learn the password."""
+"""One-time links for choosing a new password: created by staff, or e-mailed to people who have forgotten theirs.
+
+Staff create a link and pass it on, but never learn the password.
+
+E-mailed links exist where the operator has configured them. Neither the page nor its response time depends on whether the account exists:
+all work happens in the background.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Account managers' actions: set groups and staff status, end sessions, remove the second factor, invite people."""
+"""What account managers do: list people, change their accounts, and invite them, with each change recorded in the audit log.
+
+Their actions set groups and staff status, end sessions and remove the second factor. The list has names, groups and states, but no content.
+"""
 
 from __future__ import annotations
 

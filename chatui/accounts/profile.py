@@ -1,4 +1,7 @@
-"""A person's own settings: their name and preferences."""
+"""A person's own settings: their name, their preferences, and the time zones that they can choose.
+
+Time zones have the IANA names that this machine knows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Finds the person behind a socket, in the database each time, so that a sign-out or deactivation takes effect at once."""
+"""Finds the person behind a session, lists a person's sessions, with where each started, and ends them.
+
+The person behind a socket is looked up in the database each time, so that a sign-out or deactivation takes effect at once.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
 
 def end_all(person: User, except_key: str | None = None) -> int:
     """End every session of a person, except the one with the key ``except_key``. Returns how many were ended."""
-    # Between password and second factor there is no session to end yet: that step expires by itself (web.entrance.second_step).
+    # Between password and second factor there is no session to end yet: that step expires by itself (``web.sign_in.session``).
     User.objects.filter(pk=person.pk).update(sessions_ended_at=timezone.now())
     ended = 0
     # The owner is stored inside the session, so each session is read.

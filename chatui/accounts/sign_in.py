@@ -1,4 +1,7 @@
-"""Password sign-in: limits guesses, and records sign-ins, refusals and sign-outs in the audit log."""
+"""Password sign-in: limits guesses, records sign-ins, refusals and sign-outs in the audit log, and checks the code for the first account.
+
+That one-time code is printed on the console, stored as a hash, and deleted once used.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The operator's settings for a reverse proxy that signs people in and passes their names on in a header."""
+"""The operator's settings for how people sign in: OpenID providers, a reverse proxy's header, and who may use a password.
+
+They are read from the operator's TOML file; an error message never quotes a value. A reverse proxy signs people in and passes their names
+on in a header. A password is for everybody, or only for the operator's emergency accounts, so that others use single sign-on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The admin pages for accounts, groups, and conversations without their content. Changes are recorded.
+"""The admin pages for accounts, groups, and conversations without their content, with what they do to an account.
+
+Accounts are closed and reopened with list actions and with the *active* check box on an account's page. The page that erases an account
+shows what will be deleted, and requires the account's name as confirmation. Staff cannot remove the last account manager, or use
+permissions that they have lost. The permission fields offer only the permissions that this product uses, under headings. A one-time link
+for a new password neither takes nor shows a password. API keys can be created here for accounts that nobody can sign in to, such as service
+accounts. Changes are recorded.
 
 Messages must not be registered: a list of rows would show hidden text without the gate and without an audit line.
 """

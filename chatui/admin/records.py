@@ -1,4 +1,8 @@
-"""The admin page for API keys: lists and revokes them. It never shows a key itself."""
+"""The admin pages for usage limits and prices, API keys, failed answers and invitations, and the base of those that are read-only.
+
+Each change of a limit or a price is recorded. API keys can be revoked, but a key itself is never shown. A failed answer is found by the
+number that a person was shown, and its page shows the cause, but neither conversation text nor the owner's name.
+"""
 
 from __future__ import annotations
 

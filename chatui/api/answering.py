@@ -1,4 +1,8 @@
-"""Starts the turn of a program's request, and follows it until it ends or the program disconnects."""
+"""Starts the turn of a program's request, and streams it as server-sent events until it ends or the program disconnects.
+
+The key is rechecked while a response is streamed. If the database is busy, the stream continues, but only for a while. The events are those
+of the turn, keep-alive comments, and ``[DONE]`` at the end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Answers requests about background responses: creates them, and resumes an interrupted stream."""
+"""Creates background responses and resumes their interrupted streams, also of a response that another process writes.
+
+Processes only exchange the events of a reader's stream. The process that serves the stream checks the key; the one with the recording only
+reports whether it contains raw reasoning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The OpenAPI document of the API, generated from its routes, handlers and request models, so that it cannot become outdated."""
+"""Documents the API: its OpenAPI document, and the page on which people can try it with their own key.
+
+The document is generated from the API's routes, handlers and request models, so that it cannot become outdated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Authenticates a program by its key, and returns each error in the API's format. Cookies are ignored here."""
+"""Authenticates a program by its key, reads its JSON body, and returns each error in the API's format.
+
+Cookies are ignored here. The size of a body and the number of its values are limited.
+"""
 
 from __future__ import annotations
 

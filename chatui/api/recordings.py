@@ -1,7 +1,7 @@
 """Records the events of a background response, for as long as a program may still fetch them.
 
-The events of the turn are stored, not those of the stream: each reader has its own writer, which numbers the same events in the same way.
-Withdrawn text is removed here as well; its events remain, without text.
+They are as in a normal stream, but it begins as queued. The events of the turn are stored, not those of the stream: each reader has its own
+writer, which numbers the same events in the same way. Withdrawn text is removed here as well; its events remain, without text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Calls of a program's own functions and their results, as programs send them back, in both formats."""
+"""The parts of a request that both API formats share: messages, calls and their results, output format, settings and tools.
+
+Message parts that a model cannot read are replaced by a note, not dropped. Calls are those of a program's own functions, and come back with
+their results. The output format is ``text.format`` of Responses, and ``response_format`` of Chat Completions. The settings are the model,
+the reasoning effort, and access to raw reasoning. Of the tools that a program offers to the model only functions are used, with its tool
+choice, and other kinds are skipped.
+"""
 
 from __future__ import annotations
 

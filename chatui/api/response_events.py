@@ -1,4 +1,7 @@
-"""Converts a turn's events into the events of a streamed response, always in the specification's order."""
+"""Converts a turn's events into the events of a streamed response, always in the specification's order.
+
+Only a program that may read it gets the raw reasoning part of a reasoning item. For others the part is left out.
+"""
 
 from __future__ import annotations
 

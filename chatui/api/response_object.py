@@ -1,4 +1,7 @@
-"""The Response object and its items, with every key that the specification requires."""
+"""The Response object and its items, with every key that the specification requires, and a function call in each format.
+
+A call of a program's own function is sent as a whole, because its arguments were checked first.
+"""
 
 from __future__ import annotations
 

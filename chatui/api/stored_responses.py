@@ -1,4 +1,4 @@
-"""The read endpoints of the API: models and stored responses."""
+"""The endpoints of the API for models and stored responses, and the Response items of an answer's stored input and output."""
 
 from __future__ import annotations
 

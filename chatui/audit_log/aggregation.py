@@ -1,7 +1,9 @@
-"""Aggregates repeated events in the audit log: the first gets a line at once, the others are counted, and a last line gives the counts.
+"""Aggregates repeated events in the audit log: the first get their lines at once, the others are counted, and a last line gives the counts.
 
 Each repetition is counted in the database before anything is shown: if a process dies, the count remains, and another process writes the
 last line, the sum. Lines are only ever added. Counter rows are written only while the log is locked.
+
+A ``RepeatedAction`` limits how many lines a repeatable action can write in an hour.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Filters the lines of the audit log and pages through them by number."""
+"""Reads the audit log: filters and pages through its lines, exports them, and lists and counts what they record.
+
+Lines are paged by number. They are exported as JSON lines, with all hashed fields, or as CSV for spreadsheets. Debug views are listed with
+what was viewed in each. Lines are counted by person, owner and day, where a sum line counts as the attempts that it stands for.
+"""
 
 from __future__ import annotations
 

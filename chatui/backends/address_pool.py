@@ -85,7 +85,7 @@ class PooledBackend:
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.HasContextWindow``: the smallest known, because any member may get the request."""
+        """See ``context_window.HasContextWindow``: the smallest known, because any member may get the request."""
         backends = [member.backend for member in self._members]
         sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
         return min(sizes, default=None)

@@ -1,5 +1,8 @@
-"""Retries without an output format or a forced call if a server refuses it. The prompt still asks for it, and the answer is checked
-anyway."""
+"""Requests an answer in a format: writes it for the prompt and for the request fields of each wire format.
+
+If a server refuses an output format or a forced call, the request is repeated without it. The prompt still asks for it, and the answer is
+checked anyway.
+"""
 
 from __future__ import annotations
 

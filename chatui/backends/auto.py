@@ -1,4 +1,8 @@
-"""The ``auto`` back end: detects which wire format fits its server, then acts as a back end of that kind."""
+"""The ``auto`` back end: detects which wire format fits its server, then acts as a back end of that kind.
+
+Token ids are chosen if the server supports them and runs a gpt-oss model, else Chat Completions. gpt-oss is detected by its tokenizer: the
+server is asked for the ids of Harmony's markers.
+"""
 
 from __future__ import annotations
 
@@ -231,7 +235,7 @@ class AutoBackend:
         return (await self._current())[0]
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.HasContextWindow``."""
+        """See ``context_window.HasContextWindow``."""
         inner = self._chosen[1] if self._chosen else None
         return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
 

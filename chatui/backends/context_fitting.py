@@ -1,5 +1,8 @@
-"""Shortens a request to fit the context window: drops whole turns and documents, but never the operator's instructions or the last
-question."""
+"""Shortens requests to fit the context window, and samples within it.
+
+Whole turns and documents are dropped, but never the operator's instructions or the last question; the oldest turns go first, and more of
+them if the server still refuses.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ _SPACE_WITHIN = 60
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A request that should fit. ``weight``: its estimated tokens, see ``token_budget.weight``; ``hidden``: those of its reasoning.
+    """A request that should fit. ``weight``: its estimated tokens, see ``context_window.weight``; ``hidden``: those of its reasoning.
 
     ``turns_left_out``: how many questions were left out, each with all that follows it. ``is_minimal``: nothing more can be left out.
     ``is_answer_limited``: its answer must be shorter than requested. ``counted``: the part of the weight that comes from exact counts.

@@ -1,4 +1,8 @@
-"""The known context length of one model on one server: from the operator, from the server, or from its refusals."""
+"""The known context length of one model on one server, and how it is divided between prompt and answer.
+
+It is known from the operator, from the server, or from its refusals. Each server product words its "prompt too long" error differently, and
+reports the length in use in a different place. How many tokens a text has is estimated.
+"""
 
 from __future__ import annotations
 
@@ -190,7 +194,7 @@ class ContextWindow:
         """The server refused a prompt of this weight, with ``max_tokens`` for its answer.
 
         Returns whether that is plausible: the message may quote a person, who must not decide what others can send. ``counted``: see
-        ``fitting.Fit``.
+        ``context_fitting.Fit``.
         """
         most = weight * _TOKENS_PER_WEIGHT
         if overflow.limit is not None and overflow.limit > most + (max_tokens or 0):

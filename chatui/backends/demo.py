@@ -1,8 +1,11 @@
 """The demo back end: plays scripted Harmony output, token by token.
 
-It goes through the same reader as a real model's output. The scripts are files in ``scripts``: a line of description, then parts. ``===
-sample`` is model output, markers included; ``=== reply NAME`` is the reply of a made-up tool NAME; ``=== tool`` is model output after a
-real tool's reply; ``=== more`` is the rest of a last sample that was cut.
+It goes through the same reader as a real model's output. It can also call a program's function, with made-up arguments that fit its schema,
+and answer with the result, or with a made-up value in the format that is asked for.
+
+The scripts are files in ``demo_scripts``: a line of description, then parts. ``=== sample`` is model output, markers included;
+``=== reply NAME`` is the reply of a made-up tool NAME; ``=== tool`` is model output after a real tool's reply; ``=== more`` is the rest of
+a last sample that was cut.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asks a model server for its product name, its models, and their context lengths."""
+"""Asks a model server for its product name, its models, and their context lengths, and is the base of the back ends that do so."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class DetectedServer:
         return self._discovered[1].models
 
     def use_discovery(self, found: Discovered) -> None:
-        """Use another's discovery, see ``auto.backend.AcceptsDiscovery``."""
+        """Use another's discovery, see ``auto.AcceptsDiscovery``."""
         self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
         self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 
@@ -146,7 +146,7 @@ class DetectedServer:
         await self._upstream.aclose()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.HasContextWindow``."""
+        """See ``context_window.HasContextWindow``."""
         found = self._discovered[1] if self._discovered else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.window_of(named).size or (found.context(named) if found else None)

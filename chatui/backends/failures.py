@@ -1,4 +1,9 @@
-"""Extracts the error object from a response body, in the forms that servers and gateways use."""
+"""Classifies the failures of a model server, and gives each its code and its cause.
+
+They are told apart by status and by the server's error type, from the error object in a response body, in the forms that servers and
+gateways use. Fields that a server rejects are left out of all later requests to it. Other errors are for requests that did not reach a
+server, or whose answers did not arrive whole or in time.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """One streaming HTTP request to a model server, with timeouts, size limits and error codes.
 
-A client alone does not stop a server that sends one byte at a time, so every wait has its own deadline.
+A client alone does not stop a server that sends one byte at a time, so every wait has its own deadline. A busy server is asked again, but
+only before any of the answer has arrived.
 """
 
 from __future__ import annotations

@@ -2,6 +2,14 @@
 
 httpx's own transport would wake several layers for each piece of an answer. Everything above the transport is httpx's: addresses, headers,
 timeouts, errors.
+
+Bodies are decoded here: chunked, of a known length, or until the server closes. h11 does this as well, with an event for each chunk. A
+model server sends a chunk for each token, and those events would cost more than everything else that is done with the token. So h11 only
+reads the head of a response, and the body is read at frame rate. h11 also validates the heads of requests, so that no header can end early
+or begin another request.
+
+``read`` of a connection returns everything that has arrived, which waits in the socket's buffer until then. Arriving bytes wake a ``read``
+that is waiting, and nothing else more than once. TLS has to be read as it arrives, and is decrypted into a buffer.
 """
 
 from __future__ import annotations

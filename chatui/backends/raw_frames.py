@@ -1,4 +1,7 @@
-"""Converts a tool call that arrived as JSON into one complete frame, hidden if the call cannot be executed."""
+"""Writes the raw events of a frame at a time: a whole tool call that arrived as JSON, or the text of a Responses stream.
+
+A call that cannot be executed becomes a hidden frame. In a stream, beginning a frame closes the previous one.
+"""
 
 from __future__ import annotations
 

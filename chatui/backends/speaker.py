@@ -1,9 +1,11 @@
-"""Decides who wrote a server's message, from its labels: one table for all wire formats.
+"""Decides who wrote a server's message, from its labels, and escapes control markers in the text that is sent to it.
 
-Only an assistant's text without any label to the contrary may be shown.
+Only an assistant's text without any label to the contrary may be shown: one table for all wire formats. A label is any field beside the
+text: of the event, the choice, the message, a part of it, an output item. An unknown label hides: if a server begins to mark reasoning with
+a new name, it must stay hidden until somebody has checked the name.
 
-A label is any field beside the text: of the event, the choice, the message, a part of it, an output item. An unknown label hides: if a
-server begins to mark reasoning with a new name, it must stay hidden until somebody has checked the name.
+Servers that build their prompts from text interpret markers anywhere in the prompt: ``<|end|>`` in a question would end it. In the copy
+that is sent, an invisible word joiner is put between ``<`` and ``|`` in text from people and tools; it is removed again from the answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""BackendSpec: the checked configuration of one model server. It never holds a key."""
+"""BackendSpec: the checked configuration of one model server, and how a person's choice of a model is resolved to it.
+
+It never holds a key. A choice is ``name`` or ``name/model``.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +181,7 @@ class BackendSpec(BaseModel):
     ``summarizer``. With ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: if a ``model``
     writes them (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to withhold raw reasoning. ``server_tools``: the
     tools that the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling parameters. ``api_root`` to
-    ``proxy``: see ``http1.route.Route``; the files are paths.
+    ``proxy``: see ``backends.route.Route``; the files are paths.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -1,4 +1,8 @@
-"""Reads the operator's TOML file of back ends: the valid ones, and a sentence for each mistake."""
+"""Reads and writes the operator's TOML file of back ends.
+
+Reading yields the valid ones, and a sentence for each mistake. Writing changes one back end, and leaves every other line and comment as it
+is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A database connection for one of our own threads: it stays open, is outside Django's connection pool, and has its own timeouts."""
+"""Database connections for our own threads, and the database's clock, which all processes share even if those of their machines differ.
+
+Such a connection stays open, is outside Django's connection pool, and has its own timeouts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Prepares a conversation for the chat page. Every text in the result has passed the gate."""
+"""Prepares a conversation for the chat page. Every text in the result has passed the gate.
+
+A message has its position among the versions of the same question or answer. The sources under an answer are the pages that its text cites,
+and those that its model server reports.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The sidebar's list of conversations, page by page."""
+"""Prepares conversations for the sidebar's list, the archive and the bin, and the events that keep these up to date in open pages.
+
+A conversation's title and state, without messages, are prepared for its own page as well. The list comes page by page. The events about it
+and about ratings are for all of a person's open pages. Conversations in the bin and the archive are not in the main list.
+"""
 
 from __future__ import annotations
 
@@ -161,7 +165,7 @@ def parse_cursor(start: str) -> tuple[datetime, UUID]:
 
 
 Message = dict[str, object]
-"""Send it only to the group of the conversation's owner, ``groups.person``: a title is private."""
+"""Send it only to the group of the conversation's owner, ``bus.person``: a title is private."""
 
 
 def placed(row: Conversation) -> Message:

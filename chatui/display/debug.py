@@ -1,4 +1,9 @@
-"""Prepares a branch for the debug view: its frames, grouped by the turns that wrote them."""
+"""Prepares a conversation for the debug view: its branches, their frames by the turns that wrote them, and each turn.
+
+Every text has passed the gate for the DEBUG audience. Reasoning is split at the section markers that some models write (specification
+section 7), so that there can be headings. The branches are every path through the conversation's tree, and not only the one that its owner
+has open. A turn has its state, settings, usage, errors, and its frames as bars on a timeline.
+"""
 
 from __future__ import annotations
 

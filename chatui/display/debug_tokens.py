@@ -1,4 +1,7 @@
-"""Prepares the token ids of a turn's prompt or output for the debug view, with their text, one page at a time."""
+"""Prepares what a turn sent to the model and got from it for the debug view: the request, and the token ids with their text.
+
+The request is exact or formatted, in parts that fit on a page. The token ids come one page at a time.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The message for a turn's error code, with a detail that helps the person: seconds, characters, or a number for their admin.
+"""Explains failed answers: to the person, by a message for the error code, and to admins, by error code and model server.
 
-It never contains text from a server, only a number of seconds.
+The message has a detail that helps the person: seconds, characters, or a number for their admin. It never contains text from a server, only
+a number of seconds. What admins see contains no conversation text and no names.
 """
 
 from __future__ import annotations

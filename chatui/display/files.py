@@ -1,4 +1,9 @@
-"""Prepares the files that tools made. They are shown below an answer to its owner only, never through a share link."""
+"""Prepares the files of a conversation for its owner: those that tools made, the documents of a question, and uploads.
+
+The files that tools made are shown below an answer to its owner only, never through a share link. Documents are chips below a question, for
+the owner only as well; no page contains their text. An upload has its size in tokens, its share of the model's context, or why it was
+refused.
+"""
 
 from __future__ import annotations
 

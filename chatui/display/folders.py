@@ -1,4 +1,6 @@
-"""An owner's actions on folders: create, change and delete a folder, and move a conversation into or out of it.
+"""A person's folders: prepares them for the sidebar and the folder pages, and creates, changes and deletes them for their owner.
+
+An owner can also move a conversation into or out of a folder. A folder's name is one line, with at least one visible character.
 
 ``turns.ledger`` reads a folder's instructions with each turn, and ``chatui.prompts`` formats them, so that no line can pass for the
 operator's. They are not stored in transcripts.

@@ -1,8 +1,10 @@
-"""Renders the parts of an exchange that open pages receive live, from the same templates as the whole page.
+"""Renders the parts of an exchange that open pages receive live, and the blank HTML elements that scripts copy, from the page's templates.
 
-They go to the END_USER group of a conversation. Text by a model or a person is in them only as SafeHtml and VisibleText, and Django escapes
-everything else, so the result is as safe as a page. Their labels are in the language of the asking page: pages in another language fetch
-their own.
+The parts go to the END_USER group of a conversation. Text by a model or a person is in them only as SafeHtml and VisibleText, and Django
+escapes everything else, so the result is as safe as a page. Their labels are in the language of the asking page: pages in another language
+fetch their own.
+
+The blank elements are an exchange, the top bar of a conversation, and a list entry.
 """
 
 from __future__ import annotations
@@ -94,7 +96,7 @@ def _question_template(language: str, *, is_long: bool) -> SafeHtml:
 
 def _plain(answer: ShownAnswer, *, is_demo: bool) -> wire.PlainEnd | None:
     """The fields in which a plain answer differs from others; None if the answer is not plain. Pages have the rest as a template, made from
-    ``html_templates.plain_answer``."""
+    ``plain_answer``."""
     is_plain = [part.kind for part in answer.parts] == ["final"] and answer.state == TurnState.COMPLETED and answer.at
     has_more = answer.notice or answer.siblings or answer.sources or answer.cards or answer.files
     if not is_plain or has_more or answer.continuation or answer.turns_left_out or (answer.is_scripted and not is_demo):

@@ -1,4 +1,7 @@
-"""Reads and deletes the stored answers of programs, with their input."""
+"""Prepares what programs asked for: reads and deletes their stored answers, with their input, and the functions that they declared.
+
+Only the program that declared a function in its request may see calls to it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person rates an answer, with a reason, or removes their rating."""
+"""A person's ratings of answers: stores or removes one with its reason, and prepares the buttons (thumbs up and down) below an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches a person's own conversations. Only text that the person may see is ever searched."""
+"""Searches a person's own conversations, or one of them for a text. Only text that the person may see is ever searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""The approval cards of tool calls, for the conversation's owner only: no share link, search, event or file contains them."""
+"""Prepares tool calls and tools for people: the approval cards, the decisions on them, and the tool menu at the message box.
+
+A call's text is made safe to judge: every character in it is visible, and none can reorder the text. The cards are for the conversation's
+owner only: no share link, search, event or file contains them. Only the first decision on a call counts, and it is written to the audit
+log.
+
+An API key can allow the tools of its owner that run without approval, because nobody is there to give one. The menu has the tools that are
+on in a conversation, and which of them exclude each other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Decodes text files: by their byte order mark, else as UTF-8, else as Windows-1252."""
+"""Decodes text files, and cleans text from untrusted files: removes invisible and reordering characters, and normalizes Unicode.
+
+Files are decoded by their byte order mark, else as UTF-8, else as Windows-1252. Control tokens that are spelled out in the text are kept:
+they are ordinary text, and are encoded as such when a prompt is built.
+"""
 
 from __future__ import annotations
 

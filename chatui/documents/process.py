@@ -1,4 +1,7 @@
-"""Reads one file in a separate sandboxed process, and validates everything that the process returns."""
+"""Reads one file in a separate sandboxed process, and validates everything that the process returns.
+
+Before any upload is read, it is tested whether this machine sandboxes such processes and ends them at their limits.
+"""
 
 from __future__ import annotations
 

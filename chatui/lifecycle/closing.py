@@ -1,4 +1,8 @@
-"""Closes and reopens accounts, for staff, the operator, directories, sign-in services and people themselves."""
+"""Closes and reopens accounts, for staff, the operator, directories, sign-in services and people themselves.
+
+Closing an account ends all of its access; each step of that can safely be repeated. A person whose provider has signed them out is signed
+out here, and their account is closed if the operator's file says so.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +64,7 @@ class CannotCloseError(Exception):
 def close_account(person: User, cause: ClosingCause, by: Visitor, *, source: str = "") -> bool:
     """Close an account, and end all of its access and running answers. Recorded. Returns whether that changed anything.
 
-    Its data is kept until ``erasure.closed_accounts`` transfers or erases it, as the operator's settings say. ``source``: the key of the
+    Its data is kept until ``lifecycle.closed_accounts`` transfers or erases it, as the operator's settings say. ``source``: the key of the
     provider that requested this.
 
     Raises:

@@ -1,4 +1,10 @@
-"""Erases a person and all of their data. The erasure is recorded first, and its steps can be repeated after an interruption."""
+"""Erases a person and all of their data, and repeats the erasures in a restored backup.
+
+What an erasure will delete from the database is counted first. Deleted rows leave data in the database's files, which is removed as well.
+The erasure is recorded before its steps, which can be repeated after an interruption.
+
+The list of erasures consists of JSON lines of ids and names, and is stored outside backups.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Stores a directory's groups and their members. Only the operator's table maps them to groups of the product."""
+"""Stores a directory's groups and their members, and makes these people members of the product's groups.
+
+Only the operator's table maps groups of a directory to groups of the product. Members are added and removed after every change.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Parses PATCH requests, in all the forms that directories send, into a list of Changes (RFC 7644, section 3.5.2)."""
+"""Reads what directories send about people and groups: PATCH requests as a list of Changes, and a person's attributes.
+
+PATCH requests are read in all the forms that directories send (RFC 7644, section 3.5.2). Attributes come in a whole resource or a PATCH.
+None means that one was not sent.
+"""
 
 from __future__ import annotations
 

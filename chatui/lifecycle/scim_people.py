@@ -1,4 +1,9 @@
-"""Creates, changes and closes accounts for a provider's directory. They are found by the directory's ids, never by name."""
+"""Creates, changes and closes accounts for a provider's directory.
+
+Accounts are found by the directory's ids, never by name. A new person of a directory gets the account that they already sign in to, if
+there is one, so that no duplicate is created. A person's first sign-in is connected with the account and groups that a directory has
+provisioned for them.
+"""
 
 from __future__ import annotations
 

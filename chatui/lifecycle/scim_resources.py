@@ -1,4 +1,8 @@
-"""Writes accounts, groups, lists and errors as SCIM resources (RFC 7643, 7644)."""
+"""Writes accounts, groups, lists, errors and the service description as SCIM resources (RFC 7643, 7644).
+
+Each error has a status and, where RFC 7644 defines one, an error type. The service description has the features, resource types and schemas
+(RFC 7643, sections 5 to 7).
+"""
 
 from __future__ import annotations
 

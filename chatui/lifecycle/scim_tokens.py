@@ -1,4 +1,8 @@
-"""Decides which accounts a directory may change, and runs each of its requests in one transaction."""
+"""What a directory may do: its SCIM token, and the accounts that it may change.
+
+Each of a directory's requests runs in one transaction. There is one token for each provider, stored as a digest, valid only for the SCIM
+endpoints.
+"""
 
 from __future__ import annotations
 

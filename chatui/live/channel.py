@@ -1,6 +1,10 @@
-"""Twisted's HTTP connection, with protection against slow clients: it closes a connection whose request head or body arrives too slowly.
+"""Twisted's HTTP connection, with protection against slow clients and against bodies that are too long.
 
-Twisted alone closes a connection after a minute of silence, so an attacker could keep it open with one byte per minute.
+An API request or upload is refused before its body is read, if it is too long, gives no length, or has escapes in its address. How much is
+read of the bodies of all other requests is limited as well.
+
+A connection whose request head or body arrives too slowly is closed. Twisted alone closes a connection after a minute of silence, so an
+attacker could keep it open with one byte per minute.
 """
 
 from __future__ import annotations

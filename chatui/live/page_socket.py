@@ -1,5 +1,13 @@
 """The base of a page's WebSocket: rate-limited commands in, bounded frames out, and one way to close.
 
+A socket's messages are counted as they arrive, so that the queue stays bounded even while a command is slow. The outgoing queue is ordered
+and bounded as well: a slow page skips events and never fills the server's memory. Each frame is a JSON array of events. Short frames that
+wait together, such as those about the end of an answer, are merged.
+
+An ASGI server accepts everything and buffers it for a slow page, so the page confirms what it has read: after every PING_CHARS it gets a
+ping, and answers it. While too much is unconfirmed, events of turns are dropped, and a snapshot follows once the page has caught up. A page
+that reads nothing but keeps sending commands is disconnected.
+
 Messages of other parts of the product arrive over the bus, which needs no task or thread per socket, and not over a channel layer.
 """
 

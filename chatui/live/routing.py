@@ -1,4 +1,8 @@
-"""The route of the WebSocket, ``/ws/``, with its checks."""
+"""The route of the WebSocket, ``/ws/``, with its checks: only this site's own pages may connect.
+
+A browser sends its cookies with a WebSocket that any page on the web opens, so only the check of the Origin keeps other sites out. The
+Origin header must match a public origin exactly.
+"""
 
 from __future__ import annotations
 

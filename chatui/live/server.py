@@ -1,5 +1,7 @@
 """Runs Daphne with WebSocket compression, and drains connections on SIGTERM before the process ends.
 
+The process's limit on open files is raised: many systems allow only 1,024, which idle connections alone can use up.
+
 While it drains, the process finishes running answers for up to CHATUI_DRAIN_SECONDS. If there are other processes, it accepts no new
 connections from the start, and tells its sockets to reconnect elsewhere (close code 1012): their pages follow the answers through another
 process. A process that is alone does so at the end: nobody else could show the answers, and every page would stand still meanwhile. New

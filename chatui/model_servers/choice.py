@@ -1,4 +1,7 @@
-"""The models that a back end offers: the operator's list, or the list that its server last reported. Never waits for the server."""
+"""The models that a person may choose from, and which of them a stored choice refers to.
+
+A back end offers the operator's list, or the list that its server last reported. Nothing here waits for the server.
+"""
 
 from __future__ import annotations
 

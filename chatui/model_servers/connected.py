@@ -1,4 +1,7 @@
-"""The connected back ends of this process: one for each configured server and event loop."""
+"""The connected back ends of this process: one for each configured server and event loop.
+
+At startup it is logged which wire format each ``auto`` back end has chosen. This never waits for a server.
+"""
 
 from __future__ import annotations
 

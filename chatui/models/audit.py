@@ -1,4 +1,8 @@
-"""A warning to staff: a person requested hidden channels too often without the permission."""
+"""The audit log, whose lines are hash-chained to the lines before them and never changed, with its counters and warnings.
+
+A warning tells staff that a person requested hidden channels too often without the permission. A counter counts repetitions of an event,
+until one more line of the log records the total.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A conversation: a tree of messages that belongs to one person."""
+"""A conversation, which is a tree of messages that belongs to one person, with its folder and the branch that the person has open.
+
+A folder has custom instructions for all questions in it.
+"""
 
 from __future__ import annotations
 

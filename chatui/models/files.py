@@ -1,4 +1,8 @@
-"""Text extracted from files, and the documents that were sent to a model with a question."""
+"""Files in conversations, and the documents whose extracted text was sent to a model with a question.
+
+A file has its name in the conversation, and its content, which is stored once for each person who has it. Passages of documents are indexed
+by their words for the document search.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A message: a stored frame with a parent, so that edits and retries make branches."""
+"""A message, which is a stored frame with a parent, so that edits and retries make branches, and what is stored along with messages.
+
+A row of the search index has the words of a visible message, or of a title, and nothing hidden. A web page that a model opened is stored so
+that a citation of it still works years later.
+"""
 
 from __future__ import annotations
 

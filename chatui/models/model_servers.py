@@ -1,4 +1,7 @@
-"""A model server that staff configured on the admin pages. Its columns are those of a BackendSpec (``backends.spec``)."""
+"""Model servers that staff configured on the admin pages, and the last examination of each server there.
+
+A server's columns are those of a BackendSpec (``chatui.backends.spec``). Examinations have one row for each server, by its name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An API key, with which a program acts for its owner. The key itself is not stored."""
+"""API keys, with which programs act for their owners, and the additional data of turns that they requested through the API.
+
+A key itself is not stored.
+"""
 
 from __future__ import annotations
 

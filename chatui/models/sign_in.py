@@ -1,4 +1,13 @@
-"""Where and when a session began, so that its person can recognize it."""
+"""How people sign in: sessions, identities at sign-in services, passkeys, second factors, and one-time links.
+
+A session has where and when it began, so that its person can recognize it. An identity is the issuer, and the service's permanent id for
+the person. Of a passkey there is the public data that is needed to verify one, and nothing that could create one. A second factor is
+one-time codes from an app, and recovery codes in case it is lost. A group whose members must have one is set in the product; the operator's
+settings can name others.
+
+With a password link, a person chooses a new password. Staff create it, and so never learn a password. With an invitation, a person creates
+their own account.
+"""
 
 from __future__ import annotations
 

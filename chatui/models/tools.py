@@ -1,4 +1,8 @@
-"""A tool call that needs its person's approval, and the decision."""
+"""Tool calls: their approval, a person's rules for tools in one conversation, and the claims that let each run only once.
+
+A rule says that a tool runs without asking, or that it is off. A claim is written before the tool runs, so that no call is ever executed
+twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What one person has used of today's and this month's limits, and what their running turns have reserved."""
+"""Token usage: what each person has used, the ledger of it, the limits, and the prices.
+
+A count is what one person has used of today's and this month's limits, and what their running turns have reserved. A line of the ledger has
+the tokens of one turn, or of one background request such as a title, and no text. A limit is for the members of a group, or for everybody
+who is in no group with a limit. A price of a model's tokens holds from a given day on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The user account. No two accounts may have names that look alike."""
+"""The user account, and what is recorded about its creation and closing. No two accounts may have names that look alike.
+
+It is recorded that one person created or changed another's account. The four-eyes rule needs it: if a second person must approve, such a
+pair does not count as two people. A closed account has a row that says when, by whom and why it was closed, until it is reopened or erased.
+A one-time code lets a person at the console create the first account.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +73,7 @@ class User(AbstractUser):
     new conversation; empty: the operator's defaults. ``instructions``: the person's preferences for all conversations, which rank below the
     operator's instructions; nobody else sees them. ``finds_documents``: their search includes the documents that they sent.
     ``sessions_ended_at``: when all sessions were last ended, which also ends a sign-in that began earlier. ``sign_in_news``: changes to
-    their sign-in methods that they have not been told yet, one per line (``accounts.second_factor.notify``).
+    their sign-in methods that they have not been told yet, one per line (``accounts.second_factor``).
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -1,4 +1,7 @@
-"""Starts and stops tracing, according to the settings."""
+"""Traces, if the settings ask for them: starts and stops them, and records a span for each HTTP request.
+
+A span has the method, the URL pattern and the status. A Django system check examines the settings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The kinds of differences between two Harmony readers or writers, and which of them are on purpose."""
+"""Compares how this product and openai-harmony read and write a transcript, and names the differences, for ``transcript check``.
+
+Our reading of token ids is compared message by message. Some kinds of differences are on purpose.
+"""
 
 from __future__ import annotations
 

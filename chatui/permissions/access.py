@@ -1,7 +1,10 @@
 """Decides who may read and change conversations, and who may see hidden channels.
 
-"Not found" and "not yours" look the same. A request for hidden channels without the permission is recorded before it is refused, and the
-refusal looks the same whether the conversation exists or not.
+Every list of conversations, search and export begins with one base query, so that none includes temporary conversations. "Not found" and
+"not yours" look the same. A request for hidden channels without the permission is recorded before it is refused, and the refusal looks the
+same whether the conversation exists or not.
+
+Temporary and permanent conversations are kept apart, because each kind has actions that the other must refuse.
 """
 
 from __future__ import annotations

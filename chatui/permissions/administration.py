@@ -1,4 +1,8 @@
-"""Decides which parts of the admin pages staff may use, which accounts they may change, and which permissions they may grant."""
+"""Decides which parts of the admin pages staff may use, which accounts they may change, and which permissions they may grant.
+
+The permission catalogue has the permissions that this product uses, under headings, each with a description. It is also decided here who
+may invite people, and into which groups, and who may see everybody's usage. Nobody can grant permissions that they lack.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
-"""Records debug views of hidden channels: an audit line when one is opened, and a line with the counts of pages and streams when it ends.
+"""Records debug views of hidden channels and unauthorized attempts at them, and warns staff about people who keep trying.
 
-Downloaded files also get separate lines.
+A debug view has an audit line when it is opened, and a line with the counts of pages and streams when it ends. Downloaded files also get
+separate lines.
+
+The first attempt on a conversation gets a line at once. Repetitions within an hour are only counted, and so are attempts on more than a
+certain number of conversations. So nobody can flood the log.
 """
 
 from __future__ import annotations

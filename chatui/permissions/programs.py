@@ -1,4 +1,10 @@
-"""Decides which stored answers a program may read: those to its owner, in conversations that are not deleted."""
+"""Decides which stored answers a program may read, and which programs may read raw reasoning.
+
+The answers are those to its owner, in conversations that are not deleted.
+
+Each reading of reasoning is recorded. A key can have this permission only while its owner may see hidden channels. A program does not open
+a debug view for each conversation. If the operator requires a second person to approve each view, no key may read any reasoning.
+"""
 
 from __future__ import annotations
 

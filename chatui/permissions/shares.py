@@ -1,4 +1,7 @@
-"""Decides who may create share links, and which links can be read: only those of people who may still share."""
+"""Decides who may create share links, which links can be read, and who gets summaries of a model's hidden reasoning.
+
+Only the links of people who may still share can be read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The brand that pages show: the name, and the URLs of the mark and of the style sheets."""
+"""The brand that pages show: the operator's name, mark and accent colour, with the style sheets and the checks of them.
+
+Contrast ratios are those of WCAG 2.2, and an accent colour has readable variants for the light and the dark theme. The mark (logo) is a
+small SVG or PNG file; files that could run scripts or load others are refused. There is one style sheet for the product's pages and one for
+the admin. Django system checks report what is wrong with the operator's settings.
+"""
 
 from __future__ import annotations
 

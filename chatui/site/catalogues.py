@@ -1,7 +1,7 @@
 """Compiles the translation catalogues that have changed (``.po`` to ``.mo``).
 
 The ``.mo`` files are not in the repository. ``make``, the Dockerfile and the tests create them, without other programs. Without them, every
-page is in English.
+page is in English. ``python -m chatui.site.catalogues`` does it, and prints nothing if none have changed.
 """
 
 from __future__ import annotations

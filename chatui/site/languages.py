@@ -1,6 +1,9 @@
-"""The languages that people can choose: codes, native names, and the best match for a browser's preferences.
+"""The languages that people can choose, the best match for a browser's preferences, and the translated messages of error codes.
 
 To add a language, add a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
+
+The codes themselves have English messages, for logs and commands. Those of ``renderer``, which has no translations, are repeated here, so
+that they are in the catalogues; a test compares them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,19 @@
-"""Collects static files only if they have changed, because compressing them takes many seconds, and each start would wait for it."""
+"""The static files: minified and bundled, collected only if they have changed, and stored under names that browsers can cache forever.
+
+Our own scripts and style sheets are minified: comments, indentation and empty lines are removed, and private names shortened. These are
+regular expressions for the format of this repository's code, not parsers. Tests read each file before and after: scripts with TypeScript's
+scanner, which must find the same tokens except for private names, and sheets with Chromium, which must find the same rules.
+
+ES modules are bundled into a few files, so that a page loads with few requests and few bytes. Each file contains the modules that exactly
+the same entries need (code splitting): nothing is loaded that is not needed, and each module runs once, after those that it imports. A
+module becomes a function that returns its exports. This is equivalent as long as there are no circular imports, no export changes its
+value, and no module uses top-level await; such scripts are refused. Modules that several entries need run before those of one entry, so
+code that runs while a module is loaded may rely only on the module's own imports.
+
+Collecting happens only after a change, because compressing the files takes many seconds, and each start would wait for it. In a bundle of
+style sheets, each import is replaced with the imported sheet, and comments and unnecessary white space are removed. Names of stored files
+contain a hash of their content.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""The template tag ``gap``: inserts HTML into a translated sentence, so that the sentence itself contains none.
+"""What Django's templates lack: the tag ``gap``, and a loader that makes pages and events an eighth smaller.
 
-``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``.
-The content of the gap is rendered and escaped like the rest of the template.
+``gap`` inserts HTML into a translated sentence, so that the sentence itself contains none:
+``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``. The content of the gap is
+rendered and escaped like the rest of the template.
+
+The loader removes indentation and lines that contain only tags.
 """
 
 from __future__ import annotations

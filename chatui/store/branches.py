@@ -1,4 +1,10 @@
-"""Follows a branch inside the database, only as far as necessary, and without reading messages of other branches."""
+"""Follows a branch of a conversation inside the database, and loads windows of it: some neighbouring exchanges.
+
+A branch is followed only as far as necessary, and without reading messages of other branches. The statements that store a message and find
+its place in the tree are compiled. A window's cost does not depend on the branch's length. An exchange is a question with everything that
+follows it up to the next question. A window is defined by a message, its anchor, and a range of exchanges relative to it: 0 is the anchor's
+own, 1 the one above it, -1 the one below.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Stores many frames at once, each below its parent, in short transactions that let other writers in between."""
+"""Stores many frames at once, each below its parent, and keeps track of the imports that do so.
+
+The transactions are short and let other writers in between. Imports in progress are hidden in the bin, held by a lease, and erased if their
+process has died.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How full a model's context window is, rounded for people, because it contains instructions whose exact length is private."""
+"""How full a model's context window is, and how much of it documents may use.
+
+The former is rounded for people, because the window contains instructions whose exact length is private. All arithmetic about the room for
+documents is here.
+"""
 
 from __future__ import annotations
 

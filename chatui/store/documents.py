@@ -1,4 +1,12 @@
-"""Attaches documents to a question, finds a question's documents, and removes one."""
+"""The documents of questions: stores their extracted text, attaches them to a question, finds them there, and removes one.
+
+Page ranges are read as people write them, such as ``1-12, 15``, for pages, sheets and slides.
+
+A document's frame is a line that describes it, and then its text. The same document always gives the same frame. The line is in English
+whatever the page's language, as models were trained, and says that the text after it is data.
+
+A file's extracted text is stored once for each content.
+"""
 
 from __future__ import annotations
 

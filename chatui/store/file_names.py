@@ -1,4 +1,8 @@
-"""Cleans the names of stored files, so that a name from a model or a person is harmless."""
+"""Cleans the names of stored files, so that a name from a model or a person is harmless, and detects their media types.
+
+The visible characters of a name are kept, and each emoji as a whole, also one that is made of several characters. The media type is
+detected from a file's bytes, because its name proves nothing.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,7 @@ _DEFAULT_NAME = "file"
 def clean(name: str) -> str:
     """The file name without directories, with at most ``MAX_CHARS`` characters; ``a/b.png`` becomes ``a_b.png``.
 
-    Invisible characters are removed (``visible_names``). So are names and characters with a special meaning in file systems, because people
+    Invisible characters are removed (``visible``). So are names and characters with a special meaning in file systems, because people
     save the file, and sandboxes use its name.
     """
     flat = _RESERVED.sub("_", _SEPARATORS.sub("_", " ".join(visible(name).split()))).strip(". ")

@@ -1,4 +1,8 @@
-"""Stores files, each content once for a person and within their quota, and deletes files that are no longer needed."""
+"""Stores and reads files, each content once for a person and within their quota, and deletes those that are no longer needed.
+
+If the operator sets a key, files are encrypted piece by piece: AES-GCM, with a derived key for each piece that binds it to its content and
+position. Only the bytes of files are encrypted: extracted text is part of transcripts, like everything that people write.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Removes hidden text from stored messages, when a turn ends or after some days (``CHATUI_HIDDEN_DAYS``).
+"""Removes hidden text from stored messages, when a turn ends or after some days (``CHATUI_HIDDEN_DAYS``), and hides what proves to be such.
 
 The message keeps its place, author, sender and recipient, so that conversations can continue, and a debug view shows that there was text.
 It becomes a frame for debugging (specification section 6): hidden from people as before, and no longer sent to models. Text from operators
 and people stays: instructions, questions, documents, and the notes of compacted conversations. So do web pages and files from tools, which
 have their own tables, and visible text such as summaries.
+
+A cut answer is hidden if its continuation shows that it was reasoning. Some servers leave out the tag that opens the reasoning. Its
+beginning then looks like an answer, and if it is cut there, it is stored as one. The closing tag comes only in the continuation.
 """
 
 from __future__ import annotations

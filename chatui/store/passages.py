@@ -1,6 +1,7 @@
-"""Full-text search in a conversation's documents, for those that are too long for the context window.
+"""Full-text search in documents: in those of a conversation that are too long for the context window, and in all that a person has sent.
 
-Every word is stored with a prefix for its content: a search only reads the words of the documents that it searches.
+Every word is stored with a prefix for its content: a search only reads the words of the documents that it searches. All of a person's
+documents are searched as part of their own search, if they have enabled it.
 """
 
 from __future__ import annotations

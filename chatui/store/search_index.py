@@ -1,5 +1,9 @@
 """The full-text search index of visible text. It accepts VisibleText only, so nothing hidden can be in it.
 
+A text is split into words, and these are folded: case and accents do not matter. A word of a script that is written with spaces is found by
+its beginning. Chinese, Japanese, Thai and similar scripts have no spaces: there a run of characters is split into pairs, so that any part
+of it is found.
+
 Every word is stored with a prefix that belongs to the owner of the conversation. A search therefore reads only that person's part of the
 index: other people's text is not found, not counted, and does not slow a search down.
 """

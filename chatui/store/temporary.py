@@ -3,6 +3,8 @@
 ``Conversation.temporary_until`` is the time of its end; NULL: it is not temporary. It is only changed in a single statement that checks the
 current row, because its person may keep the conversation at the same moment. The minute uses the database's clock: clocks of two machines
 may differ by more.
+
+A temporary conversation is indexed once its person keeps it. Before that, the search index has none of its words.
 """
 
 from __future__ import annotations

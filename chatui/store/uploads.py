@@ -1,6 +1,9 @@
-"""Uploaded files that are not sent yet: visible to their owner only, in no conversation, and deleted after a day.
+"""Uploaded files that are not sent yet, and how many tokens a document has.
 
-They wait at the message box where they were uploaded, and never prevent other uploads.
+They are visible to their owner only, in no conversation, and deleted after a day. They wait at the message box where they were uploaded,
+and never prevent other uploads.
+
+Tokens are counted exactly if this machine has the vocabulary, otherwise by an estimate that treats tables and prose differently.
 """
 
 from __future__ import annotations

@@ -1,5 +1,14 @@
-"""The catalogue of tools: the built-in ones, those of packages with ``chatui.tools`` entry points, and those of the tool servers in the
-operator's tools file."""
+"""The catalogue of tools, and which of them a person is offered.
+
+There are the built-in ones, those of packages with ``chatui.tools`` entry points, and those of the tool servers in the operator's tools
+file. Built in are the current time, off by default, and two for the demo, the weather and a note that needs approval. People are offered
+those that the operator has enabled for everybody or for the person's groups. A form submits the names of those that a person has switched
+off.
+
+Dangerous combinations are prevented: a tool that reads private data is never offered together with one that sends data out. A model that
+reads untrusted text may follow instructions in it (prompt injection). With both kinds of tools it could exfiltrate data; with one kind
+alone it cannot. A tool that does both is incompatible with every other tool of either kind, but not with itself.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +138,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
         return dict(of_demo())
     known = tools()
     if environment().tools_file is not None:
-        from chatui.tools import server_registry  # as in ``catalogue``
+        from chatui.tools import server_registry  # as in ``tools``
 
         server_registry.refresh_if_due()
     may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}

@@ -1,4 +1,10 @@
-"""Fetches one page, with limits on its address, redirects, size and time. No cookies, no proxies, no state."""
+"""Fetches one page, with limits on its address, redirects, size and time. No cookies, no proxies, no state.
+
+Only public IP addresses are connected to, and an IPv4 address that is embedded in an IPv6 one is judged as well. A name is resolved once,
+all of its addresses are checked, and one of them is connected to, so that a second DNS answer cannot change the target. Messages of errors
+do not distinguish a closed port from a silent one, so that a model cannot scan the network. A URL that two programs could read differently
+is refused, not repaired.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Reads an OpenAPI document (3.0, 3.1, 3.2) from its file, and finds its operations. Its server addresses are ignored."""
+"""A server that an OpenAPI document describes: lists the operations that the operator named, and calls them.
+
+The document (3.0, 3.1, 3.2) is read from its file; its server addresses are ignored. An operation becomes an offer: its parameters and body
+become arguments, except those that carry credentials. No argument can direct the request of a call anywhere but the operation's path on the
+operator's address.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Writes the reply to a call, of bounded length, in the envelope that the specification defines (section 8.2).
 
-Errors are replies, too: they have a code and a sentence that the model can act on.
+Errors are replies, too: they have a code and a sentence that the model can act on. Call ids are made unique within a conversation, because
+some servers restart their numbering with each completion.
 """
 
 from __future__ import annotations

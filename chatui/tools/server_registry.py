@@ -1,7 +1,8 @@
 """The tools of other servers in this process: those that the operator named and confirmed, and that have not changed since.
 
-Nothing here waits for a server: definitions are stored when they are confirmed, so a server that is down does not delay the start. A
-server's current tools are checked in the background, and before a call if the last check is old.
+The confirmed definitions are stored in the data directory, and a model is only ever shown these. So nothing here waits for a server, and
+one that is down does not delay the start. A server's current tools are checked in the background, and before a call if the last check is
+old.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A tool: its description for the model, its label for people, and the function that runs it."""
+"""A tool: its description for the model, its label for people, and the function that runs it.
+
+A call's arguments are validated against the tool's schema, in bounded time for any schema. The line that people see while a tool runs is
+its label, with only those arguments that the tool's author made visible.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +73,7 @@ class Tool:
     this argument. ``begin``: called once for each turn; returns the function to call instead of ``run``. ``is_ready``: whether it can be
     used now; if not, it is not offered. It must not wait. ``title``: the title that people see; by default, the name in words.
     ``reads_private_data``: it can return data that not everybody may know. ``sends_outside``: its arguments can leave the organization. By
-    default, a tool does both (``combinations``). ``revision``: if it differs, a call does something else, even if the definition is the
+    default, a tool does both (``tools.catalogue``). ``revision``: if it differs, a call does something else, even if the definition is the
     same. ``is_run_by_caller``: a function of the calling program. Its calls are handed back to that program, and never run here.
     """
 

@@ -1,6 +1,6 @@
-"""Formats a branch for download, as Markdown, OpenChatML or JSON.
+"""Formats a branch for download, as Markdown, OpenChatML or JSON, under a file name that is valid on every file system.
 
-Owners get what they may see; staff with the permission get everything.
+Owners get what they may see; staff with the permission get everything. File names are made from conversation titles.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 def file_name(title: str, ending: str) -> str:
     """The title as a file name that ends with ``ending``; ``conversation`` if no character of the title is allowed in one. Invisible
-    characters are removed, too (``visible_names``).
+    characters are removed, too (``store.file_names.visible``).
     """
     name = " ".join(_RESERVED.sub(" ", visible(title)).split()).strip(". ")
     name = shortened(name, len(name.encode()[:_MAX_BYTES].decode(errors="ignore"))).strip(". ")

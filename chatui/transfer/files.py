@@ -1,4 +1,11 @@
-"""File downloads: one file by its URL, or all of a conversation's files for an archive."""
+"""Files going in and out: downloads one or all of a conversation's, takes uploads in, and shows and deletes them for their person.
+
+Before a file is stored, the operator's virus scanner runs on it. Files that a person has sent before can be sent again without a new
+upload. Each person's files are read one after another, so that one person's uploads do not delay other people's.
+
+An uploaded file is checked, stored, read in a separate process, and its tokens are counted. A file without text is not stored. A person can
+have its extracted text or a passage of it shown.
+"""
 
 from __future__ import annotations
 
@@ -197,7 +204,7 @@ T = TypeVar("T")
 class UploadRefusedError(Exception):
     """The file was not accepted.
 
-    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files.upload_status``. ``found``: the extracted text, if
+    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files``. ``found``: the extracted text, if
     the file was read.
     """
 

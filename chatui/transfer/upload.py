@@ -1,6 +1,7 @@
 """Reads an uploaded transcript, and stops as soon as it exceeds a limit.
 
-Text and JSON are read leniently: as much as possible is kept, and hidden when in doubt.
+Text and JSON are read leniently: as much as possible is kept, and hidden when in doubt. Uploaded files are kept in memory, up to the size
+limit of an import, and never written to disk.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Logs the end of a turn for the operator, and updates the metrics, without content."""
+"""Ends a turn: determines how, from its last sample or from its model server's failure, stores it and logs it.
+
+The log for the operator and the metrics have no content. A turn's last frames and its end are stored in one write, which saves a commit for
+every answer.
+"""
 
 from __future__ import annotations
 

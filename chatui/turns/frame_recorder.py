@@ -1,6 +1,7 @@
 """Assembles a running turn's raw events into frames, and passes each finished frame to the writer without waiting.
 
-Only ``saved``, at the end of the turn, waits for the database.
+The text of a truncated answer is prepended to its continuation, so that readers of the events see one frame. Only ``saved``, at the end of
+the turn, waits for the database.
 """
 
 from __future__ import annotations

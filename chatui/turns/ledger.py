@@ -1,6 +1,7 @@
-"""Database writes of a running turn: its frames and its end. Each write checks that the turn still belongs to this process.
+"""Database reads and writes of a running turn: the instructions above its conversation, its frames and its end.
 
-The writer runs each of them in a transaction, and may run it again if the result of a commit was lost.
+The instructions are the operator's, then the person's preferences or the program's. Each write checks that the turn still belongs to this
+process. The writer runs each of them in a transaction, and may run it again if the result of a commit was lost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Chooses a turn's model server, and builds its first request.
+"""Prepares a turn that begins: chooses its model server, builds its first request, and tells pages that it has begun.
 
-It also decides whether the turn's reasoning is summarized; ``summarizing``, which does so, is loaded with the first summary. What a turn
-needs is read in one database job; a first question usually needs none, because what stored it has read everything (``opening_at_once``).
+The model server may run hosted tools by itself in a person's turn. In a program's turn, the model may call the program's functions, and the
+product's tools that its key allows. It is also decided here whether the turn's reasoning is summarized.
+
+Everything that a turn needs is loaded in one database job, because each job waits for a thread. A first question needs none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Starts the turn of a program. The earlier messages are stored first, in the same transaction."""
+"""Starts the turn of a program. The earlier messages are stored first, in the same transaction.
+
+A program sends texts, calls to its own functions, and their results. The sealed texts that it sends back are opened, and become messages
+before the question.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +150,7 @@ def unsealed(person: User, message: EarlierMessage) -> tuple[EarlierMessage, ...
 
 def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
     """The notes before one of this person's stored answers, sealed again, so that no program reads them. ``only_key``: see
-    ``own_answers.answer_of``.
+    ``permissions.programs.answer_of``.
 
     Raises:
         NotFoundError: the person has no such answer.

@@ -1,4 +1,7 @@
-"""The turns that are running in this process. Other processes reach them through the bus."""
+"""The turns that are running in this process. Other processes reach them through the bus.
+
+A program's turn that must not be stored is erased once it has ended, even if its process died.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
     has ended.
 
     Raises:
-        AskRefusedError, access.NotFoundError, starting.NotStoredError, starting.StillRunningError: see ``starting.start_program``.
+        AskRefusedError, access.NotFoundError, NotStoredError, StillRunningError: see ``program_start.start_program``.
         DatabaseBusyError: as for ``ask``.
     """
     return await _apart(_ask_for_program(person, asked))

@@ -1,4 +1,8 @@
-"""Samples a model once for a turn, passes each event on to the turn, and records the usage."""
+"""Samples a model for a turn or for the product itself, and records the usage.
+
+A turn's sample is taken once, and each event is passed on to the turn. The product's own requests are short, such as for a summary line or
+a title.
+"""
 
 from __future__ import annotations
 

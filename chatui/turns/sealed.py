@@ -1,4 +1,9 @@
-"""Collects a turn's reasoning and seals it into the token that the program receives instead."""
+"""Seals texts into tokens and opens them, and gives a program the sealed reasoning of a turn in place of the reasoning itself.
+
+This is authenticated encryption, bound to a person, a purpose and a time. Each token has its own key, derived from the server's key and 32
+random bytes, so that no key is used too often, however many tokens there are. The plain text is padded to one of a few lengths. A token
+that is forged, another person's, for another purpose or expired opens to nothing, without saying which of these was the reason.
+"""
 
 from __future__ import annotations
 

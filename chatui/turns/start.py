@@ -1,5 +1,8 @@
 """Starts a turn: checks the question, stores it, and creates the turn's row, in one transaction.
 
+If a person has a token limit, tokens are reserved for the turn, estimated from the conversation. A question's documents are prepared, and
+stored before the question.
+
 Nothing is sent to a model here. ``running.ask`` runs this in the writer, and then launches the new turn.
 """
 
@@ -182,7 +185,7 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
 
 
 def _locked(person: User, ask: Ask) -> User:
-    """The person's row, locked as in ``asking.locked``.
+    """The person's row, locked as in ``statements.locked``.
 
     The lock is needed because a page may repeat its request over a new socket, in another process, while the first is still being stored.
 

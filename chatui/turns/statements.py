@@ -1,4 +1,4 @@
-"""Compiled SQL statements that start a turn: for the person, the conversation and the turn itself."""
+"""Compiled SQL statements that start a turn, for the person, the conversation and the turn itself, store its frames and end it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Summarizes a turn's hidden reasoning line by line while the turn runs, until the answer begins."""
+"""Summarizes a turn's hidden reasoning line by line while the turn runs, until the answer begins.
+
+The reasoning summary that a model server sends is parsed into lines, and raw reasoning that is only labelled as a summary is detected.
+Requests to a summarizer are built from the running turn, and its answers are checked, without I/O.
+"""
 
 from __future__ import annotations
 

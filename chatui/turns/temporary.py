@@ -1,4 +1,6 @@
-"""Erases temporary conversations when their person closes them or when they expire.
+"""Temporary conversations: keeps track of whether their page is still open, and keeps or erases them.
+
+One is erased when its person closes it or when it expires. One that is kept gets a title, and is added to its person's list.
 
 A temporary conversation is in no list. Its page tells ``web.temporary`` that it was left or opened again; ``store.temporary`` has the time
 of its end.

@@ -1,4 +1,7 @@
-"""Requests titles one after another, in background tasks that delay no answer.
+"""Requests titles for conversations one after another, in background tasks that delay no answer, and stores them.
+
+A title is stored in the writer's transaction. The prompt for it is the first question, with as much of the answer as people see. A reply
+that is not clearly a title yields none.
 
 Titles have the lowest priority. A title is requested only while a slot is spare, and is abandoned when an answer needs the slot; the
 conversation then keeps the start of its question as its title.

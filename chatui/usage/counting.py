@@ -1,4 +1,8 @@
-"""Data classes for token usage: how many tokens, for what, and for whom."""
+"""Counts the tokens that were used: how many, for what, and for whom.
+
+The number for one request comes from the server's report, or from an estimate. That of a turn is estimated from its stored text, if its
+process has died or its server reported none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Loads the usage limits, and finds those that apply to a person."""
+"""Loads the usage limits, finds those that apply to a person, and compares them with what the person has used and reserved.
+
+Days and months, of limits and of the ledger, are calendar periods in UTC.
+"""
 
 from __future__ import annotations
 

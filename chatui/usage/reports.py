@@ -1,4 +1,7 @@
-"""Usage reports: sums of the ledger by person, group, model, key, kind or day. Only numbers and names."""
+"""Usage reports: sums of the ledger by person, group, model, key, kind or day, and their cost. Only numbers and names.
+
+The price of a model on a given day is from the table that the operator maintains.
+"""
 
 from __future__ import annotations
 

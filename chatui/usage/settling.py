@@ -1,4 +1,7 @@
-"""Writes the usage of a turn or background request to the ledger, and releases its reservation."""
+"""Writes the usage of a turn or background request to the ledger, and releases its reservation.
+
+The product's own requests are booked at once, in a separate write, so that a crash afterwards loses nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form for a new key: its name, what it may be used for, and for how long."""
+"""The page of a person's API keys, with the form for a new one: its name, what it may be used for, and for how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The debug view's pages, on which staff with the permission see every frame of a conversation after an opt-in."""
+"""The debug view's pages, on which staff with the permission see every frame of a conversation after an opt-in.
+
+On one of them staff approve or decline debug requests. Two are about one turn: the prompt that was sent to the model, and the tokens of
+prompt and output.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Downloads: a conversation's open branch in several formats, or all of a person's conversations in one archive."""
+"""Downloads: a conversation's open branch in several formats, or all of a person's conversations in one archive.
+
+The ZIP archive is streamed while it is created, with only one of its files in memory at a time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Serves files that models or people wrote, with headers that keep browsers from executing them."""
+"""The endpoints for files: download one that a model or a person wrote, upload one, find earlier ones, show the text, and delete one.
+
+Files are served with headers that keep browsers from executing them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The decorators of all views that check access: they convert the exceptions of ``access`` into responses."""
+"""The decorators of all views that check access, and who sent a request: the person and their address.
+
+They convert the exceptions of ``chatui.permissions.access`` into responses. It is also determined whether the person or another site caused
+a request.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,21 @@
-"""The template context of every page: the visitor, the operator's brand and announcement, and whether the demo is on."""
+"""What every request passes through: our own middleware and Django's, and the context of every page.
+
+The context has the visitor, the operator's brand and announcement, and whether the demo is on. Header sign-in is for the person whom a
+trusted proxy names, and ends the session when the header changes. It is checked on every request.
+
+Django's own middleware runs on the event loop where it does not block, because Django would use a thread for every step. A request passes
+ten of these, twice each. Steps that may wait for the database or a body still use a thread: storing a session or a message, checking the
+token of a posted form, and reading the language of a signed-in person.
+
+Some response headers have no setting in Django: those against caching, embedding, prefetching and device access. ``X-Forwarded-For`` and
+``X-Forwarded-Proto`` are applied, but only from the proxies that the operator trusts.
+
+People get a page when an address does not accept the method; Django's own response is blank. A person gets there after signing in again, if
+their session ended while they sent a form: the sign-in leads to the form's address.
+
+The language of a request is that of the person's account, else of the cookie, else what the browser asks for, else the operator's setting.
+It is never part of the address: a link to a conversation is the same for everybody. The time zone is set as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The operator's pages and files (help, terms of use, mark, colours), and the list of keyboard shortcuts."""
+"""The operator's pages and files (help, terms of use, mark, colours), the list of keyboard shortcuts, and what makes an app of the product.
+
+That is the manifest, the service worker, and the offline page.
+"""
 
 from __future__ import annotations
 

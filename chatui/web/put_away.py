@@ -1,4 +1,7 @@
-"""The archive page, and the action that moves a conversation between the list and the archive."""
+"""The pages and actions of the archive, and of the bin, where conversations that a person deleted wait until they are erased.
+
+An action moves a conversation between the list and the archive.
+"""
 
 from __future__ import annotations
 

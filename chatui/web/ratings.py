@@ -1,4 +1,7 @@
-"""The page on which staff with the permission export ratings."""
+"""The pages on which a person rates an answer, and staff with the permission export ratings.
+
+Scripts show the form of a rating in a dialog.
+"""
 
 from __future__ import annotations
 

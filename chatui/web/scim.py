@@ -1,4 +1,7 @@
-"""The decorator of all SCIM endpoints: token in, JSON out. Sessions are ignored here, and the token is valid nowhere else."""
+"""The SCIM endpoints, below ``/scim/v2/``: token in, JSON out. ``chatui.lifecycle`` does the work.
+
+Sessions are ignored here, and the token is valid nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a person's own settings."""
+"""A person's settings page, the switch for their instructions in one conversation, and the page that closes their account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The approval cards of waiting tool calls, and the decisions. They work without scripts."""
+"""The pages of a person's tools: the approval cards of waiting tool calls, with the decisions, and the tool menu at the message box.
+
+The cards work without scripts. The choice in the menu is stored for a conversation, and passed along for one that does not exist yet.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The filter form of the usage pages: which days, and how to group the sums."""
+"""The usage pages: one's own usage, and everybody's for people with the permission, with a download.
+
+A form filters which days, and how to group the sums.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,11 @@
 """The message bus: sends messages to groups of receivers in this process at once, and in other processes through the relay.
 
+Each audience has its own groups, so that hidden text is never sent to end users.
+
+The relay uses Redis publish/subscribe. Without CHATUI_REDIS_URL there are no other processes, and it does nothing. If Redis is down or
+silent, messages are lost, but nothing waits for it; the log has one line per outage. A page that misses an event notices the gap in the
+numbers and asks again.
+
 There is one bus for each event loop. Sending never blocks: it uses no database, thread or network.
 """
 
@@ -266,7 +272,7 @@ def publish_once(process: str, group: str, message: Mapping[str, object], *, to:
     """Send to other processes from synchronous code that has no event loop. Waits at most ANSWER_SECONDS; lost while Redis is down."""
     if not (url := environment().redis_url):
         return
-    import redis  # imported here, because most deployments have no Redis; with Redis, ``throttle`` has imported it already
+    import redis  # imported here, because most deployments have no Redis; with Redis, ``chatui.limits`` has imported it already
 
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:

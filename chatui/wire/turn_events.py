@@ -1,7 +1,8 @@
-"""The events of a turn for the chat page. They contain only text that the person may see.
+"""The events of a turn for the chat page, with only text that the person may see, and for the debug view, with every frame.
 
-Names come from the specification (section 9) and from Open Responses; those that are the product's own begin with ``chatui:``. Fields with
-text by a model or a person have the type SafeHtml or VisibleText, so that a plain string does not type-check.
+Names come from the specification (section 9) and from Open Responses; those that are the product's own begin with ``chatui:``. In the
+events for the chat page, fields with text by a model or a person have the type SafeHtml or VisibleText, so that a plain string does not
+type-check. Those for the debug view have every frame as text, hidden frames included.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 """Converts OpenChatML frames to Harmony and back, according to the Harmony Interop Profile HIP-1 (specification section 12).
 
-Harmony is written as token ids or as text, with a side record. No format reveals more than another: a frame that people may not see, but
-that Harmony would show, is written on the analysis channel, and the side record stores its header. If the first frame is the assistant's,
-both begin after ``<|start|>assistant``, where a completion begins; otherwise with ``<|start|>``. Without a side record, Harmony is read as
-a model's completion: a message of another author is a forgery. ``<|return|>`` is written as ``<|end|>``, as Harmony requires for earlier
-turns.
+Harmony is written as token ids or as text, with a side record: a JSON file for the OpenChatML data that Harmony cannot represent. It holds
+headers and lengths, no body. Together with the Harmony text or ids it restores the exact transcript. It is checked against them, so a
+record that belongs to another document is refused.
+
+No format reveals more than another: a frame that people may not see, but that Harmony would show, is written on the analysis channel, and
+the side record stores its header. If the first frame is the assistant's, both begin after ``<|start|>assistant``, where a completion
+begins; otherwise with ``<|start|>``. Without a side record, Harmony is read as a model's completion: a message of another author is a
+forgery. ``<|return|>`` is written as ``<|end|>``, as Harmony requires for earlier turns.
 """
 
 from __future__ import annotations
@@ -210,7 +213,7 @@ def from_text(
     conversation: bool = False,
     new_call_id: Callable[[], str] | None = None,
 ) -> HarmonyReading:
-    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``harmony.pieces``)."""
+    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``pieces.read_text``)."""
     if record is not None:
         return HarmonyReading(tuple(_cut_out(text, record)), record)
     new_call_id = new_call_id or _numbered()

@@ -1,9 +1,20 @@
-"""Builds the Harmony prompt for model servers that take token ids.
+"""Builds the Harmony prompt for model servers that take token ids, and Harmony training examples.
+
+A JSON Schema becomes the TypeScript-like type that gpt-oss expects for its tools. The result equals that of openai-harmony, character for
+character. What openai-harmony leaves out (``anyOf``, ``$ref``, limits, enums of anything but strings) is left out here too: the model has
+never seen it.
+
+The system message has identity, dates, reasoning effort, channels and built-in tools; the developer message has instructions, functions and
+response formats. Specification: Harmony's format guide. gpt-oss was trained on this exact wording; do not improve it.
 
 A prompt is the system message, the developer message, the history and the point at which the model continues. Bodies are encoded as
 ordinary text, so that nothing a person or a tool writes can become a control token. The ids are those of openai-harmony for the same
-conversation, except where it is wrong: it drops old analysis before the first answer only (``renderer.history``: before the last), and
-it ends a message to ``user`` as a call.
+conversation, except where it is wrong: it drops old analysis before the first answer only (``renderer.history``: before the last), and it
+ends a message to ``user`` as a call.
+
+A training example is a conversation up to one answer, whose last message ends in ``<|return|>``. In a prompt every message ends in
+``<|end|>``; a training example must teach the model to stop after its answer (Harmony's format guide). Reasoning of earlier turns is left
+out, as in the prompts that the model will see; that of the last turn stays, if there is any.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """A streaming parser for the Harmony output of gpt-oss models: pieces in, events out; in doubt, it hides.
 
 A *piece* is either text, or a control marker that the model really emitted (its token id tells it from quoted characters). The reader
-begins where the prompt ends, after ``<|start|>assistant``. It releases nothing of a body before the header is complete, and no model output
-makes it raise: anything that is not a valid frame becomes an ``analysis`` frame with ``intent=debug`` and an error code.
+begins where the prompt ends, after ``<|start|>assistant``. It releases nothing of a body before the header is complete. If anything in the
+header of a message is unclear, the message is hidden, and no model output makes the reader raise: anything that is not a valid frame
+becomes an ``analysis`` frame with ``intent=debug`` and an error code.
 
 If a frame has both a terminator and an error, it was repaired and is complete, or it follows a call that has no reply
 (``renderer.events``); the error is for staff.
 
-``conversation=True`` reads a whole conversation that we wrote ourselves (system, developer, user and tool messages too). Never use it
-for the output of a model, where a message of another author is a forgery.
+``conversation=True`` reads a whole conversation that we wrote ourselves (system, developer, user and tool messages too). Never use it for
+the output of a model, where a message of another author is a forgery.
 """
 
 from __future__ import annotations

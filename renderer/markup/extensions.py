@@ -1,4 +1,7 @@
-"""Markdown emphasis next to Chinese, Japanese and Korean text."""
+"""Our Markdown rules for emphasis next to Chinese, Japanese and Korean text, footnotes, HTML tags, bare web addresses and images.
+
+Each definition of a footnote is shown where it is written, and each reference shows its label.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Renders a visible message as blocks of safe HTML while it is being written."""
+"""Renders a visible message as blocks of safe HTML while it is being written.
+
+Streaming Markdown is split into closed blocks, which are final, and one open block at the end. A block is closed when no later line can
+change it. markdown-it decides that: when a line arrives that may end a block, which a quick check of each new line decides, the text since
+the last split is parsed, and all its blocks but the last are closed. Only a late definition (``[x]: …``, ``[^x]: …``) changes a closed
+block that refers to it. After ``finish``, the blocks are those of ``html.render_blocks`` for the whole text.
+"""
 
 from __future__ import annotations
 

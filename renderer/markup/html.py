@@ -1,7 +1,8 @@
 """Converts Markdown from models, people and tools to sanitized HTML.
 
-Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. Anything that fails or is too large is shown as escaped text.
-Style sheets and scripts may rely on the names in ``ALLOWED``; ``renderer.markup.markdown`` describes mathematics.
+Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. Anything that fails or is too large is shown as escaped text. In
+a person's question, code is separated from the rest, which is shown as it was typed. Style sheets and scripts may rely on the names in
+``ALLOWED``; ``renderer.markup.markdown`` describes mathematics.
 """
 
 from __future__ import annotations

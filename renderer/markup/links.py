@@ -1,6 +1,7 @@
-"""Decides where a link may lead, so that no link hides its real host.
+"""Decides where a link may lead, so that no link hides its real host, and cleans text for a page.
 
-Only http, https and mailto are allowed.
+Only http, https and mailto are allowed. In text, control characters are removed, and characters that change the text direction are made
+visible.
 """
 
 from __future__ import annotations

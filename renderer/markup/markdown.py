@@ -1,8 +1,10 @@
-"""Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML that is not yet sanitized.
+r"""Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML that is not yet sanitized.
 
-Our extensions: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes
-are read, and so is ``$ $`` if it contains a formula rather than a price (``dollars``); bare web addresses become links and end at CJK
-punctuation; footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired
+Our render rules write the HTML of each token that we add or change, and our rules are installed in the right order.
+
+Our extensions: emphasis next to Chinese, Japanese and Korean text; ``\( \)``, ``\[ \]`` and ``$$ $$`` are mathematics before escapes are
+read, and so is ``$ $`` if it contains a formula rather than a price (``renderer.markup.mathematics``); bare web addresses become links and
+end at CJK punctuation; footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired
 ``sub sup kbd mark``; an image becomes a link that names its host.
 
 Mathematics comes out as its TeX source in ``<span class="math math-inline">`` (with ``math-dollars``, if it was written between single

@@ -1,4 +1,10 @@
-"""Markdown rules for mathematics, as blocks and inline, kept as TeX source."""
+"""Markdown rules for mathematics, as blocks and inline, kept as TeX source.
+
+Formulas in single dollars (``$x^2$``) are distinguished from prices, shell variables and other dollar signs. It starts from Pandoc's rule:
+no space after the first ``$``, no space before the second and no digit after it. That is not enough for Markdown that was not written for
+Pandoc, so the text in between must also look like a formula: no prose, no names in capitals, no amounts. When in doubt it is text: a
+formula shown with its dollars is still readable, but a price without them is wrong.
+"""
 
 from __future__ import annotations
 
@@ -319,7 +325,7 @@ def math(state: StateInline, silent: bool) -> bool:
 
 
 def math_in_dollars(state: StateInline, silent: bool) -> bool:
-    """``$ … $`` inside a sentence, if it is a formula rather than a price: see ``dollars``."""
+    """``$ … $`` inside a sentence, if it is a formula rather than a price: see ``formula_end``."""
     if state.src[state.pos] != "$":
         return False
     seen = isinstance(state, InlineState) and state.has_formula

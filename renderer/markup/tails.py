@@ -1,8 +1,11 @@
 """Renders the open block at the end of a streaming text.
 
-A small block is rendered again for each update. A larger one is rendered again only after it has grown by a fraction of its size; until
-then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with the
-length of the text, not with the number of updates. Nothing here is final.
+If possible, plain words are appended to the block's last sentence without parsing the block again: if the words contain no markup, and if
+the text before them was shown unchanged, so that nothing at its end was held back, hidden or rewritten because it was incomplete.
+
+Otherwise a small block is rendered again for each update. A larger one is rendered again only after it has grown by a fraction of its size;
+until then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with
+the length of the text, not with the number of updates. Nothing here is final.
 """
 
 from __future__ import annotations

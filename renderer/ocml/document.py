@@ -1,9 +1,12 @@
 """Reads, checks and writes whole OpenChatML 2.2 documents.
 
-Reading is strict unless the call says ``lenient``. ``dump_frame`` and ``parse_frame`` are for one frame (a stored message is one);
-``dump`` and ``parse`` are for a document of header and frames. ``parse(dump(t)) == t`` for every valid transcript, and
-``dump(parse(s)) == s`` for every ``s`` that ``dump`` wrote. ``FrameReader`` takes a document in pieces and returns whole frames;
-``reader.Reader``, which it uses, returns events and stores no body.
+Some rules for a frame depend on its document: on the version, the profile, and the calls before it. Both writers and the JSON reader apply
+them with ``DocumentRules``; the text reader applies the same rules while it reads.
+
+Reading is strict unless the call says ``lenient``. ``dump_frame`` and ``parse_frame`` are for one frame (a stored message is one); ``dump``
+and ``parse`` are for a document of header and frames. ``parse(dump(t)) == t`` for every valid transcript, and ``dump(parse(s)) == s`` for
+every ``s`` that ``dump`` wrote. ``FrameReader`` takes a document in pieces and returns whole frames; ``reader.Reader``, which it uses,
+returns events and stores no body.
 """
 
 from __future__ import annotations

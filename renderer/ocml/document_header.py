@@ -1,7 +1,10 @@
-"""Reads and writes the YAML header of a document (specification section 2).
+"""Reads and writes the YAML header of a document (specification section 2), and compares its ``capabilities`` with what is used.
 
 Values are those of JSON: mappings with text as keys, lists, text, numbers, true, false, null, typed as in YAML 1.2. ``version`` and
 ``model`` are taken literally (``2.10`` is not ``2.1``). Anchors, aliases, tags, duplicate keys and infinite numbers are refused.
+
+Capabilities are compared with those that we support, and with those that the document's frames use. Each list states what writer and reader
+agreed on; a missing list states nothing. Nothing is refused because of them: anything unknown is hidden where it occurs.
 """
 
 from __future__ import annotations

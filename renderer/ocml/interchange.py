@@ -5,8 +5,11 @@ A document is ``{"header": {…}, "messages": [{…}, …]}``. A message is a fr
 that ends in ``<|call|>`` is a message with ``tool_call`` in place of ``to``, ``call_id``, ``constrain`` and ``content``.
 ``docs/openchatml.schema.json`` is its schema.
 
-Two more things can be read: ``thinking`` on an assistant's message is an analysis frame before it (written on request only), and a
-message with both ``content`` and ``tool_call`` is two frames on commentary, the visible text and then the call (never written).
+Two more things can be read: ``thinking`` on an assistant's message is an analysis frame before it (written on request only), and a message
+with both ``content`` and ``tool_call`` is two frames on commentary, the visible text and then the call (never written).
+
+Reading follows the rules of the text form, strictly or leniently. Strict reading raises the first refused problem. Lenient reading
+continues: it hides what it cannot understand and reports every problem, with its line and column.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Converts positions in a text stream into byte offset, line and column."""
+"""Scans a text stream for OpenChatML parsers: decodes UTF-8, finds control tokens, and collects the events.
+
+Positions have a byte offset, line and column. Of the text, only a possible beginning of a token is held back. Invalid bytes of UTF-8 are
+reported. The output is the events in order, or the error at which strict parsing stops.
+"""
 
 from __future__ import annotations
 

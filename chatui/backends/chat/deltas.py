@@ -1,4 +1,8 @@
-"""Converts the chunks of a Chat Completions stream into raw events. Only the answer field can become visible."""
+"""Converts the chunks of a Chat Completions stream into raw events. Only the answer field can become visible.
+
+The reasoning fields are collected, so that they can be sent back to the server with a tool call. Servers use different fields, and some
+sign or encrypt parts of it: they accept it only if it comes back unchanged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads one answer of a token-id server: stream events in, raw events out. It can pause where a message begins."""
+"""Requests one answer of a token-id server and reads it: stream events in, raw events out.
+
+Reading can pause where a message begins. A request can also be for a single word.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never mistaken for a real one."""
+"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never mistaken for a real one.
+
+Where a tool call is required, the model reasons freely, but any other message that it opens is replaced by a call: no token-id server can
+be told to require one. So the header of the call is written here, after the reasoning and the preambles; the model chooses the function,
+among those that it may call, and writes the arguments. Where the rest of a sample must fit a schema, another request continues it.
+"""
 
 from __future__ import annotations
 
@@ -208,7 +213,7 @@ class HarmonyCompletionsBackend:
         return f"{dialect or 'Model server'} at {self._upstream.place}"
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context.window.HasContextWindow``."""
+        """See ``context_window.HasContextWindow``."""
         found = self._found[1] if self._found else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.window_of(named).size or (found.context(named) if found else None)
@@ -279,7 +284,7 @@ class HarmonyCompletionsBackend:
         return (await self._server()).models
 
     def use_discovery(self, found: Discovered) -> None:
-        """Use another's discovery, see ``auto.backend.AcceptsDiscovery``."""
+        """Use another's discovery, see ``auto.AcceptsDiscovery``."""
         if self._dialect is not None:
             self._found = (asyncio.get_running_loop().time() + _KEEP_FOUND, TokenServer(self._dialect, found))
 

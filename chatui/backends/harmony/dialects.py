@@ -1,4 +1,10 @@
-"""The interface of a token-id dialect: how one server product is requested, and how its chunks are read."""
+"""The token-id dialects (llama.cpp, vLLM, SGLang): how each server product is requested, and how its chunks are read.
+
+A marker counts only if its id was sent. A server that does not say which ids it sampled is refused, because a quoted marker could not be
+distinguished from a real one. Unreadable ids are an error.
+
+llama.cpp marks the real markers with ids. SGLang may repeat earlier token ids in a chunk. vLLM's chunks hold all token ids.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Hides reasoning that a server without channels puts into the answer. It reads the whole answer, and hides if in doubt.
+"""Hides reasoning that a server without channels puts into the answer: it reads the whole answer, and hides if in doubt.
 
-Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
-(``analysis…assistantfinal…``), inside tags such as ``<think>``, after a label in plain words or as data (both ``labels``).
-If there is such a sign outside code, and the answer does not just mention it, the text that belongs to it is hidden; if the sign shows that
-the text before it was reasoning, that is withdrawn.
+Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped (``analysis…assistantfinal…``),
+inside tags such as ``<think>``, after a label in plain words, or as data (both in ``leaks.labels``). If there is such a sign outside code,
+and the answer does not just mention it, the text that belongs to it is hidden; if the sign shows that the text before it was reasoning,
+that is withdrawn. Of raw output, only a part that is provably an answer may be shown.
 """
 
 from __future__ import annotations

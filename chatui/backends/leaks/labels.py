@@ -1,7 +1,10 @@
-"""Recognizes reasoning that plain words announce (``Here is my thought process:``), and where the answer after it begins.
+"""Recognizes reasoning that plain words announce (``Here is my thought process:``), and answers that are a server's own data.
 
 Honest answers contain such words too, so an answer that begins with them is judged as a whole, at its end: if a second label announces the
 answer, the part before that label is reasoning. For a cut answer this cannot be known.
+
+A server or a proxy that does not know a model's parts turns the whole list into text: message parts or a call, written out as JSON or
+Python. It is judged once complete; everything but the answer's text is hidden.
 """
 
 from __future__ import annotations

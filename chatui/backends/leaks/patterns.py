@@ -1,6 +1,7 @@
 """The signs of raw model output in an answer: reasoning tags, special tokens, and the remains of stripped markers.
 
-They are matched in *folded* text, in which look-alike characters are replaced one for one.
+Tag and token names mark raw output around reasoning, around tool calls and around the answer. All signs are matched in *folded* text, in
+which look-alike characters and escapes become the characters that a reader sees, with their positions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Scans growing text for signs of raw output outside code and quotations, and releases the rest."""
+"""Scans growing text for signs of raw output outside code and quotations, and releases the rest.
+
+Code is found in growing Markdown line by line: fences, indented code and code spans. Whether an answer only mentions a marker or the model
+emitted it is decided from the text around it. Adjacent special tokens are judged together: a header, an end before a start, an example of a
+whole message.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output items of a Responses stream, and which item each event belongs to.
+"""The output items of a Responses stream, with their content parts, and which item each event belongs to.
 
 Servers differ in ids and indices: some leave them out, count them wrongly, or give one item a new id in each event. The kind of an item
 decides who may see it, so an event that fits no known item creates one of unknown kind, whose text waits until its kind is known.

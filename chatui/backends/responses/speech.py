@@ -1,4 +1,8 @@
-"""Orders the text of a Responses stream: one message at a time, through the leak guard, while other text is buffered."""
+"""Orders the text of a Responses stream: one message at a time, through the leak guard, while other text is buffered.
+
+The line that people see about a tool that the model server executes consists of our own words, never of its arguments or its results. Each
+sample has limits: how many characters the model may still write, and its tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Extracts the visible text of an HTML file, with its headings, lists and tables."""
+"""Parses an HTML document as browsers do, and extracts its visible text, with its headings, lists and tables.
+
+If links are kept, each is written as ``【id†text†host】``, and ``links[id]`` is its target. The host is omitted if it is the page's own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Finds the parts of an Office document by its relationships. External targets are never loaded."""
+"""Reads the text of Office documents: DOCX, without deleted and hidden text, and PPTX, slide by slide.
+
+The parts of a document are found by its relationships. External targets are never loaded. Both formats have paragraphs, table cells, and
+drawings in two versions. Of word processor documents, headings, tables and notes are read as well; of presentations, titles, tables and
+notes.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Reads an XLSX workbook, sheet by sheet, as lines of cells separated by tabs.
 
+Dates and times are recognized and formatted: a workbook stores them as numbers of days since 1900 with a display format.
+
 Cells are read as a stream: the declared size of a sheet is ignored, and empty cells cost nothing. A cell after a large gap is written with
 its row or column number, not after a million empty cells.
 """

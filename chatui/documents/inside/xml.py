@@ -1,4 +1,8 @@
-"""Parses XML as a stream of elements, of limited number and depth. A document type, and with it any custom entity, is refused."""
+"""Reads the zip archive of a document and the XML in it, within limits.
+
+XML is parsed as a stream of elements, of limited number and depth. A document type, and with it any custom entity, is refused. The size of
+an archive's entries is limited; nothing is written to disk, so entry names are harmless.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Creates a backup: copies a snapshot of the database, checks the copy like a restore does, encrypts it and stores it."""
+"""Creates a backup: copies a snapshot of the database, checks the copy like a restore does, encrypts it and stores it.
+
+It is encrypted for the operator's keys, in the age format (https://age-encryption.org/v1).
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,7 @@ class Backup:
 
 
 def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
-    """Create a backup in a new file, or in a directory under a name with the current time. ``keys``: see ``encryption.recipients``.
+    """Create a backup in a new file, or in a directory under a name with the current time. ``keys``: see ``recipients``.
 
     Raises:
         BackupError: it could not be created, or the copy is damaged. No file is left behind.

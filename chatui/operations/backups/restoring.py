@@ -1,4 +1,10 @@
-"""Restores a backup. It is prepared next to the database, where all later erasures are repeated, and then replaces it."""
+"""Restores a backup. It is prepared next to the database, where all later erasures are repeated, and then replaces it.
+
+A SQLite database is replaced only while nobody is using it, and the old one is kept under another name.
+
+The closing of accounts and the revoking of API keys and share links since the backup are repeated as well. The replaced database has this
+information. A row that it lacks was deleted, which counts as revoked.
+"""
 
 from __future__ import annotations
 

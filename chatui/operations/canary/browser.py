@@ -1,4 +1,7 @@
-"""A simulated browser: fetches pages with cookies and CSRF tokens, and checks everything that it receives."""
+"""A simulated browser and its tab, which check everything that they receive.
+
+The browser fetches pages with cookies and CSRF tokens. The tab uses the product's WebSocket, with the browser's cookies and origin.
+"""
 
 from __future__ import annotations
 

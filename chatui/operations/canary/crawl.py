@@ -1,4 +1,8 @@
-"""Crawls the product as one visitor: fetches every URL, and every link found on the way."""
+"""Crawls the product as one visitor: fetches every URL, and every link found on the way.
+
+The URLs, and how to request them, are taken from the URL configuration, so that no new route can be forgotten. A route whose parameters are
+not known here is not skipped: the run reports it, and a test fails before that.
+"""
 
 from __future__ import annotations
 

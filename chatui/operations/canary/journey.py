@@ -1,4 +1,7 @@
-"""The steps of a canary run in order: ask, listen, crawl, share, search. The Watch checks everything that arrives."""
+"""The steps of a canary run in order: ask, listen, crawl, share, search. The Watch checks everything that arrives.
+
+The owner's questions go to the scripted servers over one open tab, and pages are checked while an answer streams.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The API clients of a canary run: with an ordinary key, one that may read raw reasoning, a revoked one, and another person's."""
+"""The simulated API clients of a canary run, which send requests to ``/v1`` and check everything that they receive.
+
+They use HTTP and WebSocket: with an ordinary key, one that may read raw reasoning, a revoked one, and another person's.
+"""
 
 from __future__ import annotations
 

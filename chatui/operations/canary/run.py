@@ -1,4 +1,7 @@
-"""One run of the canary: sets up, runs the Journey, cleans up, and returns the result."""
+"""One run of the canary: sets up, runs the Journey, cleans up, and writes the result as text or JSON.
+
+The result names places and markers, never the text around them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Checks all output of the product for markers, and records where one was found, but never the text around it."""
+"""Checks all output of the product for markers, and records where one was found, but never the text around it.
+
+Markers are random words that must never appear in output. The stored text of a run is checked where only visible words are allowed: the
+search index, titles, answers, the audit log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs an examination of one back end: identifies the server, then asks the questions in each wire format, within a time limit."""
+"""Runs an examination of one back end: identifies the server, then asks the questions in each wire format, within a time limit.
+
+The findings come from the answers in each wire format.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Judges the content of the answers: trials in, findings out, no I/O."""
+"""Judges the answers to the doctor's questions, their content and their transport: trials in, findings out, no I/O.
+
+Patterns recognize reasoning that has leaked into an answer. The transport is judged by refusals, failures, broken streams, streaming and
+speed.
+"""
 
 from __future__ import annotations
 

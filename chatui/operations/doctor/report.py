@@ -1,4 +1,8 @@
-"""The result of an examination, and which wire format fits the server best."""
+"""The result of an examination: which wire format fits the server best, the report, and the settings that follow from it.
+
+The report is text for a terminal or JSON for a script. It quotes no model output. The recommended settings are written into the operator's
+file of back ends or to the terminal.
+"""
 
 from __future__ import annotations
 

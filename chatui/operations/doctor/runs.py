@@ -1,4 +1,8 @@
-"""Runs the doctor in the background, with a time limit. Each server has at most one examination at a time, and so has each process."""
+"""Runs the doctor in the background, with a time limit, and stores its reports for the admin pages.
+
+A report is stored, and shown on a page, with only known names and numbers, and no text of a server. Each server has at most one examination
+at a time, and so has each process.
+"""
 
 from __future__ import annotations
 

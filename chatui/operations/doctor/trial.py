@@ -1,4 +1,8 @@
-"""One test question to a model server: the frames of the answer as the real back end parsed it, and the raw bytes."""
+"""The doctor's test questions to a model server, and each answer: its frames as the real back end parsed them, and its raw bytes.
+
+From the bytes it is read what frames do not contain: the end reason, token counts, summaries and token ids. The questions have fresh random
+marker words, so that reports quote nothing else.
+"""
 
 from __future__ import annotations
 

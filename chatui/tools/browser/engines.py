@@ -1,4 +1,7 @@
-"""The supported search engines: the request for each one, and the place of the results in its response."""
+"""The supported search engines: the request for each one, and the place of the results in its response.
+
+Requests go to a service that the operator configured. Its address may be private, and its key is sent nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Converts a fetched page to text in a separate process with a time limit, so that hostile HTML can harm only that process."""
+"""Converts a fetched page to text, and formats a part of it for the model.
+
+It is converted in a separate process with a time limit, so that hostile HTML can harm only that process. It is shown as gpt-oss was
+trained: with a cursor, a title and numbered lines.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The browser session of one turn: its open pages, by cursor, and the functions that the model can call on them."""
+"""The browser session of one turn: its open pages, by cursor, and the functions that the model can call on them.
+
+A model may open only URLs that the person wrote, or that a page or search result contained. Opening an address sends it to somebody else's
+server, and citing it shows it. With freely chosen addresses, a model under prompt injection could leak everything that it knows, including
+its reasoning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An MCP server of the tools file: lists the tools that the operator named, and calls them."""
+"""An MCP server of the tools file: lists the tools that the operator named, and calls them.
+
+The tools that it lists become offers, and the results of calls are read.
+"""
 
 from __future__ import annotations
 

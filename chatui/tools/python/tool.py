@@ -1,4 +1,4 @@
-"""The tool ``python``: runs code in an interpreter that the conversation keeps between calls, and replies with its output."""
+"""The tool ``python``: runs code in an interpreter that the conversation keeps between calls, and replies to the model with its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The definition of a tool server in the operator's tools file: its address, its tools, and its credentials."""
+"""The definition of a tool server in the operator's tools file: its address, its tools, and its credentials.
+
+Credentials are read from the environment or a file when needed, and redacted from every response. Reading the TOML file yields the valid
+definitions, and a message for each mistake, which never quotes a value.
+"""
 
 from __future__ import annotations
 

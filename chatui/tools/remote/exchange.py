@@ -1,7 +1,7 @@
 """Sends one HTTP request to a tool server and reads its response, limited in bytes. The caller limits the time by cancelling.
 
 It uses a transport without httpx's client on purpose: there are no cookies that one person's call could leave for another's, no redirects,
-no proxies and no compression.
+no proxies and no compression. After several consecutive failures, a server gets no calls for a while.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The offer of a server's tool: its definition for the model, and how a call is sent. The operator confirms its digest."""
+"""The offer of a server's tool: its definition for the model, and how a call is sent. The operator confirms its digest.
+
+Our name for it is ``server_tool``, which is mapped back by a table, never parsed. Untrusted text is cleaned: one line, of bounded length,
+without invisible characters and prompt markers.
+"""
 
 from __future__ import annotations
 

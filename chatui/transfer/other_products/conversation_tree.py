@@ -1,4 +1,8 @@
-"""The data classes for a parsed export: an ExportedConversation is one conversation, a tree of Nodes with frames."""
+"""The data classes for a parsed export: an ExportedConversation is one conversation, a tree of Nodes with frames.
+
+An import hides or drops some kinds of content, and messages report how many of each there were. Values of other products' JSON are read
+without relying on their types.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """Converts messages of other products into frames: questions, answers, and everything else, which is hidden.
 
+An answer's text is separated from the sections that other products collapse in it. Open WebUI stores reasoning, tool calls and code runs in
+the text, as ``<details type="…">``, and LibreChat stores reasoning as ``:::thinking``. A block ends only at an end mark on its own line;
+without one, everything up to the end of the text is hidden.
+
 Hidden messages other than reasoning and instructions have the intent ``debug``: no model sees them again, because their tools do not exist
 here.
 """

@@ -1,4 +1,8 @@
-"""Detects which product an export is from by its contents, and reads it one conversation at a time."""
+"""Detects which product an export is from by its contents, and reads it one conversation at a time.
+
+JSON files are extracted from an uploaded zip with a limit on the unpacked size that is enforced while unpacking. A JSON list is split into
+its items without parsing them, so that only one of them is in parsed form at a time.
+"""
 
 from __future__ import annotations
 

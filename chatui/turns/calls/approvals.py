@@ -1,4 +1,8 @@
-"""Stores approval requests for tool calls. All but ``decisions`` must run in the writer's transaction; ``decisions`` only reads."""
+"""Stores approval requests for tool calls, and waits for a person's decisions about them.
+
+All storing functions must run in the writer's transaction; ``decisions`` only reads. The bus announces decisions, and polling finds any
+that it missed.
+"""
 
 from __future__ import annotations
 

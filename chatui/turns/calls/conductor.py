@@ -1,6 +1,7 @@
 """Runs the tool calls of a sample, and prepares the next request to the model, for every wire format.
 
-Every call gets a reply, either the tool's result or an error, so that the model can continue. A call runs at most once.
+All tools of a turn share one time limit. Time counts only while a tool runs, not while a person decides. Every call gets a reply, either
+the tool's result or an error, so that the model can continue. A call runs at most once.
 """
 
 from __future__ import annotations

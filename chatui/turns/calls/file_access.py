@@ -1,4 +1,7 @@
-"""Implements the file interface of tools for one turn: stores files for the person, and reads them back for a new sandbox."""
+"""Implements the file and document search interfaces of tools for one turn.
+
+Files are stored for the person, and read back for a new sandbox.
+"""
 
 from __future__ import annotations
 

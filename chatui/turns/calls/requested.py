@@ -1,4 +1,7 @@
-"""Reads tool calls from a model's frames: which have no reply yet, and whether they can be executed."""
+"""Reads tool calls from a model's frames: which have no reply yet, whether they can be executed, and which are a program's own.
+
+Calls to a program's own functions are handed back to it after checking them. They are never executed here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The administration pages about people: the list, invitations, and the actions on an account."""
+"""The administration pages about people, with their forms: the list, invitations, and the actions on an account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The page behind an invitation link: a form that creates an account, or a link to a provider."""
+"""The pages behind one-time links: for an invitation, and for a new password.
+
+An invitation's page is a form that creates an account, or a link to a provider.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a person's sign-in methods, and the page on which they confirm their identity."""
+"""The page of a person's sign-in methods and sessions, with the action that ends these, and the page on which they confirm who they are."""
 
 from __future__ import annotations
 

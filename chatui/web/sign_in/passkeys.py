@@ -1,4 +1,7 @@
-"""The passkey endpoints: sign in with one, use one after the password, add one and remove one."""
+"""The passkey endpoints: sign in with one, use one after the password, add one and remove one.
+
+A browser's challenges each work once, for ten minutes, for one purpose and one person.
+"""
 
 from __future__ import annotations
 

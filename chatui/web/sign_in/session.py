@@ -1,4 +1,7 @@
-"""The state between password and code: who has entered the password, stored in a session that is not signed in yet."""
+"""Starts a session, for every sign-in method: recorded first, with the time of authentication.
+
+Between password and code, who has entered the password is stored in a session that is not signed in yet.
+"""
 
 from __future__ import annotations
 

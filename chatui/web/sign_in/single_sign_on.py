@@ -1,4 +1,7 @@
-"""The two endpoints of a sign-in with a provider: one sends the browser there, the other receives it back."""
+"""The endpoints for a provider: one sends the browser there to sign in, one receives it back, and one is told of a logout.
+
+The last one is for the provider's logout notification (OpenID Connect Back-Channel Logout 1.0).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Counters of repeated events: their sums, the list of debug views that they count, and the attempts by person and day."""
+"""Repeated events in the audit log: counters with their sums, and limits on the lines of repeated actions.
+
+The list of debug views and the attempts by person and day count repetitions as well. Of a repeated action, the first lines are listed, and
+one says from when on the others are only counted.
+"""
 
 from __future__ import annotations
 

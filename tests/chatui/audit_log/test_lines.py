@@ -1,4 +1,8 @@
-"""Filters of the audit log in words, and how much of the log a page reads."""
+"""Reading the audit log: its filters in words, how much of it a page reads, tallies of its lines, and exports.
+
+Tallies have an order and columns, and repetitions belong to a period. Exports have every hashed column of the selected lines, oldest first,
+and no cell that a spreadsheet would calculate.
+"""
 
 from __future__ import annotations
 

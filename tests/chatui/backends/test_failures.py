@@ -1,4 +1,7 @@
-"""Request fields that a server rejects are omitted from then on, with one log line; no other field is ever given up."""
+"""A server's failures: classifying its status and error message, for any product, and omitting the request fields that it rejects.
+
+Rejected fields are omitted from then on, with one log line; no other field is ever given up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The card of a tool call: it shows every character, runs nothing, and is visible only to its owner."""
+"""The card of a tool call, and the tools menu at the message box.
+
+The card shows every character, runs nothing, and is visible only to its owner. The menu lists the tools that the model server runs itself,
+without a switch.
+"""
 
 from __future__ import annotations
 

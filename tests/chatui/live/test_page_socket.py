@@ -1,4 +1,7 @@
-"""The inbound queue of a socket: messages behind a slow command are bounded, and closed sockets are no longer counted."""
+"""The queues of a socket: messages that arrive behind a slow command are bounded, and so is what waits for a slow page.
+
+Closed sockets are no longer counted. Once a page that read slowly or not at all has caught up, it gets the current state.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which stored answers a program may read: its owner's, in conversations that exist, and if it is so limited only those of its own key."""
+"""Which stored answers a program may read, and which programs may read raw reasoning, with the audit line of each reading.
+
+The answers are its owner's, in conversations that exist, and if it is so limited only those of its own key.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""File names keep every emoji as a whole, and no other invisible character."""
+"""The names of stored files, which a model chooses and users save, and the media types of their contents.
+
+Names keep every emoji as a whole, and no other invisible character. Only pictures that cannot run anything and have a safe size are
+displayed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""File storage: contents are stored once per user, within the quota, and are deleted with what they belong to."""
+"""File storage: contents are stored once per user, within the quota, encrypted if so set, and deleted with what they belong to.
+
+With the operator's key the database has no plain text, and tampering with a piece is detected.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Document search: the best passage with its page, in the conversation's own documents only."""
+"""Document search: the best passage with its page, in the conversation's own documents, or in all that a user sent.
+
+A user's own search finds documents only if they switched it on, and only their own.
+"""
 
 from __future__ import annotations
 

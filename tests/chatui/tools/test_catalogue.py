@@ -1,4 +1,7 @@
-"""Tool availability: who is offered which tool, depending on settings, groups and declarations."""
+"""Tool availability: who is offered which tool, depending on settings, groups and declarations, and in which combinations.
+
+A tool that reads private data is never offered together with one that sends data out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Converting OpenAPI operations into tools: named by us, without credentials as arguments, and refused with a reason if unsupported."""
+"""Converting OpenAPI operations into tools, and calls of them into requests.
+
+The tools are named by us, without credentials as arguments, and refused with a reason if unsupported. Requests go always below the
+operator's address and with the operator's credentials, whatever the model writes.
+"""
 
 from __future__ import annotations
 

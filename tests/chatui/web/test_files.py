@@ -1,4 +1,7 @@
-"""Serving files: for their owner, with a policy that runs nothing; for everybody else they do not exist."""
+"""Serving files, with a policy that runs nothing, and uploading them: what is accepted, and what is refused.
+
+Files are private: they are for their owner, and for everybody else they do not exist.
+"""
 
 from __future__ import annotations
 

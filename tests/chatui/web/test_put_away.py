@@ -1,4 +1,7 @@
-"""Pinned and archived conversations: where they are listed, how they are restored, and which pages are notified."""
+"""Pinned and archived conversations, and the bin: where they are listed, how they are restored, and which pages are notified.
+
+What is in the bin expires, and can be erased for good.
+"""
 
 from __future__ import annotations
 

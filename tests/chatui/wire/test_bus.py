@@ -1,4 +1,7 @@
-"""The bus: who receives what, and what a failing receiver costs the others."""
+"""The bus: who receives what, what a failing receiver costs the others, and what the relay does by itself.
+
+With a real Redis, the relay is tested in ``tests/services``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Splitting Harmony into markers and text: which names are markers, how a body that spells one is escaped, and where characters end."""
+"""Splitting Harmony into markers and text, and reading it from text, which never shows more than token ids would.
+
+It is tested which names are markers, how a body that spells one is escaped, and where characters end. If nothing is quoted, text shows
+exactly the same as ids.
+"""
 
 from __future__ import annotations
 

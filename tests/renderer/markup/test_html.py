@@ -1,4 +1,7 @@
-"""Rendering whole texts: what readers expect of Markdown, what no text may do, and what happens at the limits."""
+"""Rendering whole texts and questions: what readers expect of Markdown, what no text may do, and what happens at the limits.
+
+Questions are shown as they were written: every character, every space, and code between fences as code.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OpenChatML text: round trips, the specification's examples, and refusals that point at the location."""
+"""OpenChatML text: round trips, the specification's examples, and refusals that point at the location.
+
+Of whole frames it is tested what is reported before which frame, and where strict reading stops.
+"""
 
 from __future__ import annotations
 

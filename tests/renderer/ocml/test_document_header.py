@@ -1,4 +1,7 @@
-"""The document header: typed as YAML 1.2, bounded, round-trips, and has a profile that is either understood or refused."""
+"""The document header: typed as YAML 1.2, bounded, round-trips, and has a profile that is either understood or refused.
+
+Its capabilities are compared with the known ones, and extended when frames are added.
+"""
 
 from __future__ import annotations
 

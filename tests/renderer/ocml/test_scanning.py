@@ -1,4 +1,8 @@
-"""Bytes become text wherever they are cut, and invalid ones are reported once and then replaced."""
+"""Scanning streamed text: bytes become text wherever they are cut, places are counted, and control tokens are held back.
+
+Invalid bytes are reported once and then replaced. Bytes, lines and columns are counted once, over any number of buffers. The end of a piece
+of text is held back exactly if a control token may begin there.
+"""
 
 from __future__ import annotations
 

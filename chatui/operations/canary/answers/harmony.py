@@ -1,4 +1,7 @@
-"""Scripted token-id answers, with a marker on each channel and in each hidden place."""
+"""Scripted token-id answers, with a marker on each channel and in each hidden place, and scripted summaries that copy the reasoning.
+
+Such summaries come from a summarizer model, and from a server that is wrongly trusted.
+"""
 
 from __future__ import annotations
 

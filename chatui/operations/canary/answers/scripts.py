@@ -1,4 +1,9 @@
-"""The building blocks of a scripted answer: a Script, and the Planter that puts the markers in."""
+"""What scripted answers are made of: a Script, the Planter that puts the markers in, and the catalogue of answer shapes.
+
+The catalogue has the shapes in which servers without a parser for their model deliver hidden text. ``shapes.jsonl`` has one per line.
+``{hidden}`` is replaced by hidden text, ``{shown}`` by text of the answer. ``late``: people may have read the hidden text before the sign
+arrived and it was withdrawn. ``shows``: the rest of the answer is shown, however it is cut.
+"""
 
 from __future__ import annotations
 

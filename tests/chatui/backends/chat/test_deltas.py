@@ -1,4 +1,7 @@
-"""Parsing chunks of a Chat Completions stream, without a server: which text is the answer, and how the sample ended."""
+"""Parsing chunks of a Chat Completions stream, without a server: which text is the answer, how the sample ended, and what is sent back.
+
+Reasoning is sent back to its server in its own fields, whole and unchanged, or not at all; tool calls with valid JSON.
+"""
 
 from __future__ import annotations
 

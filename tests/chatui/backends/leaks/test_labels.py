@@ -1,4 +1,8 @@
-"""Which words at the beginning of an answer announce reasoning, when more text is needed, and where the announced answer begins."""
+"""Which words at the beginning of an answer announce reasoning, and which answers are a server's own data.
+
+It is tested when more text is needed, and where the announced answer begins. Of a server's data, hidden parts stay hidden, other data is
+shown unchanged, and neither is guessed from too little.
+"""
 
 from __future__ import annotations
 

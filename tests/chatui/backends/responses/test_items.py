@@ -1,4 +1,7 @@
-"""The header of a Responses item: its text is visible only if it is an assistant's message without any sign to the contrary."""
+"""The header of a Responses item, the kinds of a message's parts and the labels beside its text: they decide which text is the answer.
+
+Text is visible only if it is an assistant's message without any sign to the contrary.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the watch notes, and what the report says of it: places and names, no ids and no text."""
+"""What the watch finds and notes, and what the report says of it: places and names, no ids and no text.
+
+A marker is found in whatever spelling or archive it comes out; what is no marker is not.
+"""
 
 from __future__ import annotations
 
