@@ -5,10 +5,25 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
+from chatui.api import documentation
 from chatui.web import conversations, diagrams, errors, health, language, pages
 from chatui.web.deferred import Deferred
 from chatui.web.sign_in import pages as sign_in_pages
 from chatui.web.sign_in import single_sign_on
+
+DIRECTORIES = [
+    path("ServiceProviderConfig", Deferred("web.scim.service_provider_config"), name="scim_config"),
+    path("ResourceTypes", Deferred("web.scim.resource_types"), name="scim_resource_types"),
+    path("ResourceTypes/<str:key>", Deferred("web.scim.resource_types"), name="scim_resource_type"),
+    path("Schemas", Deferred("web.scim.schemas"), name="scim_schemas"),
+    path("Schemas/<str:key>", Deferred("web.scim.schemas"), name="scim_schema"),
+    path("Users", Deferred("web.scim.users"), name="scim_users"),
+    path("Users/<str:key>", Deferred("web.scim.user"), name="scim_user"),
+    path("Groups", Deferred("web.scim.all_groups"), name="scim_groups"),
+    path("Groups/<str:key>", Deferred("web.scim.group"), name="scim_group"),
+    path("<path:rest>", Deferred("web.scim.nothing"), name="scim_nothing"),
+]
+"""SCIM, below ``/scim/v2/``."""
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -131,10 +146,11 @@ urlpatterns = [
     path("usage/", Deferred("web.usage.own"), name="usage"),
     path("usage/everybody/", Deferred("web.usage.everybody"), name="usage_everybody"),
     path("usage/everybody/file/", Deferred("web.usage.file"), name="usage_file"),
+    path("v1/openapi.json", documentation.view, name="api_openapi"),
     path("v1/", include("chatui.api.urls")),
     path("files/", Deferred("web.files.files"), name="files"),
     path("files/earlier/", Deferred("web.files.files_earlier"), name="files_earlier"),
-    path("scim/v2/", include("chatui.web.scim")),
+    path("scim/v2/", include(DIRECTORIES)),
     path("files/<uuid:file_id>/", Deferred("web.files.file"), name="file"),
     path("files/<uuid:file_id>/text/", Deferred("web.files.text"), name="file_text"),
     path("files/<uuid:file_id>/again/", Deferred("web.files.again"), name="file_again"),

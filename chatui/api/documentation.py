@@ -23,11 +23,11 @@ from pydantic import BaseModel
 from chatui.api import asking, compacting, stored_responses
 from chatui.api.chat_request import ChatRequest
 from chatui.api.compacting import CompactRequest
-from chatui.api.endpoints import endpoints
 from chatui.api.errors import ApiError
 from chatui.api.guarded import Handler
 from chatui.api.response_object import ResponseHead, response_object
 from chatui.api.response_request import ResponsesRequest
+from chatui.api.urls import urlpatterns
 from chatui.env import environment
 
 REFERENCE = "#/components/schemas/"
@@ -66,7 +66,7 @@ async def view(request: HttpRequest) -> HttpResponseBase:
     """Serves the document to everybody: it reveals nothing about this server except that it has this API."""
     if not environment().api:
         return ApiError(404, "not_found", "not_found", "There is no such address.").response()
-    return JsonResponse(document(endpoints))
+    return JsonResponse(document(urlpatterns))
 
 
 def _path(pattern: URLPattern) -> str:
@@ -166,7 +166,7 @@ def reference(request: HttpRequest) -> HttpResponse:
     """All endpoints with their fields."""
     if not environment().api:
         raise Http404
-    described = document(endpoints)
+    described = document(urlpatterns)
     shown = [
         _shown(method, path, operation, described)
         for path, operations in described["paths"].items()

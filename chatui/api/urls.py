@@ -1,10 +1,19 @@
-"""The URLs of the API, below ``/v1/``."""
+"""The URLs of the API, below ``/v1/``, with the handler for each HTTP method. The description of the API is made from them."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from chatui.api import documentation
-from chatui.api.endpoints import endpoints
+from chatui.api import asking, compacting, stored_responses
+from chatui.api.guarded import endpoint
 
-urlpatterns = [*endpoints, path("openapi.json", documentation.view, name="api_openapi")]
+urlpatterns = [
+    path("models", endpoint(get=stored_responses.models), name="api_models"),
+    path("models/<path:model_id>", endpoint(get=stored_responses.model), name="api_model"),
+    path("responses", endpoint(post=asking.responses), name="api_responses"),
+    path("responses/compact", endpoint(post=compacting.compact), name="api_compact"),
+    path("responses/<slug:answer_id>", endpoint(get=stored_responses.stored, delete=stored_responses.delete), name="api_response"),
+    path("responses/<slug:answer_id>/cancel", endpoint(post=stored_responses.cancel), name="api_cancel"),
+    path("responses/<slug:answer_id>/input_items", endpoint(get=stored_responses.input_items), name="api_input_items"),
+    path("chat/completions", endpoint(post=asking.chat), name="api_chat"),
+]

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.sign_in_settings import Provider
@@ -21,7 +21,6 @@ from chatui.lifecycle import scim_groups, scim_patches, scim_people, scim_resour
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
 from chatui.lifecycle.scim_tokens import TokenRefusedError
 from chatui.limits import MustWaitError, ThrottledError
-from chatui.web.deferred import Deferred
 from renderer import strict_json
 from renderer.strict_json import JsonError
 
@@ -117,20 +116,6 @@ def _refused(status: int, detail: str, headers: Mapping[str, str]) -> HttpRespon
     error = ScimError(detail)
     error.status = status
     return JsonResponse(scim_resources.problem(error), status=status, content_type=TYPE, headers=headers)
-
-
-urlpatterns = [
-    path("ServiceProviderConfig", Deferred("web.scim.service_provider_config"), name="scim_config"),
-    path("ResourceTypes", Deferred("web.scim.resource_types"), name="scim_resource_types"),
-    path("ResourceTypes/<str:key>", Deferred("web.scim.resource_types"), name="scim_resource_type"),
-    path("Schemas", Deferred("web.scim.schemas"), name="scim_schemas"),
-    path("Schemas/<str:key>", Deferred("web.scim.schemas"), name="scim_schema"),
-    path("Users", Deferred("web.scim.users"), name="scim_users"),
-    path("Users/<str:key>", Deferred("web.scim.user"), name="scim_user"),
-    path("Groups", Deferred("web.scim.all_groups"), name="scim_groups"),
-    path("Groups/<str:key>", Deferred("web.scim.group"), name="scim_group"),
-    path("<path:rest>", Deferred("web.scim.nothing"), name="scim_nothing"),
-]
 
 
 @scim("GET")

@@ -10,7 +10,7 @@ import pytest_django
 from django.test import Client
 
 from chatui.api.documentation import BODIES, document
-from chatui.api.endpoints import endpoints
+from chatui.api.urls import urlpatterns
 from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 
@@ -18,10 +18,10 @@ pytestmark = pytest.mark.django_db
 
 
 def test_every_address_with_every_method_and_field_is_described() -> None:
-    described = document(endpoints)
+    described = document(urlpatterns)
     documented = {(path, method) for path, operations in described["paths"].items() for method in operations}
     assert ("/responses/{answer_id}", "delete") in documented and ("/chat/completions", "post") in documented
-    methods: list[int] = [len(pattern.callback.handlers) for pattern in endpoints]  # type: ignore[attr-defined]
+    methods: list[int] = [len(pattern.callback.handlers) for pattern in urlpatterns]  # type: ignore[attr-defined]
     assert len(documented) == sum(methods)
     for operations in described["paths"].values():
         assert all(operation["summary"] for operation in operations.values())
@@ -31,7 +31,7 @@ def test_every_address_with_every_method_and_field_is_described() -> None:
 
 
 def test_the_described_requests_are_valid() -> None:
-    schemas = document(endpoints)["components"]["schemas"]
+    schemas = document(urlpatterns)["components"]["schemas"]
     root = {"components": {"schemas": schemas}, "$ref": "#/components/schemas/ResponsesRequest"}
     jsonschema.Draft202012Validator.check_schema(root)
     jsonschema.validate({"model": "", "input": "?", "reasoning": {"effort": "high"}}, root)
