@@ -32,7 +32,6 @@ from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool
 from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import citations, html
-from renderer.markup import html as questions
 from renderer.markup.citations import CitableSource, Pages
 from renderer.markup.html import SafeHtml
 from renderer.summary import frame
@@ -183,7 +182,7 @@ def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQues
     """A single question. ``versions``: the keys of all its versions, including this one; without them it is shown as the only one."""
     text, key = _text_of(message), message.pk
     siblings = siblings_at(versions, versions.index(key)) if key in versions else None
-    return ShownQuestion(str(key), html.question(text), text, siblings, is_long=questions.is_long(text))
+    return ShownQuestion(str(key), html.question(text), text, siblings, is_long=html.is_long(text))
 
 
 @dataclass(frozen=True, slots=True)

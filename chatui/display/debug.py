@@ -16,7 +16,6 @@ from uuid import UUID
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import code_of
@@ -320,7 +319,7 @@ def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Timeline
             message_id=frame.message_id,
             kind=kind(frame),
             kind_name=kind_name(kind(frame)),
-            label=_("#%(position)s %(kind)s, %(seconds)s s")
+            label=gettext("#%(position)s %(kind)s, %(seconds)s s")
             % {"position": frame.position, "kind": kind_name(kind(frame)), "seconds": number_format(took, 2)},
             start=f"{100 * (offset - took) / whole:.2f}%",
             length=f"{100 * took / whole:.2f}%",

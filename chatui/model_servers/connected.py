@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from django.db import DatabaseError, InterfaceError
 
 from chatui.backends import keys, registry
-from chatui.backends import spec as choices
+from chatui.backends import spec as backend_spec
 from chatui.backends.address_pool import PooledBackend
 from chatui.backends.auto import AUTO, AutoBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
@@ -71,7 +71,7 @@ def spec_of(choice: str = "") -> BackendSpec:
     Raises:
         BackendError: there is no such back end, or it was removed.
     """
-    found = choices.find(specs(), choice)
+    found = backend_spec.find(specs(), choice)
     if found is None:
         raise BackendError(
             ProductCode.NO_SUCH_MODEL, f"There is no back end {choice[:260]!r}." if choice else "There is no back end at all."
@@ -110,7 +110,7 @@ def known_context(choice: str = "") -> int | None:
         return None
     if wanted.context_tokens:
         return wanted.context_tokens
-    model = choices.split_choice(choice)[1]
+    model = backend_spec.split_choice(choice)[1]
     for known in [each.get(wanted.name) for each in list(_connected.values())]:
         if known is not None and isinstance(known.backend, HasContextWindow) and (size := known.backend.known_context(model)):
             return size

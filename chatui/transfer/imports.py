@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import ProductCode, counted
@@ -54,7 +53,7 @@ def check_no_other_import(person: User) -> None:
     """
     erasure.sweep()
     if bulk_append.is_in_progress(person):
-        refuse(ProductCode.RATE, _("another of your imports is still running"))
+        refuse(ProductCode.RATE, gettext("another of your imports is still running"))
 
 
 def as_imported(frame: Frame) -> Frame:
@@ -77,7 +76,7 @@ def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int
         keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: bulk_append.renew(conversation))
         bulk_append.complete(conversation, keys[leaf])
     except ImportLostError:
-        refuse(ProductCode.NOT_FOUND, _("the import was removed while it was being written"))
+        refuse(ProductCode.NOT_FOUND, gettext("the import was removed while it was being written"))
     except BaseException:
         with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
             bulk_append.abandon(conversation)
@@ -111,7 +110,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
     frames = [replace(item, frame=as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
-        refuse(ProductCode.EMPTY, _("the transcript contains no message that you may see"))
+        refuse(ProductCode.EMPTY, gettext("the transcript contains no message that you may see"))
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
     bulk_append.begin(conversation)
     chain = [

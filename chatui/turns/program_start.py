@@ -23,8 +23,7 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.prompts import notes_message, notes_of
 from chatui.store import transcripts
-from chatui.turns import sealed as tokens
-from chatui.turns import start, statements
+from chatui.turns import sealed, start, statements
 from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
 from chatui.turns.sealed import Purpose
@@ -141,8 +140,8 @@ def unsealed(person: User, message: EarlierMessage) -> tuple[EarlierMessage, ...
         UnreadableSummaryError: a compacted conversation cannot be unsealed.
     """
     if not message.is_compacted:
-        return tuple(EarlierMessage(text, is_thought=True) for text in tokens.unseal(person.pk, Purpose.REASONING, message.sealed))
-    texts = tokens.unseal(person.pk, Purpose.COMPACTION, message.sealed)
+        return tuple(EarlierMessage(text, is_thought=True) for text in sealed.unseal(person.pk, Purpose.REASONING, message.sealed))
+    texts = sealed.unseal(person.pk, Purpose.COMPACTION, message.sealed)
     if not texts:
         raise UnreadableSummaryError
     return tuple(EarlierMessage(notes_message(text), is_compacted=True) for text in texts)
@@ -159,7 +158,7 @@ def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[s
     before = transcripts.branch(turn.conversation, turn.continued_message or turn.question)
     frames = [transcripts.frame_of(message) for message in (*before, *transcripts.of_turn(turn))]
     notes = [notes_of(frame.body) for frame in frames if frame.header == NOTES]
-    return [token for text in notes if (token := tokens.seal(person.pk, Purpose.COMPACTION, [text])) is not None]
+    return [token for text in notes if (token := sealed.seal(person.pk, Purpose.COMPACTION, [text])) is not None]
 
 
 class NotStoredError(Exception):

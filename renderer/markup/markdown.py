@@ -27,7 +27,6 @@ from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
 from renderer.markup import citations, extensions, links, mathematics
-from renderer.markup import extensions as inline
 from renderer.markup.citations import Pages
 from renderer.markup.extensions import bare_address, footnote_definition, footnote_mark, image_as_link, plain_tag
 from renderer.markup.links import code_text, prose
@@ -272,7 +271,7 @@ def _add_attributes(token: Token) -> None:
     for name in ("class", "title"):
         if name in token.attrs:
             token.attrs[name] = prose(str(token.attrs[name]))
-    inline.add_link_hosts(token.children or [])
+    extensions.add_link_hosts(token.children or [])
 
 
 _DIRECTED = frozenset({"heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})

@@ -25,7 +25,7 @@ from chatui.models.turn import TurnState
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
 from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
-from chatui.operations.canary.answers import scripts as catalogue
+from chatui.operations.canary.answers import scripts as canary_scripts
 from chatui.operations.canary.answers.scripts import Planter, Script
 from chatui.operations.canary.browser import Deployment, origin_of
 from chatui.operations.canary.fixtures import BackendOffer, Guests
@@ -164,10 +164,10 @@ def _of_the_catalogue(planters: Mapping[str, Planter], choice: ShapeChoice) -> d
     """Shapes and labels in each wire format, in an order and with cuts that depend on the seed."""
     chooser = random.Random(choice.seed)  # noqa: S311 (a run can be repeated by its seed)
 
-    def some(of: Sequence[catalogue.One]) -> list[catalogue.One]:
-        return catalogue.sample(of, choice.shapes, chooser)
+    def some(of: Sequence[canary_scripts.One]) -> list[canary_scripts.One]:
+        return canary_scripts.sample(of, choice.shapes, chooser)
 
-    shapes, chat_planter, items_planter = catalogue.all_shapes(), planters["chat-shapes"], planters["responses-shapes"]
+    shapes, chat_planter, items_planter = canary_scripts.all_shapes(), planters["chat-shapes"], planters["responses-shapes"]
     scripts: dict[str, Sequence[Script]] = {
         "chat-shapes": [*labelled.by_chat(chat_planter, some, chooser), *shaped.by_chat(chat_planter, some(shapes), chooser)],
         "responses-shapes": [*labelled.by_items(items_planter, some, chooser), *shaped.by_items(items_planter, some(shapes), chooser)],

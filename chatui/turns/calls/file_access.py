@@ -16,7 +16,6 @@ from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.database.writer import writer
 from chatui.models.files import FileSource, StoredFile
 from chatui.store import documents, files, passages
-from chatui.store import files as reading
 from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
 from chatui.store.passages import SearchedBranch
 from chatui.tools.file_access import ConversationFile, CreatedFile, Excerpt, FileNotStoredError, StoredFileInfo
@@ -86,13 +85,13 @@ def _store(job: Job, new: NewFile) -> StoredFileInfo:
 
 def _given(job: Job, max_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
     wanted: list[StoredFile] = []
-    for file in reading.of_conversation(job.conversation_id, documents.elsewhere(job.conversation_id, job.question_id)):
+    for file in files.of_conversation(job.conversation_id, documents.elsewhere(job.conversation_id, job.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
             continue
         if (max_bytes := max_bytes - _room_of(file)) < 0:
             break
         wanted.append(file)
-    return [ConversationFile(file.pk, file.name, data) for file, data in reading.with_data(wanted)]
+    return [ConversationFile(file.pk, file.name, data) for file, data in files.with_data(wanted)]
 
 
 def _gone(job: Job, known: Collection[UUID]) -> Collection[UUID]:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from chatui.operations.canary.answers import scripts as catalogue
+from chatui.operations.canary.answers import scripts as canary_scripts
 from chatui.operations.canary.answers.scripts import Planter, Script, event, scattered
 
 Label = Mapping[str, Any]
@@ -43,7 +43,7 @@ _NOT_OF_ITEMS = ("type reasoning",)
 class SubsetChooser(Protocol):
     """Chooses some of many scripts, for a short run."""
 
-    def __call__(self, of: Sequence[catalogue.One], /) -> list[catalogue.One]: ...
+    def __call__(self, of: Sequence[canary_scripts.One], /) -> list[canary_scripts.One]: ...
 
 
 def by_chat(planter: Planter, some: SubsetChooser, chooser: random.Random) -> list[Script]:
