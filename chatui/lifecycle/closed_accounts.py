@@ -77,4 +77,4 @@ def _heir() -> User:
 
 def _transfer(visitor: Visitor, person: User, heir: User) -> int:
     record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
-    return ownership_transfer.transfer(person, heir, with_summaries=shares.are_enabled_for(heir))
+    return ownership_transfer.transfer(person, heir, with_summaries=shares.may_have_summaries(heir))

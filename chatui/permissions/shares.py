@@ -61,7 +61,7 @@ def _live_links() -> QuerySet[ShareLink]:
     return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
 
 
-def are_enabled_for(person: User) -> bool:
+def may_have_summaries(person: User) -> bool:
     """Whether this person's turns get reasoning summaries, if the back end supports them. At most one statement."""
     named = environment().summary_groups
     return not named or person.groups.filter(name__in=named).exists()

@@ -60,7 +60,7 @@ def spec_for(turn: Turn) -> BackendSpec:
         BackendError: see ``connected.spec_of``.
     """
     spec = connected.spec_of(turn.choice)
-    if spec.summaries == "none" or shares.are_enabled_for(turn.asked_by):
+    if spec.summaries == "none" or shares.may_have_summaries(turn.asked_by):
         return spec
     return spec.model_copy(update={"summaries": "none", "summarizer": "", "summary_review": None})
 

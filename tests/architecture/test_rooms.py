@@ -15,7 +15,7 @@ FOLDERS = 56
 MODULES = 542
 """With those that only name a package, and without migrations, which Django writes."""
 SAME_NAMES = 6
-"""How often one file name occurs, apart from ``__init__.py``."""
+"""How often one file name may occur, apart from ``__init__.py``: six rooms have a file of the same noun."""
 
 MIN_MODULES = 4
 OF_DJANGO = {
@@ -40,11 +40,11 @@ def own_modules() -> list[PurePosixPath]:
 
 
 def test_no_folder_is_added() -> None:
-    assert len({path.parent for path in modules()}) == FOLDERS
+    assert_unchanged("FOLDERS", len({path.parent for path in modules()}), FOLDERS)
 
 
 def test_no_module_is_added() -> None:
-    assert len(modules()) == MODULES
+    assert_unchanged("MODULES", len(modules()), MODULES)
 
 
 def test_no_package_is_small() -> None:
@@ -55,4 +55,9 @@ def test_no_package_is_small() -> None:
 
 def test_no_file_name_is_used_more_often() -> None:
     names = Counter(path.name for path in own_modules())
-    assert names.most_common(1)[0][1] == SAME_NAMES, names.most_common(5)
+    assert names.most_common(1)[0][1] <= SAME_NAMES, names.most_common(5)
+
+
+def assert_unchanged(name: str, found: int, constant: int) -> None:
+    assert found <= constant, f"{found - constant} more than {name}: put it into the file of its noun, or merge two that are read together"
+    assert found == constant, f"fewer than before: lower {name} to {found}"

@@ -38,7 +38,6 @@ STAYS = {
     "async_capable": "asked by Django of a middleware",
     "OF_RENDERER": "found by those who look for sentences to translate",
     "sync_capable": "asked by Django of a middleware",
-    "urlpatterns": "found by Django in the module of routes",
     "handler*": "found by Django there too, for errors",
     "*_FORMAT": "found by Django by language",
     "ROOT_URLCONF": "a setting of Django",

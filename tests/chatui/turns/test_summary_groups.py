@@ -68,7 +68,7 @@ async def test_a_member_of_another_group_is_an_outsider(ada: User, monkeypatch: 
     await join(ada, "writers")
     for groups, is_member in ((["readers"], False), (["readers", "writers"], True)):
         change(monkeypatch, {"summary_groups": groups})
-        assert await database_sync_to_async(shares.are_enabled_for)(ada) is is_member
+        assert await database_sync_to_async(shares.may_have_summaries)(ada) is is_member
 
 
 async def test_an_outsiders_api_program_gets_an_empty_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
