@@ -82,7 +82,7 @@ def code_of(value: str) -> ErrorCode:
 
 
 def noop(sentence: str) -> str:
-    """Marks a sentence for translators. Django has the same function, but back ends use these codes and must not import Django."""
+    """Marks a sentence for translators. Django has the same function, but backends use these codes and must not import Django."""
     return sentence
 
 

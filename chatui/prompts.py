@@ -39,7 +39,7 @@ _PLACE = "{preferences}"
 def format_preferences(instructions: str) -> str:
     """The product's text with the person's instructions in it. Each of their lines is marked, so that none can pass for a line of ours.
 
-    Control markers are not changed here. Every back end escapes them in all text, or encodes text so that it cannot produce any.
+    Control markers are not changed here. Every backend escapes them in all text, or encodes text so that it cannot produce any.
     """
     return _marked("preferences", _PLACE, instructions)
 

@@ -35,7 +35,8 @@ def client_secrets_are_readable(app_configs: Any, **kwargs: Any) -> list[CheckMe
 
 @register()
 def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report settings that name a missing group, and so have no effect. Other checks cover the settings of back ends and answer limits."""
+    """Report settings that name a missing group, and so have no effect. Other checks cover the settings of model servers and answer
+    limits."""
     try:
         missing = [reference for reference in groups.missing() if reference.setting not in (groups.BACK_ENDS, groups.LIMITS)]
     except DatabaseError:

@@ -168,7 +168,7 @@ def _record_own_action(action: str, visitor: Visitor, detail: str = "") -> None:
 
 
 def _account_named(name: str) -> User | None:
-    # As Django's own back end looks it up, without checking the password.
+    # As Django's own backend looks it up, without checking the password.
     found: User | None = User.objects.filter(username=name).first()
     return found
 

@@ -1,4 +1,4 @@
-"""The admin pages for back ends. A back end is checked before it is saved, and has only the name of a key, never the key."""
+"""The admin pages for model servers. A model server is checked before it is saved, and has only the name of a key, never the key."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReviewSelect(forms.NullBooleanSelect):
 
 
 class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The form for a back end. It reports every mistake that ``manage.py check`` would find in the row."""
+    """The form for a model server. It reports every mistake that ``manage.py check`` would find in the row."""
 
     kind = forms.ChoiceField(
         choices=[(kind, kind) for kind in SPEC_KINDS],
@@ -64,7 +64,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         widgets["other_settings"] = forms.Textarea({"rows": 5, "spellcheck": "false"})
 
     def clean(self) -> dict[str, Any]:
-        """Check the row as a spec, and together with all other back ends."""
+        """Check the row as a spec, and together with all other model servers."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.errors:
             return cleaned
@@ -115,7 +115,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The back ends. Whoever may change them decides which servers receive what people write. Each change is recorded."""
+    """The model servers. Whoever may change them decides which servers receive what people write. Each change is recorded."""
 
     form = StoredBackendForm
     list_display = ("name", "unconfirmed_by", "label", "is_enabled", "position", "kind", "url", "key_name", "changed_at")
@@ -142,7 +142,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(permissions=["confirm"], description=_("Confirm selected back ends, so that people can use them"))
     def confirm(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Confirm those of the selected back ends that wait for confirmation. Each is recorded."""
+        """Confirm those of the selected model servers that wait for confirmation. Each is recorded."""
         with transaction.atomic():
             for row in queryset.exclude(unconfirmed_by="").select_for_update():
                 _record(request, row, "confirmed", f"after a change by {row.unconfirmed_by}: {row.url}")
@@ -216,7 +216,7 @@ def _confirmation(row: StoredBackend) -> tuple[str, str]:
 
 
 def _summarizers() -> set[str]:
-    """The names of the back ends that summarize reasoning, and so receive it, including rows that are switched off."""
+    """The names of the model servers that summarize reasoning, and so receive it, including rows that are switched off."""
     stored = StoredBackend.objects.exclude(summarizer="").values_list("summarizer", flat=True)
     return {
         split_choice(choice)[0]

@@ -23,7 +23,7 @@ _throttle = Throttle("examinations", attempts=30, seconds=600)
 
 @for_part(AdminPart.SERVERS, "GET", "POST")
 def server(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the result of the last examination, and to staff who may change back ends a button for a new one."""
+    """Show the result of the last examination, and to staff who may change model servers a button for a new one."""
     spec = next((known for known in connected.specs() if known.name == name and not known.is_demo), None)
     if spec is None:
         raise NotFoundError

@@ -493,7 +493,7 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Report settings and back ends that refer to a group as protected objects, so that the group cannot be deleted."""
+        """Report settings and model servers that refer to a group as protected objects, so that the group cannot be deleted."""
         found, counts, needed, protected = super().get_deleted_objects(objs, request)
         return found, counts, needed, [*protected, *(f"{each}: {group.name}" for group in objs for each in _references_to(group))]
 
@@ -513,7 +513,7 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
 
 
 def _references_to(group: Group) -> list[str]:
-    """The settings and back ends that refer to this group. A back end without groups would become available to everybody."""
+    """The settings and model servers that refer to this group. A model server without groups would become available to everybody."""
     back_ends = StoredBackend.objects.filter(groups=group).order_by("name")
     return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
 

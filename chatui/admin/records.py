@@ -181,7 +181,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(FailedAnswer)
 class FailedAnswerAdmin(ReadOnlyAdmin):
-    """The failed answers, read-only, for staff who may see back ends."""
+    """The failed answers, read-only, for staff who may see model servers."""
 
     list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
     fields = readonly_fields = list_display
@@ -208,11 +208,11 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
         return lookup.partition("__")[0] in ("error_code", "started_at")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may see back ends."""
+        """Staff who may see model servers."""
         return access.can_see_failures(access.as_person(request.user))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Staff who may see back ends."""
+        """Staff who may see model servers."""
         return self.has_view_permission(request)
 
     def get_urls(self) -> Any:

@@ -1,4 +1,4 @@
-"""A back end with several addresses: requests go to the least busy one, and to another if it fails before its first event."""
+"""A backend with several addresses: requests go to the least busy one, and to another if it fails before its first event."""
 
 from __future__ import annotations
 

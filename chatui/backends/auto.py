@@ -1,4 +1,4 @@
-"""The ``auto`` back end: detects which wire format fits its server, then acts as a back end of that kind.
+"""The ``auto`` backend: detects which wire format fits its server, then acts as a backend of that kind.
 
 Token ids are chosen if the server supports them and runs a gpt-oss model, else Chat Completions. gpt-oss is detected by its tokenizer: the
 server is asked for the ids of Harmony's markers.
@@ -49,7 +49,7 @@ async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | 
 
 
 AUTO = "auto"
-"""The kind of a back end whose wire format is chosen here."""
+"""The kind of a backend whose wire format is chosen here."""
 CHAT = "chat"
 KIND_OF = {"llama.cpp": "harmony-llamacpp", "vLLM": "harmony-vllm", "SGLang": "harmony-sglang"}
 """The kind that uses token ids, by the name of the server."""
@@ -175,7 +175,7 @@ _RECHECK_AFTER = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
 
 @runtime_checkable
 class AcceptsDiscovery(Protocol):
-    """A back end that accepts what was already discovered about its server, so that it need not ask again."""
+    """A backend that accepts what was already discovered about its server, so that it need not ask again."""
 
     def use_discovery(self, found: Discovered) -> None:
         """Use this as if the server had just reported it."""
@@ -188,7 +188,7 @@ class AutoBackend:
     is_demo = False
 
     def __init__(self, endpoint: Endpoint, question: Question, build: Callable[[str], Backend]) -> None:
-        """``build`` makes the back end of a kind. Raises ValueError if the endpoint's ``url`` is not an http address."""
+        """``build`` makes the backend of a kind. Raises ValueError if the endpoint's ``url`` is not an http address."""
         self._endpoint = endpoint
         self._question = question
         self._build = build

@@ -1,6 +1,6 @@
 """The interface of all model servers: a Backend that samples raw events.
 
-No Django in this package: a back end can be tried from a plain script.
+No Django in this package: a backend can be tried from a plain script.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SampleRequest:
     """One request to a model. ``frames`` is the history to send, system and developer frames included.
 
     ``cut_answer`` is an answer that was cut: the sample continues its text, and the first answer that it opens holds only what is new.
-    A back end that cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if
+    A backend that cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if
     there is no text yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer:
     the model would continue its reasoning there, visibly.
     ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
@@ -235,5 +235,5 @@ class Backend(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close the connections; those of a running sample once it is over. The back end may be used again afterwards."""
+        """Close the connections; those of a running sample once it is over. The backend may be used again afterwards."""
         ...

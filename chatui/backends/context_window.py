@@ -131,7 +131,7 @@ def _plain(value: object) -> int | None:
 
 @runtime_checkable
 class HasContextWindow(Protocol):
-    """A back end that may know its models' context lengths."""
+    """A backend that may know its models' context lengths."""
 
     def known_context(self, model: str | None) -> int | None:
         """In tokens of prompt and answer together. May be called in any thread, and never blocks."""
@@ -231,7 +231,7 @@ class ContextWindow:
 
 
 class Windows:
-    """The windows of one back end, by model."""
+    """The windows of one backend, by model."""
 
     def __init__(self, given: int | None) -> None:
         """As ``ContextWindow``."""

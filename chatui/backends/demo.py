@@ -1,4 +1,4 @@
-"""The demo back end: plays scripted Harmony output, token by token.
+"""The demo backend: plays scripted Harmony output, token by token.
 
 It goes through the same reader as a real model's output. It can also call a program's function, with made-up arguments that fit its schema,
 and answer with the result, or with a made-up value in the format that is asked for.

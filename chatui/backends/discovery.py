@@ -1,4 +1,4 @@
-"""Asks a model server for its product name, its models, and their context lengths, and is the base of the back ends that do so."""
+"""Asks a model server for its product name, its models, and their context lengths, and is the base of the backends that do so."""
 
 from __future__ import annotations
 

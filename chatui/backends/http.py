@@ -59,7 +59,7 @@ class Watcher(Protocol):
 
 @runtime_checkable
 class Watchable(Protocol):
-    """A back end that makes requests."""
+    """A backend that makes requests."""
 
     def watch(self, watcher: Watcher) -> None:
         """Let ``watcher`` see each exchange from now on."""

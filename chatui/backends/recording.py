@@ -55,13 +55,13 @@ class RecordedExchange:
 
 
 class Recorder:
-    """Watches a back end's requests; ``exchange``: the last POST, None if there was none."""
+    """Watches a backend's requests; ``exchange``: the last POST, None if there was none."""
 
     def __init__(self, backend: Backend, *, max_bytes: int | None = None) -> None:
         """``max_bytes``: how much of an answer is recorded; None for all of it.
 
         Raises:
-            ValueError: the back end makes no requests.
+            ValueError: the backend makes no requests.
         """
         if not isinstance(backend, Watchable):
             raise ValueError("this back end makes no requests")

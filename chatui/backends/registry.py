@@ -1,4 +1,4 @@
-"""The wire formats by name, and how a back end is built from a configuration."""
+"""The wire formats by name, and how a backend is built from a configuration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def build(
     vocabulary: Callable[[], Vocabulary] | None = None,
     summaries_are_trusted: bool = False,
 ) -> Backend:
-    """The back end at ``endpoint``; the demo, at ``tokens_per_second``, if its ``url`` is empty.
+    """The backend at ``endpoint``; the demo, at ``tokens_per_second``, if its ``url`` is empty.
 
     ``vocabulary``: loads the vocabulary for the kinds that use token ids; called with the first request. ``summaries_are_trusted``: the
     server's reasoning summaries may be shown.
@@ -79,5 +79,5 @@ def _chosen(endpoint: Endpoint, vocabulary: Callable[[], Vocabulary] | None, *, 
 
 
 def needs_vocabulary(kind: str) -> bool:
-    """Whether a back end of this kind uses token ids."""
+    """Whether a backend of this kind uses token ids."""
     return kind.split("-")[0] == HARMONY

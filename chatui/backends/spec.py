@@ -178,7 +178,7 @@ class BackendSpec(BaseModel):
     ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin, see ``backends.keys``). ``max_answer_tokens`` 0: the setting
     of the deployment. ``context_tokens``: how many tokens of prompt and answer together the model can read; 0: the server is asked.
     ``summaries``: none, those of the ``server``, which the operator trusts not to be raw reasoning, or those of a ``model``, the choice
-    ``summarizer``. With ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: if a ``model``
+    ``summarizer``. With ``summary_review`` the summarizer, or else this backend, also judges each before it is shown; None: if a ``model``
     writes them (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to withhold raw reasoning. ``server_tools``: the
     tools that the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling parameters. ``api_root`` to
     ``proxy``: see ``backends.route.Route``; the files are paths.
@@ -297,7 +297,7 @@ class BackendSpec(BaseModel):
         return self.kind == DEMO
 
     def limits(self, **changes: float) -> SampleLimits:
-        """The deadlines in the form that back ends take; ``changes`` are other fields of Limits."""
+        """The deadlines in the form that backends take; ``changes`` are other fields of Limits."""
         deadlines = SampleLimits(first=self.first_token_seconds, idle=self.idle_seconds, overall=self.overall_seconds)
         return replace(deadlines, **changes)  # type: ignore[arg-type]
 
@@ -353,13 +353,13 @@ def unknown(what: str, given: str, known: Iterable[str]) -> str:
 
 
 def split_choice(choice: str) -> tuple[str, str | None]:
-    """A choice as the name of a back end and a model; None for that back end's default."""
+    """A choice as the name of a backend and a model; None for that backend's default."""
     name, _, model = choice.partition("/")
     return name, model or None
 
 
 def find(specs: Sequence[BackendSpec], choice: str) -> BackendSpec | None:
-    """The spec of a choice; the first one for the empty choice. None if that back end no longer exists."""
+    """The spec of a choice; the first one for the empty choice. None if that backend no longer exists."""
     if not choice:
         return next(iter(specs), None)
     name, _ = split_choice(choice)

@@ -1,6 +1,6 @@
-"""Reads and writes the operator's TOML file of back ends.
+"""Reads and writes the operator's TOML file of backends.
 
-Reading yields the valid ones, and a sentence for each mistake. Writing changes one back end, and leaves every other line and comment as it
+Reading yields the valid ones, and a sentence for each mistake. Writing changes one backend, and leaves every other line and comment as it
 is.
 """
 

@@ -108,7 +108,7 @@ commands = Pool("commands", threads=8, waiting=500, seconds=10)
 """Jobs of sockets: their commands, and the repeated check of their sessions."""
 
 turns = Pool("turns", threads=4, waiting=5000, seconds=15)
-"""Reads of running turns: their branch, and the rows of the back ends."""
+"""Reads of running turns: their branch, and the rows of the model servers."""
 
 documents = Pool("documents", threads=2, waiting=50, seconds=60)
 """Prepares documents for a question: seconds of work, in a separate pool so that commands of other people do not wait for it."""

@@ -122,10 +122,11 @@ class Notice:
 class ShownAnswer:
     """One answer, ready for a page. ``turn_id`` is empty for an imported answer.
 
-    ``label``: the display name of its back end, if there are several. ``is_scripted``: the demo wrote it. ``context``: how full the model's
-    context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``; empty for
-    a complete answer. ``sources``: the pages that it cites, each once. ``cards``: the calls that need, or needed, the person's decision.
-    ``rated``: its rating buttons, if any. ``files``: those that its tools made. ``at``: when it ended, or the imported time, if known.
+    ``label``: the display name of its model server, if there are several. ``is_scripted``: the demo wrote it. ``context``: how full the
+    model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
+    empty for a complete answer. ``sources``: the pages that it cites, each once. ``cards``: the calls that need, or needed, the person's
+    decision. ``rated``: its rating buttons, if any. ``files``: those that its tools made. ``at``: when it ended, or the imported time, if
+    known.
     """
 
     turn_id: str

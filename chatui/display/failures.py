@@ -67,8 +67,8 @@ def number(turn_id: UUID) -> str:
 
 
 def cause_of(turn: Turn) -> str:
-    """The cause for admins: our name for the back end and a description of its response, such as "vllm: HTTP 401, invalid_api_key", or the
-    error code if that says all, as for an answer that has reached its limit."""
+    """The cause for admins: our name for the model server and a description of its response, such as "vllm: HTTP 401, invalid_api_key", or
+    the error code if that says all, as for an answer that has reached its limit."""
     name, _model = split_choice(turn.choice)
     return ": ".join(part for part in (name, turn.error_cause or turn.error_code or _("cause unknown")) if part)
 

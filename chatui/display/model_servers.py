@@ -82,7 +82,7 @@ class _Work:
 
 
 def all_of_them() -> list[ShownServer]:
-    """Every back end in use, the default first. Queries those without a cached result, for about two seconds at most."""
+    """Every model server in use, the default first. Queries those without a cached result, for about two seconds at most."""
     specs = connected.specs()
     statuses, work = _ask(specs), _work(specs)
     outside = {spec.name for spec in configured.operator_backends(environment())}

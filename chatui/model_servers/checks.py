@@ -1,4 +1,4 @@
-"""Django system checks for the back ends in the operator's file, the environment and the admin pages.
+"""Django system checks for the model servers in the operator's file, the environment and the admin pages.
 
 A mistake on the admin pages is at most a warning: it must not keep the server from starting.
 """
@@ -109,7 +109,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def title_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Warns if the back end for titles does not exist. This is no error, because it may be configured on the admin pages later."""
+    """Warns if the model server for titles does not exist. This is no error, because it may be configured on the admin pages later."""
     env = environment()
     if not env.titles or not env.title_model or find(connected.specs(), env.title_model) is not None:
         return []
@@ -119,7 +119,7 @@ def title_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def vocabulary_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Warns if the vocabulary is missing that back ends need which use token ids."""
+    """Warns if the vocabulary is missing that model servers need which use token ids."""
     env = environment()
     needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
     if needing and vocabulary.find(env.data_dir) is None:

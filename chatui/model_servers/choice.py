@@ -1,6 +1,6 @@
 """The models that a person may choose from, and which of them a stored choice refers to.
 
-A back end offers the operator's list, or the list that its server last reported. Nothing here waits for the server.
+A model server offers the operator's list, or the list that its server last reported. Nothing here waits for the server.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _query(spec: BackendSpec, cache_key: str) -> None:
 
 
 async def _listed_models(spec: BackendSpec) -> tuple[str, ...]:
-    """The models that the first responding address of the back end lists."""
+    """The models that the first responding address of the model server lists."""
     key = connected.key_of(spec)
     *others, last = (spec.url, *spec.more_urls)
     for url in others:
@@ -85,11 +85,11 @@ async def _listed_models(spec: BackendSpec) -> tuple[str, ...]:
 
 
 SEPARATOR = " · "
-"""Separates the names of a back end and its model in a label."""
+"""Separates the names of a model server and its model in a label."""
 
 
 class NoSuchModelError(Exception):
-    """The back end or model does not exist, or this person may not use it."""
+    """The model server or model does not exist, or this person may not use it."""
 
     code = ProductCode.NO_SUCH_MODEL
 
@@ -108,7 +108,7 @@ class ModelChoice:
 
     @property
     def runs_rtl(self) -> bool:
-        """Whether the label is read from right to left. Depends only on the model's name, not on the name of the back end before it."""
+        """Whether the label is read from right to left. Depends only on the model's name, not on the name of the model server before it."""
         name = self.label.rpartition(SEPARATOR)[2]
         strong = (unicodedata.bidirectional(character) for character in name)
         return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
@@ -120,7 +120,7 @@ def choices_for(user: User | None) -> tuple[ModelChoice, ...]:
 
 
 def current_value(choices: Iterable[ModelChoice], stored: str) -> str | None:
-    """The value among ``choices`` for a stored choice: the same, or its replacement at the same back end; None if neither exists."""
+    """The value among ``choices`` for a stored choice: the same, or its replacement at the same model server; None if neither exists."""
     values = [choice.value for choice in choices]
     if stored in values:
         return stored
@@ -130,7 +130,7 @@ def current_value(choices: Iterable[ModelChoice], stored: str) -> str | None:
 
 
 def validated(user: User | None, choice: str) -> str:
-    """The choice as a Turn stores it: with the name of the back end, even if the choice is empty because the default is used.
+    """The choice as a Turn stores it: with the name of the model server, even if the choice is empty because the default is used.
 
     Raises:
         NoSuchModelError: it does not exist, no longer exists, or this person may not use it. The error is the same for all three.
@@ -154,7 +154,7 @@ def any_server_tools(user: User | None) -> bool:
 
 
 def _usable_specs(user: User | None) -> list[BackendSpec]:
-    """The back ends that this person may use: those without groups, and those of the person's groups."""
+    """The model servers that this person may use: those without groups, and those of the person's groups."""
     if user is None or not user.is_active:
         return []
     specs = connected.specs()

@@ -1,4 +1,4 @@
-"""Collects the configured back ends: from the operator's file, the admin pages and the environment variables."""
+"""Collects the configured model servers: from the operator's file, the admin pages and the environment variables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHER_SETTINGS = ("api_root", "ask_for_reasoning", "key_header", "model_sampling
 They exclude settings that name a file on the machine, or a route through its network.
 """
 ENVIRONMENT_NAME = "main"
-"""The name of the single back end of the CHATUI_BACKEND_… variables."""
+"""The name of the single model server of the CHATUI_BACKEND_… variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Rows:
 
 
 def operator_backends(env: Environment) -> tuple[BackendSpec, ...]:
-    """The back ends configured outside the admin pages: those of the file, else that of the variables. Invalid ones are ignored."""
+    """The model servers configured outside the admin pages: those of the file, else that of the variables. Invalid ones are ignored."""
     if env.backends_file is not None:
         return file(env.backends_file).specs
     if not env.backend_url:
@@ -48,7 +48,7 @@ def operator_backends(env: Environment) -> tuple[BackendSpec, ...]:
 
 
 def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
-    """All back ends in use, the default first. If nothing is configured at all, the demo."""
+    """All model servers in use, the default first. If nothing is configured at all, the demo."""
     outside = operator_backends(env)
     taken = {spec.name for spec in outside}
     found = (*outside, *(spec for spec in rows.specs if spec.name not in taken))
@@ -62,7 +62,7 @@ def file(path: Path) -> SpecFile:
 
 
 def of_environment(env: Environment) -> BackendSpec:
-    """The back end of the ``CHATUI_BACKEND_…`` variables. Its key is ``env.key()``.
+    """The model server of the ``CHATUI_BACKEND_…`` variables. Its key is ``env.key()``.
 
     Raises:
         SpecError: one of them is invalid.
@@ -89,7 +89,7 @@ def of_environment(env: Environment) -> BackendSpec:
 
 @lru_cache(maxsize=8, typed=True)
 def _checked(*, models: tuple[str, ...], query: str, sampling: str, **more: str | float | bool | None) -> BackendSpec:
-    """Check the settings. Cached, because every turn reads the back ends several times."""
+    """Check the settings. Cached, because every turn reads the model servers several times."""
     read = {"models": list(models), "query": dict(parse_qsl(query, keep_blank_values=True)), "sampling": _numbers(sampling)}
     return check_spec({**more, **read})
 

@@ -1,6 +1,6 @@
-"""The connected back ends of this process: one for each configured server and event loop.
+"""The connected backends of this process: one for each configured server and event loop.
 
-At startup it is logged which wire format each ``auto`` back end has chosen. This never waits for a server.
+At startup it is logged which wire format each ``auto`` backend has chosen. This never waits for a server.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _closing: set[asyncio.Task[None]] = set()
 
 
 def specs() -> tuple[BackendSpec, ...]:
-    """All back ends in use, the default first.
+    """All backends in use, the default first.
 
     The rows of the admin pages are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
     database: there, the rows are those that a thread of this process read last.
@@ -69,7 +69,7 @@ def spec_of(choice: str = "") -> BackendSpec:
     and whether the model exists.
 
     Raises:
-        BackendError: there is no such back end, or it was removed.
+        BackendError: there is no such model server, or it was removed.
     """
     found = backend_spec.find(specs(), choice)
     if found is None:
@@ -80,12 +80,12 @@ def spec_of(choice: str = "") -> BackendSpec:
 
 
 def backend(choice: str = "") -> Backend:
-    """The back end of a choice for the running event loop: an HTTP client belongs to the loop that it was first used on.
+    """The backend of a choice for the running event loop: an HTTP client belongs to the loop that it was first used on.
 
     It is created once, and again when its spec or key changes. The old one is closed when no request uses it any more.
 
     Raises:
-        BackendError: there is no such back end, or its key is missing or is for another address.
+        BackendError: there is no such model server, or its key is missing or is for another address.
     """
     wanted = spec_of(choice)
     connected = _connected.setdefault(asyncio.get_running_loop(), {})
@@ -118,7 +118,7 @@ def known_context(choice: str = "") -> int | None:
 
 
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
-    """Create a back end. ``limits`` override those of the spec. Raises ValueError if it cannot be created."""
+    """Create a backend. ``limits`` override those of the spec. Raises ValueError if it cannot be created."""
     endpoint = Endpoint(
         wanted.url,
         key,

@@ -49,7 +49,8 @@ class ImportSource(models.TextChoices):
 class Conversation(models.Model):
     """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later.
 
-    ``choice`` is the back end, or one of its models, that its owner chose in the composer; ``model`` is the one that wrote the last answer.
+    ``choice`` is the model server, or one of its models, that its owner chose in the composer; ``model`` is the one that wrote the last
+    answer.
 
     ``imported_at`` marks uploaded conversations, even if they are renamed later. While ``unfinished_until`` is set, an import is still
     writing the conversation, or it is being erased: it is in the bin and cannot be restored, and the first sweep after that time erases it.

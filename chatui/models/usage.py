@@ -55,7 +55,7 @@ class UsageEntry(models.Model):
     """A line of the ledger. ``day`` (UTC) is the day of the request. ``person`` is NULL once the person was erased, ``key`` if the request
     did not come from a program.
 
-    ``choice``: the chosen back end, or one of its models; ``backend`` and ``model``: the names that they reported, empty if they never
+    ``choice``: the chosen model server, or one of its models; ``backend`` and ``model``: the names that they reported, empty if they never
     answered. If the answer was stopped before the server reported its model, ``model`` is the chosen one, if any. ``turns`` is 1 for an
     answer, else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of ``output_tokens``. ``is_estimate``: the server did
     not report all of the counts. No line refers to a conversation, so lines remain when conversations are deleted.

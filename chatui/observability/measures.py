@@ -42,7 +42,7 @@ def registry() -> CollectorRegistry:
 
 
 def _metric(kind: str, name: str, description: str, labels: Sequence[str], **options: Any) -> Any:
-    # Not from the settings: back ends count as well, and know no Django.
+    # Not from the settings: backends count as well, and know no Django.
     if not any(value for variable, value in os.environ.items() if variable.upper() == "CHATUI_METRICS_TOKEN"):
         return NotCounted()
     import prometheus_client

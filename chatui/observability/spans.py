@@ -21,7 +21,7 @@ class SpanAttributes(TypedDict, total=False):
     turn: UUID
     conversation: UUID
     backend: str
-    """The operator's name for the back end."""
+    """The operator's name for the model server."""
     state: str
     code: str
     status: str

@@ -72,7 +72,7 @@ def server_for(options: dict[str, Any]) -> AskedServer:
 
 
 def backend_for(server: AskedServer, **limits: float) -> Backend:
-    """Create a back end for one command.
+    """Create a backend for one command.
 
     Raises:
         CommandError: it cannot be created.
@@ -108,7 +108,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
         return keys.checked(key, f"the variable {name}")
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
-    # Without the back ends of the admin pages: --url must work without a database.
+    # Without the model servers of the admin pages: --url must work without a database.
     same = (known for known in configured.operator_backends(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
 

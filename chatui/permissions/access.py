@@ -219,7 +219,7 @@ def can_read_audit(user: User | None) -> bool:
 
 
 def can_see_failures(user: User | None) -> bool:
-    """Whether this person may read why answers failed: staff who may see the back ends."""
+    """Whether this person may read why answers failed: staff who may see the model servers."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_storedbackend")
 
 

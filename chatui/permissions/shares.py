@@ -62,6 +62,6 @@ def _live_links() -> QuerySet[ShareLink]:
 
 
 def may_have_summaries(person: User) -> bool:
-    """Whether this person's turns get reasoning summaries, if the back end supports them. At most one statement."""
+    """Whether this person's turns get reasoning summaries, if the model server supports them. At most one statement."""
     named = environment().summary_groups
     return not named or person.groups.filter(name__in=named).exists()

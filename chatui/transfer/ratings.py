@@ -45,7 +45,7 @@ class RatingFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RatingFilters:
-    """Selects ratings: from ``since`` to before ``before`` (UTC), by thumb, and by the model and back end of the answer.
+    """Selects ratings: from ``since`` to before ``before`` (UTC), by thumb, and by the model and model server of the answer.
 
     Empty fields select all.
     """
@@ -99,7 +99,7 @@ def _rows(filters: RatingFilters) -> QuerySet[Rating]:
         "message__turn__model": filters.model,
     }
     rows = rows.filter(**{name: value for name, value in chosen.items() if value}).order_by("rated_at", "pk")
-    # A turn has the back end's name only at the beginning of its choice; the column ``backend`` has its address.
+    # A turn has the model server's name only at the beginning of its choice; the column ``backend`` has its address.
     by_name = Q(message__turn__choice=filters.backend) | Q(message__turn__choice__startswith=f"{filters.backend}/")
     return rows.filter(by_name) if filters.backend else rows
 

@@ -38,11 +38,11 @@ class Ask:
     """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
 
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer
-    continues after the last stored message instead, with the settings of this request. ``choice``: a back end or one of its models; empty
-    for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that are off in a new conversation.
-    ``answer_format``: the required format of the answers in a new conversation. ``temporary``: a new conversation is in no list or folder,
-    and is soon erased. ``files``: those that come with the question; ``documents``: those files, ready to be stored. ``has_own_files``: an
-    edited question has only these files; otherwise it keeps the documents of the old version.
+    continues after the last stored message instead, with the settings of this request. ``choice``: a model server or one of its models;
+    empty for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that are off in a new
+    conversation. ``answer_format``: the required format of the answers in a new conversation. ``temporary``: a new conversation is in no
+    list or folder, and is soon erased. ``files``: those that come with the question; ``documents``: those files, ready to be stored.
+    ``has_own_files``: an edited question has only these files; otherwise it keeps the documents of the old version.
     """
 
     kind: AskKind

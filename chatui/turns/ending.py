@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 def note_end(job: Job, outcome: TurnOutcome, account: TokenAccount, milliseconds: int) -> None:
-    """Log the end and count it. Both name the back end as the operator does; neither contains text from a server."""
+    """Log the end and count it. Both name the model server as the operator does; neither contains text from a server."""
     code, seconds = outcome.code.value if outcome.code else "", milliseconds / 1000
     measures.TURNS.labels(account.backend, outcome.state.value, code).inc()
     measures.TURN_SECONDS.labels(account.backend).observe(seconds)

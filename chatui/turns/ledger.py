@@ -148,7 +148,7 @@ class TurnOutcome:
 
 @dataclass(frozen=True, slots=True)
 class TokenAccount:
-    """What the back end reported about a turn's samples; None or empty if it did not. ``request``: the path and body that were sent.
+    """What the model server reported about a turn's samples; None or empty if it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None if nothing was sampled. ``context``: how full the context
     window is after the last sample; None if unknown. ``spent``: the usage of all samples. ``by_server``: the turn's column of that name.

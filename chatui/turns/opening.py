@@ -141,11 +141,11 @@ SUMMARIZING = "chatui.turns.summarizing"
 
 
 async def summary_of(spec: BackendSpec, job: Job, show: Callable[[VisibleText], None]) -> TurnSummary:
-    """The summary of a turn that this back end answers. ``show`` is called with each line that people may see."""
+    """The summary of a turn that this model server answers. ``show`` is called with each line that people may see."""
     if spec.summaries == "none":
         return TurnSummary()
     if SUMMARIZING not in sys.modules:
-        # With the check of lines, it takes 3 MB, and most back ends have no summaries. In a thread, because it takes 50 ms.
+        # With the check of lines, it takes 3 MB, and most model servers have no summaries. In a thread, because it takes 50 ms.
         await asyncio.to_thread(import_module, SUMMARIZING)
     from chatui.turns.summarizing import Summarizing
 

@@ -169,7 +169,7 @@ class Runner:
         self._publisher.pages.update(opening.pages)
         await self._publisher.show_before(job)
         spec = opening.spec
-        # Not loaded with the rest: the back end belongs to this event loop.
+        # Not loaded with the rest: the backend belongs to this event loop.
         backend = connected.backend(job.choice)
         summary = await summary_of(spec, job, self._publisher.step)
         frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._on_write_failed)

@@ -1,4 +1,4 @@
-"""What a turn does for a summary of its reasoning: nothing, unless its back end has summaries."""
+"""What a turn does for a summary of its reasoning: nothing, unless its model server has summaries."""
 
 from __future__ import annotations
 

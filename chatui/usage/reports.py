@@ -126,8 +126,8 @@ def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Repor
 
 
 def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, Any]]:
-    """The full report, for a file: sums by day, person, key, model, back end and kind, with their cost. One day is in memory at a time, and
-    no cursor stays open in between, because the client may read slowly.
+    """The full report, for a file: sums by day, person, key, model, model server and kind, with their cost. One day is in memory at a time,
+    and no cursor stays open in between, because the client may read slowly.
     """
     columns = ("day", "person__username", "key__prefix", "backend", "model", "kind")
     for span in spans(days.first, days.last):

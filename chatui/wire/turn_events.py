@@ -139,8 +139,8 @@ class PlainEnd(Item):
     """The part below a completed answer, if it differs from other answers only in these fields: the page fills in its copy of the template
     ``answer-end``.
 
-    All fields are text, never HTML. ``at``: when the answer ended, in ISO 8601. ``names``: the display names of the back end and the model.
-    ``rated``: whether it has rating buttons.
+    All fields are text, never HTML. ``at``: when the answer ended, in ISO 8601. ``names``: the display names of the model server and the
+    model. ``rated``: whether it has rating buttons.
     """
 
     message_id: str

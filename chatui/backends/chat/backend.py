@@ -1,4 +1,4 @@
-"""The back end for Chat Completions servers, such as llama.cpp, vLLM and Ollama."""
+"""The backend for Chat Completions servers, such as llama.cpp, vLLM and Ollama."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never mistaken for a real one.
+"""The backend that samples a gpt-oss model by token ids, so that a quoted marker is never mistaken for a real one.
 
 Where a tool call is required, the model reasons freely, but any other message that it opens is replaced by a call: no token-id server can
 be told to require one. So the header of the call is written here, after the reasoning and the preambles; the model chooses the function,

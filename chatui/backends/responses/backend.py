@@ -1,4 +1,4 @@
-"""The back end for Responses servers, such as OpenAI, vLLM, llama.cpp and LM Studio.
+"""The backend for Responses servers, such as OpenAI, vLLM, llama.cpp and LM Studio.
 
 The conversation history becomes the ``input`` and ``instructions`` of a request, with markers escaped.
 """

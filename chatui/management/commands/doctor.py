@@ -30,7 +30,7 @@ _NAMELESS = "server"
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """A back end to examine. ``before``: its current or default spec. ``targets``: one for each of its addresses; none if it cannot be
+    """A model server to examine. ``before``: its current or default spec. ``targets``: one for each of its addresses; none if it cannot be
     examined, for the reason in ``problem``."""
 
     before: BackendSpec
@@ -40,7 +40,7 @@ class _Selected:
 
 class Command(BaseCommand):
     """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be examined or the arguments are invalid, 3 it leaks or cannot be
-    used with the configured kind. With several back ends, the highest code is returned.
+    used with the configured kind. With several model servers, the highest code is returned.
     """
 
     help = "Examine a model server: what it is, which wire format fits best, which known faults it has. No model output is shown."
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="name for the server at --url, used by --write")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Examine each back end, report, write the settings, and exit with the worst code."""
+        """Examine each model server, report, write the settings, and exit with the worst code."""
         results: list[dict[str, object]] = []
         code = 0
         for selected in _all_selected(options):
@@ -122,7 +122,7 @@ class Command(BaseCommand):
 
 
 def _all_selected(options: dict[str, Any]) -> list[_Selected]:
-    """The back ends to examine. Skips the built-in demo, because it has no faults that an operator could fix."""
+    """The model servers to examine. Skips the built-in demo, because it has no faults that an operator could fix."""
     if options["url"] or options["backend"]:
         selected = [_selected(options)]
     else:
@@ -134,7 +134,7 @@ def _all_selected(options: dict[str, Any]) -> list[_Selected]:
 
 
 def _selected_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Selected:
-    """The back end, or why it cannot be examined: a missing key of one must not prevent the examination of the others."""
+    """The model server, or why it cannot be examined: a missing key of one must not prevent the examination of the others."""
     try:
         return _selected({**options, "backend": spec.name})
     except CommandError as error:

@@ -1,4 +1,4 @@
-"""``manage.py fetch_vocabulary``: downloads the vocabulary of gpt-oss, which token-id back ends need."""
+"""``manage.py fetch_vocabulary``: downloads the vocabulary of gpt-oss, which token-id model servers need."""
 
 from __future__ import annotations
 

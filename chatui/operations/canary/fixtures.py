@@ -1,4 +1,4 @@
-"""The database rows that a canary run adds (three people, their group, their back ends) and removes afterwards."""
+"""The database rows that a canary run adds (three people, their group, their model servers) and removes afterwards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEFT_OVER_AFTER = timedelta(hours=1)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RUN = re.compile(r"canary-[a-z]{16}")
 _LAST_POSITION = 32_767
-"""After every other back end, so that it is nobody's default."""
+"""After every other model server, so that it is nobody's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Guests:
 
 @dataclass(frozen=True, slots=True)
 class BackendOffer:
-    """A back end of a run: its kind, address and models; the source of summaries, and their model."""
+    """A model server of a run: its kind, address and models; the source of summaries, and their model."""
 
     kind: str
     url: str
@@ -66,7 +66,7 @@ def choice(run: str, kind: str, model: str) -> str:
 
 
 def make(run: str, offers: Mapping[str, BackendOffer]) -> Guests:
-    """Create all rows of a run, or none. ``offers``: its back ends by name, as in ``choice``."""
+    """Create all rows of a run, or none. ``offers``: its model servers by name, as in ``choice``."""
     password = secrets.token_urlsafe(24)
     with transaction.atomic():
         group = Group.objects.create(name=run)

@@ -33,7 +33,7 @@ from renderer.errors import Code, ErrorCode
 
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancel")
 _OFFERED_SECONDS = 20.0
-"""How long it may take until every process of the deployment offers a back end that was just added."""
+"""How long it may take until every process of the deployment offers a model server that was just added."""
 _STEP_SECONDS = 15.0
 _ASIDE_SECONDS = 0.7
 

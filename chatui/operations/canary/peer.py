@@ -84,7 +84,7 @@ class CanaryServer:
         self._server.server_close()
 
     def url(self, kind: str) -> str:
-        """The address of the back end of one wire format."""
+        """The address of the model server of one wire format."""
         host, port = self._server.server_address[:2]
         shown = f"[{host!s}]" if ":" in str(host) else host
         return f"http://{shown!s}:{port}/{self._secret}/{kind}"
@@ -106,7 +106,7 @@ class CanaryServer:
         return (kind, f"/{rest}") if secrets.compare_digest(secret.encode(), self._secret.encode()) else None
 
     def models(self, kind: str) -> list[str]:
-        """The names that one back end offers."""
+        """The names that one model server offers."""
         return [name for of, name in self._plays if of == kind]
 
     def find(self, kind: str, name: object) -> Playing | None:

@@ -46,11 +46,11 @@ KINDS = {
     "responses-shapes": "responses",
     "harmony-shapes": "harmony-vllm",
 }
-"""The played wire formats, with the kind of back end for each."""
+"""The played wire formats, with the kind of model server for each."""
 FEW_SHAPES = 16
 """How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
 _SUMMARIES = {"summarized": ("model", harmony.COPIER), "trusting": ("server", "")}
-"""The source of reasoning summaries, and the model; other back ends have none."""
+"""The source of reasoning summaries, and the model; other model servers have none."""
 _MIN_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
 _TRANSCRIPT = """version: "2.2"
@@ -229,7 +229,7 @@ def _settle(made: Guests) -> None:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ignore Ctrl-C and SIGTERM inside, so that no accounts and back ends are left behind."""
+    """Ignore Ctrl-C and SIGTERM inside, so that no accounts and model servers are left behind."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

@@ -1,4 +1,4 @@
-"""Runs an examination of one back end: identifies the server, then asks the questions in each wire format, within a time limit.
+"""Runs an examination of one model server: identifies the server, then asks the questions in each wire format, within a time limit.
 
 The findings come from the answers in each wire format.
 """
@@ -75,7 +75,7 @@ class Answers:
         return list(self.named_trials.values())
 
     def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
-        """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the back end's spec."""
+        """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the model server's spec."""
         findings = [*self.findings, *_once(self._found(identity, words, by_ids, summaries))]
         waits = [trial.observed.began for trial in self.trials if trial.observed.began is not None]
         return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
@@ -148,7 +148,8 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ExaminedServer:
-    """The back end that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token ids.
+    """The model server that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token
+    ids.
 
     ``second``: reads token ids a second time; None to skip that.
     """

@@ -1,7 +1,7 @@
 """The result of an examination: which wire format fits the server best, the report, and the settings that follow from it.
 
 The report is text for a terminal or JSON for a script. It quotes no model output. The recommended settings are written into the operator's
-file of back ends or to the terminal.
+file of model servers or to the terminal.
 """
 
 from __future__ import annotations
@@ -66,9 +66,10 @@ class FormatReport:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """The report on one address of a back end. ``formats``: the configured one first. ``general``: findings that are about no wire format.
+    """The report on one address of a model server. ``formats``: the configured one first. ``general``: findings that are about no wire
+    format.
 
-    ``address``: which of how many of that back end this is.
+    ``address``: which of how many of that model server this is.
     """
 
     name: str
@@ -81,7 +82,7 @@ class DoctorReport:
 
     @property
     def level(self) -> Level:
-        """The worst finding about the back end as configured. Faults of other wire formats do not count."""
+        """The worst finding about the model server as configured. Faults of other wire formats do not count."""
         mine = [finding for report in self.formats if report.kind == self.configured for finding in report.findings]
         return worst((*self.general, *mine))
 
@@ -140,7 +141,7 @@ def as_text(report: DoctorReport) -> str:
 
 
 def as_json(report: DoctorReport) -> dict[str, object]:
-    """One object of plain values. ``level`` and ``fault`` come from closed lists; ``exit`` is this back end's own exit code."""
+    """One object of plain values. ``level`` and ``fault`` come from closed lists; ``exit`` is this model server's own exit code."""
     identity, best = report.identity, report.best
     return {
         "name": report.name,
@@ -262,7 +263,7 @@ def recommended_settings(report: DoctorReport, before: BackendSpec) -> dict[str,
 
 
 def name_for(report: DoctorReport) -> str:
-    """A name for a back end without one: its product name, else ``main``."""
+    """A name for a model server without one: its product name, else ``main``."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]
 
 
@@ -282,8 +283,8 @@ class WrittenSettings:
 class WriteOptions:
     """The operator's options.
 
-    ``destination``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``: of the back end; empty to generate one. ``force``:
-    change a back end that is already in the file.
+    ``destination``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``: of the model server; empty to generate one.
+    ``force``: change a model server that is already in the file.
     """
 
     destination: str
@@ -295,8 +296,8 @@ def write(report: DoctorReport, spec: BackendSpec, options: WriteOptions, *, is_
     """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was created from a URL alone.
 
     Raises:
-        ValueError: there is nothing useful to write, the file already has that back end and ``force`` is not set, or it cannot be changed
-        safely.
+        ValueError: there is nothing useful to write, the file already has that model server and ``force`` is not set, or it cannot be
+        changed safely.
     """
     changes = recommended_settings(report, spec)
     spec = spec.model_copy(update={"name": options.name or name_for(report)}) if is_new else spec
@@ -324,7 +325,7 @@ def write(report: DoctorReport, spec: BackendSpec, options: WriteOptions, *, is_
 
 
 def _place(destination: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
-    """The file to write to; None to print instead, also for a back end that is configured elsewhere: writing it would duplicate it."""
+    """The file to write to; None to print instead, also for a model server that is configured elsewhere: writing it would duplicate it."""
     if destination == PRINT:
         return None
     if destination:

@@ -1,4 +1,4 @@
-"""The doctor's test questions to a model server, and each answer: its frames as the real back end parsed them, and its raw bytes.
+"""The doctor's test questions to a model server, and each answer: its frames as the real backend parsed them, and its raw bytes.
 
 From the bytes it is read what frames do not contain: the end reason, token counts, summaries and token ids. The questions have fresh random
 marker words, so that reports quote nothing else.
@@ -251,7 +251,7 @@ class Trial:
 
     @property
     def was_cut(self) -> bool:
-        """Whether the back end treated it as cut by the length limit."""
+        """Whether the backend treated it as cut by the length limit."""
         return self.ended is not None and self.ended.reason is EndReason.LENGTH
 
 
