@@ -17,7 +17,7 @@ from tests.support.served import Server
 pytestmark = pytest.mark.browser
 
 TRANSISTOR = "Explain in detail how a transistor works."
-SCRIPT = Path(demo_backend.__file__).parent / "scripts" / "explain.harmony"
+SCRIPT = Path(demo_backend.__file__).parent / "demo_scripts" / "explain.harmony"
 CLIPBOARD: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 

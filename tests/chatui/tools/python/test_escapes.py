@@ -119,7 +119,7 @@ def test_a_product_that_is_installed_below_tmp_is_neither_read_nor_written() -> 
 @pytest.mark.slow
 def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
     """Otherwise their failure in the sandbox would prove nothing."""
-    code = (files("chatui.tools.python") / "inside" / "probes.py").read_text("utf-8")
+    code = (files("chatui.tools.python") / "probes.py").read_text("utf-8")
     numbers = {"memfd_create": 319} if os.uname().machine == "x86_64" else {}
     host = {
         "readable": [str(BASE_DIR / "manage.py")],
