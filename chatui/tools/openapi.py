@@ -21,8 +21,8 @@ import yaml
 
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
-from chatui.tools.remote.exchange import Connections, HttpRequest, HttpResponse
-from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name
+from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, HttpResponse, StatusError
+from chatui.tools.remote.offers import ArgumentPlace, Listing, Moment, ServerError, ToolOffer, argument_name, cleaned, sent, tool_name
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
 
@@ -389,15 +389,26 @@ class OpenApiServer:
         secret = credentials.secrets(spec.headers, spec.query)
         ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
         answer = await self._connections.answer(ask)
-        found = credentials.without(_read(answer), secret)
-        if answer.status in (401, 403) or answer.status >= 500:
-            log.warning("tool server %s answered with status %s", spec.name, answer.status)
         if answer.status >= 500:
-            raise ServerError(f"the server answered with status {answer.status}")
+            raise StatusError(answer.status)
+        if answer.status in FORBIDDEN:
+            log.warning("tool server %s: the server answered with status %s", spec.name, answer.status)
+        with sent():
+            found = credentials.without(_read(answer), secret)
         if answer.status >= 400:
             quoted = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:ERROR_CHARS]
             raise ToolError(f"The server answered with status {answer.status}: {quoted}" if quoted else f"Status {answer.status}.")
         return found
+
+    async def ping(self) -> None:
+        """See ``ToolServer``. It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
+        try:
+            async with self._connections.opened(HttpRequest("HEAD", self._spec.url, {})) as response:
+                if response.status_code >= 500:
+                    raise StatusError(response.status_code)
+        except ServerError as error:
+            if error.moment is not Moment.ANSWERED:
+                raise
 
     async def close(self) -> None:
         """See ``Server``."""

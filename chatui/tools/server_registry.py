@@ -13,12 +13,14 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -31,8 +33,8 @@ from chatui.tools.openapi import OpenApiServer
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
-from chatui.tools.remote.offers import Listing, ServerError, ToolOffer, ToolServer
-from chatui.tools.tool import Tool, ToolError, ToolUnusableError
+from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, ToolServer, without_arguments
+from chatui.tools.tool import EFFECT_UNKNOWN, Tool, ToolError, ToolUnusableError
 
 FILE = "confirmed_tools.json"
 _MAX_BYTES = 10_000_000
@@ -120,8 +122,9 @@ log = logging.getLogger(__name__)
 LISTED_SECONDS = 300.0
 """The maximum age of a tool listing when a tool is called."""
 LIST_SECONDS = 20.0
+CHECK_SECONDS = 30.0
 MAX_CALLS = 20
-"""The most simultaneous calls to one server in one process; others wait, within their time limit."""
+"""The most simultaneous calls to one server in one process, a third of them for one person; others wait, within their time limit."""
 
 
 class ServerConnection:
@@ -135,54 +138,102 @@ class ServerConnection:
         self._listed_at = float("-inf")
         self._is_listing = asyncio.Lock()
         self._places = asyncio.Semaphore(MAX_CALLS)
+        self._shares: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
+        self._checking: asyncio.Task[None] | None = None
 
     def changed(self, offer: ToolOffer) -> bool:
         """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed."""
         listing = self._listing
         return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
 
-    async def call(self, offer: ToolOffer, arguments: Mapping[str, Any]) -> Any:
+    async def call(self, offer: ToolOffer, arguments: Mapping[str, Any], person: UUID | None = None) -> Any:
         """The result of a call, as JSON.
 
         Raises:
             ToolError: the call failed. The text is for the model.
         """
         try:
-            async with self._places, self._breaker.watching(self.spec.seconds):
-                await self._list_if_old()
-                if self.changed(offer):
-                    raise ToolError("This tool has changed, and cannot be used until the operator confirms it.")
-                return await self._server.call(offer, dict(arguments))
+            async with self._share(person), self._places, self._breaker.watching():
+                return await self._called(offer, arguments)
         except ServerError as error:
-            log.warning("tool server %s: %s", self.spec.name, error)
-            raise ToolError(f"The tool could not be used: {error}.") from None
+            unknown = f" {EFFECT_UNKNOWN}" if error.may_have_had_effect else ""
+            sentence = f"{'The tool failed' if unknown else 'The tool could not be used'}: {error}.{unknown}"
+            self._tell(sentence)
+            if error.moment in (Moment.LOST, Moment.UNREAD):
+                self._check_soon()
+            raise ToolError(sentence) from None
+
+    def _share(self, person: UUID | None) -> asyncio.Semaphore:
+        """The places that one person can have, so that a slow tool of theirs does not delay what others call."""
+        if person is None:
+            return asyncio.Semaphore()
+        return self._shares.setdefault(person, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
+
+    async def _called(self, offer: ToolOffer, arguments: Mapping[str, Any]) -> Any:
+        began = time.monotonic()
+        try:
+            await self._list_if_old()
+            if self.changed(offer):
+                raise ToolError("This tool has changed, and cannot be used until the operator confirms it.")
+            return await self._server.call(offer, dict(arguments))
+        except asyncio.CancelledError:
+            # The person pressed Stop, or the tool was slow, or the server is down: a ping decides.
+            if time.monotonic() - began >= self.spec.seconds * 0.9:
+                self._check_soon()
+            raise
+
+    def _check_soon(self) -> None:
+        """Ping the server in the background, once at a time."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check())
+
+    async def _check(self) -> None:
+        try:
+            async with self._breaker.watching():
+                with without_arguments():
+                    await _within(CHECK_SECONDS, self._server.ping(), "the server did not answer a ping")
+        except ServerError as error:
+            self._tell(error)
+
+    def _tell(self, words: object) -> None:
+        # As a string: of an exception, the log would only have the type.
+        log.warning("tool server %s: %s", self.spec.name, str(words))
 
     async def refresh(self) -> None:
         """List the server's tools again if the last listing is old. A failure of the server is only logged."""
         try:
-            async with self._breaker.watching(LIST_SECONDS):
+            async with self._breaker.watching():
                 await self._list_if_old()
         except ServerError as error:
-            log.warning("tool server %s: %s", self.spec.name, error)
+            self._tell(error)
 
     async def _list_if_old(self) -> None:
         async with self._is_listing:
             if time.monotonic() - self._listed_at < LISTED_SECONDS:
                 return
-            try:
-                async with asyncio.timeout(LIST_SECONDS):
-                    listing = await self._server.listed()
-            except TimeoutError:
-                raise ServerError(f"the server did not list its tools within {LIST_SECONDS:g} seconds") from None
+            late = f"the server did not list its tools within {LIST_SECONDS:g} seconds"
+            listing = await _within(LIST_SECONDS, self._server.listed(), late)
             self._listing, self._listed_at = listing, time.monotonic()
 
     async def close(self) -> None:
         """Close the server's connections and processes."""
+        if self._checking is not None:
+            self._checking.cancel()
+            await asyncio.wait({self._checking})
         await self._server.close()
 
 
+async def _within(seconds: float, asked: Awaitable[Any], late: str) -> Any:
+    """What a server answers to a question of our own. If it is late, the server counts as down."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await asked
+    except TimeoutError:
+        raise ServerError(late, Moment.DOWN) from None
+
+
 _SLACK_SECONDS = 1.0
-"""How much longer a tool's time limit is than its server's, so that a timeout counts as the server's failure."""
+"""How much longer a tool's time limit is than its server's, so that a call that takes as long as that is known to be late."""
 
 
 def tools() -> dict[str, Tool]:
@@ -273,6 +324,7 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         description=offer.description,
         parameters=offer.parameters,
         run=run,
+        begin=lambda turn: partial(watched.call, offer, person=turn.asked_by_id),
         is_async=True,
         label=label,
         source=offer.server,

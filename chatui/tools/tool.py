@@ -26,6 +26,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 TRAINED_NAMES = frozenset({"assistant", "bash", "browser", "functions", "python", "system", "user"})
 """Names to which gpt-oss's training gives another meaning: it would call a tool with such a name in another way."""
 
+EFFECT_UNKNOWN = "Whether it had an effect is not known."
+"""What the model is told of a call that began, and of whose end nothing is known."""
+
 DESCRIPTION_CHARS = 300
 LABEL_CHARS = 80
 

@@ -20,8 +20,8 @@ import httpx
 from chatui.backends.sse import Decoder, TooLongError
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import ServerRefusedError
-from chatui.tools.remote.exchange import MAX_BYTES, Connections, HttpRequest, kind_of, pieces
-from chatui.tools.remote.offers import ServerError
+from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces
+from chatui.tools.remote.offers import ServerError, without_arguments
 
 MAX_STREAM_BYTES = 2 * MAX_BYTES
 """The longest stream. Servers often send a result twice, as text and as JSON."""
@@ -30,15 +30,6 @@ GOODBYE_SECONDS = 2.0
 _SESSION = re.compile(r"[\x21-\x7e]{1,1000}")
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _GONE = 404
-_FORBIDDEN = (401, 403)
-
-
-class StatusError(ServerError):
-    """The server responded with an error status."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"the server answered with status {status}")
-        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +79,17 @@ class HttpPeer:
             self._forget(protocol)
             raise
 
+    async def ping(self) -> None:
+        """See ``ToolServer``. A server that refuses has answered, too."""
+        is_stateless = (await self._negotiated()).is_stateless
+        try:
+            await self.ask("server/discover" if is_stateless else "ping", {})
+        except ServerRefusedError:
+            pass
+        except StatusError as error:
+            if error.status >= 500:
+                raise
+
     def _forget(self, protocol: _Protocol) -> None:
         """Discard the negotiated protocol, unless another call has already negotiated it anew."""
         if self._protocol is protocol:
@@ -106,7 +108,8 @@ class HttpPeer:
     async def _negotiated(self) -> _Protocol:
         async with self._negotiating:
             if self._protocol is None:
-                self._protocol = await self._discovered() or await self._handshake()
+                with without_arguments():
+                    self._protocol = await self._discovered() or await self._handshake()
             return self._protocol
 
     async def _discovered(self) -> _Protocol | None:
@@ -119,7 +122,7 @@ class HttpPeer:
         try:
             found = await self._asked(protocol, "server/discover", {})
         except StatusError as error:
-            if error.status in _FORBIDDEN:
+            if error.status in FORBIDDEN:
                 raise
             return None
         except ServerRefusedError:
@@ -156,7 +159,7 @@ class HttpPeer:
             body = await _whole(response)
             if response.status_code != 200 and not (kind_of(response) == "application/json" and b'"error"' in body):
                 raise StatusError(response.status_code)
-            if response.status_code in (*_FORBIDDEN, _GONE) or response.status_code >= 500:
+            if response.status_code in (*FORBIDDEN, _GONE) or response.status_code >= 500:
                 raise StatusError(response.status_code)
             if kind_of(response) != "application/json":
                 raise ServerError("the server's answer is not JSON")

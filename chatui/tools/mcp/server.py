@@ -6,7 +6,9 @@ The tools that it lists become offers, and the results of calls are read.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from chatui.tools.mcp.http import HttpPeer
@@ -14,12 +16,16 @@ from chatui.tools.mcp.messages import ServerRefusedError
 from chatui.tools.mcp.stdio import StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
-from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name
+from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name, without_arguments
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
 
+log = logging.getLogger(__name__)
+
 MAX_ARGUMENTS = 50
 ERROR_CHARS = 500
+LINE_CHARS = 300
+"""Of each line of a program's standard error that is logged."""
 _MIRRORED = "x-mcp-header"
 _NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
 
@@ -121,6 +127,10 @@ class McpTransport(Protocol):
         """
         ...
 
+    async def ping(self) -> None:
+        """See ``ToolServer``."""
+        ...
+
     async def close(self) -> None:
         """Close the transport."""
         ...
@@ -134,7 +144,7 @@ class McpServer:
         self._peer: McpTransport = (
             HttpPeer(spec.url, lambda: credentials.texts(spec.headers))
             if spec.url
-            else StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory)
+            else StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
         )
 
     async def listed(self) -> Listing:
@@ -142,7 +152,8 @@ class McpServer:
         found: list[Any] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            page = await self._page(cursor)
+            with without_arguments():
+                page = await self._page(cursor)
             tools, after = page.get("tools"), page.get("nextCursor")
             found += tools if isinstance(tools, list) else []
             if not isinstance(after, str) or not after or after == cursor or len(found) > MAX_LISTED:
@@ -167,6 +178,17 @@ class McpServer:
             raise ToolError(f"The server refused the call: {message}") from None
         return read(credentials.without(found, secret))
 
+    async def ping(self) -> None:
+        """See ``Server``."""
+        await self._peer.ping()
+
     async def close(self) -> None:
         """See ``Server``."""
         await self._peer.close()
+
+    def _tell(self, event: str, words: Sequence[str] = ()) -> None:
+        """Tell the operator. ``words``: lines of the program, which are only logged, and without credentials."""
+        shown: Sequence[str] = ()
+        with suppress(ServerError):
+            shown = credentials.without(list(words), credentials.secrets(self._spec.environment))
+        log.warning("tool server %s: %s%s", self._spec.name, event, "".join(f" | {cleaned(line, LINE_CHARS)}" for line in shown))

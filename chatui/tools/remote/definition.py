@@ -19,7 +19,7 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from chatui.backends.addresses import origin
-from chatui.tools.remote.offers import SERVER_NAME, ServerError
+from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError
 
 _MAX_CHARS = 16_384
 _MIN_CHARS = 4
@@ -55,13 +55,13 @@ class CredentialSource(BaseModel):
                 with self.file.open(encoding="utf-8") as file:
                     found = file.read(_MAX_CHARS).strip()
             except (OSError, UnicodeDecodeError):
-                raise ServerError("a file with a credential cannot be read") from None
+                raise ServerError("a file with a credential cannot be read", Moment.NOT_RUN) from None
         else:
             found = (os.environ.get(self.env, "") if self.env else self.value).strip()
         if not found:
-            raise ServerError("a credential is not set")
+            raise ServerError("a credential is not set", Moment.NOT_RUN)
         if not found.isprintable() or not found.isascii():
-            raise ServerError("a credential has characters that cannot be sent")
+            raise ServerError("a credential has characters that cannot be sent", Moment.NOT_RUN)
         return found
 
     def text(self) -> str:

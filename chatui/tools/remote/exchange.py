@@ -1,7 +1,7 @@
 """Sends one HTTP request to a tool server and reads its response, limited in bytes. The caller limits the time by cancelling.
 
 It uses a transport without httpx's client on purpose: there are no cookies that one person's call could leave for another's, no redirects,
-no proxies and no compression. After several consecutive failures, a server gets no calls for a while.
+no proxies and no compression. A server that is down several times in a row gets no calls for a while.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import cast
 import httpx
 
 from chatui.backends.http1 import ONCE, Transport
-from chatui.tools.remote.offers import ServerError
+from chatui.tools.remote.offers import Moment, ServerError, sent
 
 MAX_BYTES = 2_000_000
 CONNECT_SECONDS = 10.0
@@ -43,6 +43,20 @@ class HttpResponse:
     body: bytes = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     is_cut: bool = False
+
+
+FORBIDDEN = (401, 403)
+_GATEWAYS = (502, 503, 504)
+"""What a proxy answers whose server does not."""
+
+
+class StatusError(ServerError):
+    """The server responded with an error status."""
+
+    def __init__(self, status: int) -> None:
+        moment = Moment.NOT_RUN if status < 500 else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
+        super().__init__(f"the server answered with status {status}", moment)
+        self.status = status
 
 
 class Connections:
@@ -87,13 +101,14 @@ class Connections:
             )
             response = await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ServerError(f"the request to the server failed ({type(error).__name__})") from None
+            raise ServerError(f"the request to the server failed ({type(error).__name__})", _moment(error)) from None
         try:
-            if response.status_code in _REDIRECTS:
-                raise ServerError("the server redirected the request, and redirects are not followed")
-            if response.headers.get("content-encoding", "identity") != "identity":
-                raise ServerError("the server compressed its answer against the request")
-            yield response
+            with sent():
+                if response.status_code in _REDIRECTS:
+                    raise ServerError("the server redirected the request, and redirects are not followed")
+                if response.headers.get("content-encoding", "identity") != "identity":
+                    raise ServerError("the server compressed its answer against the request")
+                yield response
         finally:
             await response.aclose()
 
@@ -112,7 +127,17 @@ async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
         async for piece in cast(httpx.AsyncByteStream, response.stream):
             yield piece
     except httpx.HTTPError as error:
-        raise ServerError(f"the answer broke off ({type(error).__name__})") from None
+        raise ServerError(f"the answer broke off ({type(error).__name__})", Moment.LOST) from None
+
+
+def _moment(error: Exception) -> Moment:
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return Moment.DOWN
+    # Of a request that could not even be written down, nothing was sent.
+    return Moment.LOST if isinstance(error, httpx.TransportError) and not isinstance(error, _UNSENDABLE) else Moment.NOT_RUN
+
+
+_UNSENDABLE = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
 
 
 def kind_of(response: httpx.Response) -> str:
@@ -127,17 +152,20 @@ _JITTER = 0.2
 
 
 class Breaker:
-    """The circuit breaker of one server. Use it on one event loop. After the pause, one trial call decides whether it closes again."""
+    """The circuit breaker of one server. Use it on one event loop. After the pause, one trial call decides whether it closes again.
+
+    It counts only that the server is down, never the failure of a call; and what fails at the same time has one cause, and counts once.
+    """
 
     def __init__(self) -> None:
         self._failures = 0
+        self._failed_at = float("-inf")
         self._open_until = 0.0
         self._is_probing = False
 
     @asynccontextmanager
-    async def watching(self, seconds: float) -> AsyncIterator[None]:
-        """A context manager around a call that may take ``seconds``. A ServerError or a timeout counts as a failure; a call that the person
-        stopped does not.
+    async def watching(self) -> AsyncIterator[None]:
+        """A context manager around a call.
 
         Raises:
             ServerError: the breaker is open.
@@ -146,14 +174,14 @@ class Breaker:
         began = time.monotonic()
         try:
             yield
-        except ServerError:
-            self._failed()
-            raise
-        except BaseException as error:
-            if not isinstance(error, Exception) and time.monotonic() - began >= seconds * 0.9:
-                self._failed()
-            elif isinstance(error, Exception):
+        except ServerError as error:
+            if error.moment is Moment.DOWN:
+                self._failed(began)
+            elif error.moment is Moment.ANSWERED:
                 self._failures = 0
+            raise
+        except Exception:
+            self._failures = 0
             raise
         else:
             self._failures = 0
@@ -162,11 +190,13 @@ class Breaker:
 
     def _enter(self) -> None:
         if time.monotonic() < self._open_until or (self._failures >= MAX_FAILURES and self._is_probing):
-            raise ServerError("the server failed several times, and is not called for a while")
+            raise ServerError("the server was down several times, and is not called for a while")
         self._is_probing = self._failures >= MAX_FAILURES
 
-    def _failed(self) -> None:
-        self._failures += 1
+    def _failed(self, began: float) -> None:
+        if began < self._failed_at:
+            return
+        self._failures, self._failed_at = self._failures + 1, time.monotonic()
         if self._failures >= MAX_FAILURES:
             pause = min(MAX_SECONDS, FIRST_SECONDS * 2 ** min(self._failures - MAX_FAILURES, 10))
             self._open_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret

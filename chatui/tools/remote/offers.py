@@ -10,7 +10,9 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from enum import Enum
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -67,8 +69,53 @@ class Listing(BaseModel):
     problems: dict[str, str] = Field(default_factory=dict)
 
 
+class Moment(Enum):
+    """When a request to a server failed. Everything else follows from it: whether a call may have had an effect, and what it says about
+    the server.
+    """
+
+    NOT_RUN = "not run"  # it was not sent, for a reason of our own, or the server refused it
+    UNREAD = "unread"  # it was not sent, because the server does not read what it is sent
+    DOWN = "down"  # the server failed at something in which nothing of a person is
+    LOST = "lost"  # it was sent, and no answer came
+    ANSWERED = "answered"  # it was sent, and the answer cannot be used
+
+
 class ServerError(Exception):
     """The server is unreachable, or its response is invalid. The text contains no address, no key and nothing from the response."""
+
+    def __init__(self, text: str, moment: Moment | None = None) -> None:
+        """``moment``: by default, that of the block in which it is raised, see ``sent`` and ``without_arguments``."""
+        super().__init__(text)
+        self.moment = moment
+
+    @property
+    def may_have_had_effect(self) -> bool:
+        """Whether the call may have been carried out."""
+        return self.moment in (Moment.LOST, Moment.ANSWERED)
+
+
+@contextmanager
+def sent() -> Iterator[None]:
+    """A block after a request was sent: the request may have had an effect, whatever fails there."""
+    try:
+        yield
+    except ServerError as error:
+        error.moment = error.moment or Moment.ANSWERED
+        raise
+
+
+@contextmanager
+def without_arguments() -> Iterator[None]:
+    """A block that sends nothing of a person: connecting, introducing ourselves, listing tools, a ping. Only what fails there says that
+    the server is down. One person's arguments may make any call fail, so no call decides about the calls of others.
+    """
+    try:
+        yield
+    except ServerError as error:
+        if error.moment is not Moment.NOT_RUN:
+            error.moment = Moment.DOWN
+        raise
 
 
 class ToolServer(Protocol):
@@ -88,6 +135,14 @@ class ToolServer(Protocol):
         Raises:
             ServerError: the call failed.
             ToolError: the server reports an error. The text is for the model.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Ask for an answer of any kind. The caller limits the time.
+
+        Raises:
+            ServerError: there is none, or it is garbage.
         """
         ...
 

@@ -14,6 +14,7 @@ from chatui.models.turn import Turn
 from chatui.store import opened_pages, transcripts
 from chatui.tools import replies
 from chatui.tools.replies import Provenance
+from chatui.tools.tool import EFFECT_UNKNOWN
 from chatui.turns import ledger
 from chatui.turns.calls import approvals
 from chatui.turns.calls.requested import reply_frame, unanswered
@@ -68,5 +69,5 @@ def reply_to_abandoned(turn: Turn) -> None:
         transcripts.follow(turn.asked_by_id, message, message.parent_id)
 
 
-_CLAIMED = "The server ended while the tool was at work. Whether it had an effect is not known. It is not run again."
+_CLAIMED = f"The server ended while the tool was at work. {EFFECT_UNKNOWN} It is not run again."
 _NOT_BEGUN = "The server ended before the tool was run. It had no effect."

@@ -24,7 +24,7 @@ from chatui.observability.error_reports import log_without_content
 from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.replies import Provenance, ToolReply
-from chatui.tools.tool import CallingTurn, Tool, ToolError, line_of
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, line_of
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
 from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn
@@ -79,7 +79,7 @@ CLAIM_PATIENCE = 20.0
 """How long a call waits for a database that is locked or away, in seconds, before it is refused."""
 ERROR_CHARS = 1000
 _NO_MORE = "No more calls are possible in this answer. Answer with what you have."
-_CANCELLED = "The call was cancelled. Whether it had an effect is not known."
+_CANCELLED = f"The call was cancelled. {EFFECT_UNKNOWN}"
 _DECLINED = {
     Decision.DECLINED: "The person declined this call, and it was not run. Do not repeat it. Go on without it, or say what you would need.",
     Decision.NEVER: "The person does not want this tool in this conversation. The call was not run. Go on without it.",
@@ -242,7 +242,7 @@ class Conductor:
         try:
             return await Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars).result(seconds)
         except TimeoutError:
-            return Code.TOOL_TIMEOUT, f"The tool was stopped after {seconds:g} seconds. Whether it had an effect is not known."
+            return Code.TOOL_TIMEOUT, f"The tool was stopped after {seconds:g} seconds. {EFFECT_UNKNOWN}"
         except ToolsBusyError:
             return Code.TOOL_TIMEOUT, "Too many tools are at work. The call was not begun."
         except ToolError as error:

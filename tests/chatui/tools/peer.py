@@ -31,10 +31,15 @@ class Peer:
     port: int = 0
     requests: list[PeerRequest] = field(default_factory=list)
     dropped: threading.Event = field(default_factory=threading.Event)
+    accepted: list[tuple[asyncio.StreamWriter, asyncio.Future[None]]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A task that is cancelled before its first step closes nothing: a ping may arrive when the test ends.
+        self.accepted.append((writer, asyncio.ensure_future(self.serve(reader, writer))))
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -121,21 +126,24 @@ def peer(answer: Any) -> Iterator[Peer]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     created = Peer(answer)
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(created.serve, "127.0.0.1", 0), loop).result()
+    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(created.accept, "127.0.0.1", 0), loop).result()
     created.port = server.sockets[0].getsockname()[1]
     try:
         yield created
     finally:
-        asyncio.run_coroutine_threadsafe(_end(server), loop).result(10)
+        asyncio.run_coroutine_threadsafe(_end(server, created), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
 
 
-async def _end(server: asyncio.Server) -> None:
+async def _end(server: asyncio.Server, created: Peer) -> None:
     server.close()
+    await asyncio.sleep(0.02)  # lets what was accepted arrive
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+    for writer, _ in created.accepted:
+        writer.close()
     await asyncio.sleep(0.02)  # lets aborted transports close

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
+import threading
 import time
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
+from chatui.tools import server_registry
 from chatui.tools.execution import Execution
 from chatui.tools.openapi import OpenApiServer
 from chatui.tools.remote import exchange
 from chatui.tools.server_registry import ServerConnection, tool_of
-from chatui.tools.tool import ToolError
+from chatui.tools.tool import CallingTurn, ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.peer import Peer, PeerRequest, peer
 from tests.chatui.tools.wiki import offer, spec_of
@@ -131,17 +136,91 @@ def test_a_missing_credential_sends_nothing(tmp_path: Path, monkeypatch: pytest.
         assert not wiki.requests
 
 
-def test_a_repeatedly_failing_server_is_not_called_until_it_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_down_is_not_called_until_it_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "FIRST_SECONDS", 0.3)
-    with peer(peers.saying(b"", 503)) as wiki:
-        calls = Calls(tmp_path, wiki)
-        for expected in ["503"] * 3 + ["not called for a while"] * 2:
-            with pytest.raises(ToolError, match=expected):
+    with peer(peers.saying({"ok": 1})) as wiki:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            away = Peer(peers.stall, free.getsockname()[1])
+        calls = Calls(tmp_path, away)
+        for expected in ["could not be used: the request to the server failed"] * 3 + ["not called for a while"] * 2:
+            with pytest.raises(ToolError, match=expected) as found:
                 calls.call()
-        assert len(wiki.requests) == 3
-        wiki.answer = peers.saying({"ok": 1})
+            assert "an effect" not in str(found.value), "nothing was sent"
+        monkeypatch.setattr(calls.watched._server, "_spec", calls.watched.spec.model_copy(update={"url": wiki.url}))
         time.sleep(0.5)
         assert [calls.call(), calls.call()] == [{"ok": 1}] * 2
+
+
+ODD = {
+    "a web page": peers.saying(b"<html>", kind="text/html"),
+    "a document": peers.saying(b"%PDF-", kind="application/pdf"),
+    "a failure": peers.saying({}, 500),
+    "a failure of one address behind a proxy": peers.saying({}, 504),
+    "a redirect": peers.saying({}, 307, extra="Location: http://127.0.0.1:9/\r\n"),
+    "compressed": peers.saying(b"\x1f\x8b", extra="Content-Encoding: gzip\r\n"),
+    "half an answer": peers.half,
+    "no answer": peers.reset,
+    "nonsense": peers.junk,
+}
+
+
+@pytest.mark.parametrize("name", [*ODD, "a slow tool"])
+def test_a_persons_failing_calls_stop_nobody_elses(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def answer(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        if "q=hers" in request.path or request.method == "HEAD":
+            await peers.send(writer, {"ok": 1})
+        else:
+            await ODD.get(name, peers.stall)(request, writer)
+
+    with peer(answer) as wiki:
+        calls = Calls(tmp_path, wiki, seconds=0.3 if name == "a slow tool" else 30)
+        for _ in range(4):
+            with pytest.raises((ToolError, TimeoutError)) as found:
+                calls.call(0.3 if name == "a slow tool" else 10, q="his")
+            if name != "a slow tool":
+                assert "Whether it had an effect is not known." in str(found.value) and str(found.value) in caplog.text
+        assert calls.call(q="hers") == {"ok": 1}
+
+
+def test_a_server_that_answers_no_ping_is_not_called_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_registry, "CHECK_SECONDS", 0.1)
+    with peer(peers.stall) as wiki:
+        calls = Calls(tmp_path, wiki, seconds=0.3)
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                calls.call(0.3)
+            time.sleep(0.3)
+        with pytest.raises(ToolError, match="not called for a while"):
+            calls.call(10)
+        pings = [request for request in wiki.requests if request.method == "HEAD"]
+        assert len(pings) == 3 and not any("authorization" in request.headers for request in pings)
+
+
+def test_a_person_has_a_third_of_a_servers_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_registry, "MAX_CALLS", 6)
+    has_answered = threading.Event()
+
+    async def answer(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        while "q=his" in request.path and not has_answered.is_set():
+            await asyncio.sleep(0.01)
+        await peers.send(writer, {"ok": 1})
+
+    def of(calls: Calls, person: UUID, q: str) -> Coroutine[Any, Any, str]:
+        return Execution("c", calls.tool.for_turn(CallingTurn(uuid4(), uuid4(), person)), {"q": q}, 1000).result(60)
+
+    async def both(calls: Calls, wiki: Peer) -> None:
+        he = uuid4()
+        slow = [asyncio.ensure_future(of(calls, he, "his")) for _ in range(12)]
+        while len(wiki.requests) < 2:
+            await asyncio.sleep(0.01)
+        assert await of(calls, uuid4(), "hers") == '{"ok": 1}', "it does not wait"
+        assert len(wiki.requests) == 3, "two of his, and hers"
+        has_answered.set()
+        assert len(await asyncio.gather(*slow)) == 12
+
+    with peer(answer) as wiki:
+        asyncio.run(both(Calls(tmp_path, wiki), wiki))
 
 
 def test_a_changed_document_disables_its_tool(tmp_path: Path) -> None:

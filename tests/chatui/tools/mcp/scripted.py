@@ -46,6 +46,7 @@ class Mcp:
             "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {}},
             "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}},
             "tools/list": {"tools": self.tools},
+            "ping": {},
             "tools/call": {"content": [{"type": "text", "text": "3"}]},
         }
         extra = f"Mcp-Session-Id: {min(self.sessions)}\r\n" if method == "initialize" and not self.is_stateless else ""

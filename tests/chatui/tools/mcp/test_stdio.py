@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from chatui.tools.mcp import stdio
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.mcp.calls import ADD, Turn
@@ -50,11 +51,10 @@ def run_with_server(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
 
     async def body() -> Any:
         turn = Turn(**values)
-        server = turn.server
         try:
             return await run(turn)
         finally:
-            await server.close()
+            await turn.watched.close()
 
     return asyncio.run(body())
 
@@ -108,13 +108,9 @@ def call(m):
     "call",
     [
         "def call(m): os._exit(1)\n",
-        "def call(m): print('no message', flush=True)\n",
-        "def call(m): print('x' * 5_000_000, flush=True)\n",
         "def call(m):\n    while True: say({'method': 'notifications/message', 'params': {'data': 'x' * 10000}})\n",
         "def call(m):\n    while True: say({'id': 1, 'method': 'sampling/createMessage', 'params': {'data': 'x' * 10000}})\n",
         "def call(m): say({'id': m['id'], 'result': 3})\n",
-        "def call(m): say([1]) if False else print('[1]', flush=True)\n",
-        "def call(m): print('[' * 100000, flush=True)\n",
     ],
 )
 def test_a_process_that_ends_floods_or_lies_fails_its_call_and_is_replaced(call: str, tmp_path: Path) -> None:
@@ -127,6 +123,104 @@ def test_a_process_that_ends_floods_or_lies_fails_its_call_and_is_replaced(call:
 
     first, second = run_with_server(program(once), run)
     assert isinstance(first, ToolError) and second == "3"
+
+
+BOTH = """
+held = []
+def answer(m, text="3"):
+    say({"id": m["id"], "result": {"content": [{"type": "text", "text": f"{os.getpid()} {text}"}]}})
+def call(m):
+    held.append(m)
+    if len(held) == 2:
+        %s
+"""
+
+
+async def _two(turn: Turn) -> list[Any]:
+    return list(await asyncio.gather(called(turn, a=1), called(turn, a=2)))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "print('DEBUG connecting…', flush=True)",
+        "print(flush=True)",
+        "print('[1]', flush=True)",
+        "print('[' * 100000, flush=True)",
+        "print('x' * 9_000_000, flush=True)",
+        'print(\'{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": "\' + \'x\' * 5_000_000 + \'"}\', flush=True)',
+    ],
+)
+def test_a_line_that_is_no_message_is_skipped_and_fails_no_call(odd: str, caplog: pytest.LogCaptureFixture) -> None:
+    found = run_with_server(program(BOTH % f"{odd}; answer(held[0]); answer(held[1])"), _two)
+    assert len(set(found)) == 1 and found[0].endswith(" 3"), "both were answered, by one process"
+    assert caplog.text.count("such lines are skipped") == 1 and "DEBUG" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        "print(json.dumps({'jsonrpc': '2.0', 'id': held[0]['id'], 'result': {'content': [], 'more': 'x' * 5_000_000}}), flush=True)",
+        "print(json.dumps({'result': {'x': {'id': held[1]['id']}, 'more': 'x' * 9_000_000}, 'id': held[0]['id']}), flush=True)",
+    ],
+)
+def test_an_answer_that_is_too_long_fails_only_its_own_call(long: str) -> None:
+    failed, fine = run_with_server(program(BOTH % f"{long}; answer(held[1])"), _two)
+    assert "too long" in str(failed) and "Whether it had an effect is not known." in str(failed) and fine.endswith(" 3")
+
+
+def test_a_killed_call_may_have_had_an_effect_and_only_the_operator_reads_why(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("DEMO_TOKEN", "sk-of-the-demo")
+    dies = (
+        "def call(m):\n    print('x' * 20000 + '\\nkey', os.environ['DEMO_TOKEN'], '\\n\\x1b[31mNo module\\x00 named x', file=sys.stderr)\n"
+    )
+    dies += "    sys.stderr.flush(); os._exit(3)\n"
+
+    failed = str(run_with_server({**program(dies), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, called))
+    assert failed == "The tool failed: the program ended. Whether it had an effect is not known."
+    assert f"tool server demo: {failed}" in caplog.text, "the operator reads what the model reads"
+    assert "exit code 3" in caplog.text and "No module named x" in caplog.text and "key (hidden)" in caplog.text
+    assert "sk-of" not in caplog.text and "\x1b" not in caplog.text and len(caplog.text) < 5000
+
+
+def test_calls_that_end_the_program_stop_nobody_elses() -> None:
+    dies = "def call(m):\n    if m['params']['arguments']['a'] == 1: os._exit(1)\n"
+    dies += "    say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
+
+    async def run(turn: Turn) -> Any:
+        return [await called(turn, a=1) for _ in range(4)], await called(turn, a=2)
+
+    failed, fine = run_with_server(program(dies), run)
+    assert all("the program ended" in str(each) for each in failed) and fine == "3"
+
+
+def test_a_program_that_answers_neither_a_call_nor_a_ping_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "PING_SECONDS", 0.3)
+    hangs = "def call(m):\n    if m['params']['arguments']['a'] == 1: time.sleep(600)\n"
+    hangs += "    say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
+
+    async def run(turn: Turn) -> Any:
+        await turn.watched.refresh()
+        first = pid_of(turn.server)
+        return [await called(turn, 0.6, a=1) for _ in range(4)], await called(turn, a=2), first != pid_of(turn.server)
+
+    late, fine, is_other = run_with_server({**program(hangs), "seconds": 0.6}, run)
+    assert fine == "3" and is_other and isinstance(late[0], TimeoutError)
+
+
+def test_a_slow_call_leaves_a_program_alone_that_answers_pings() -> None:
+    slow = "def call(m):\n    if m['params']['arguments']['a'] == 2:\n"
+    slow += "        say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': str(os.getpid())}]}})\n"
+    pongs = LOOP + '    elif method == "ping":\n        say({"id": message["id"], "result": {}})\n'
+
+    async def run(turn: Turn) -> Any:
+        before = await called(turn, a=2)
+        return [await called(turn, 0.5, a=1) for _ in range(4)], before == await called(turn, a=2)
+
+    late, is_same = run_with_server({**program(slow, pongs), "seconds": 0.5}, run)
+    assert is_same and all(isinstance(each, TimeoutError) for each in late)
 
 
 def test_a_process_ends_although_its_output_has_no_end() -> None:
