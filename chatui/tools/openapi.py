@@ -141,8 +141,10 @@ def _list(value: Mapping[str, Any], name: str) -> list[Any]:
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+_ANY = ("application/*", "*/*")
 BODY = "body"
 MAX_PARAMETERS = 50
+MAX_NAMED = 5
 _TEMPLATE = re.compile(r"\{([^{}/]*)\}")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
 
@@ -233,20 +235,23 @@ class _Arguments:
         return part in ("path", "query")
 
     def body(self, definition: Mapping[str, Any]) -> str:
-        """Add the argument ``body``. Returns its content type; empty if there is no body."""
+        """Add the argument ``body``. Returns its content type; empty if there is no body.
+
+        An operation that has a body which cannot be sent is unusable, even if the document does not require the body: the server may take a
+        request without it for another one, and report a success.
+        """
         body = self._document.resolved(definition.get("requestBody"))
-        content = body.get("content")
-        if not isinstance(content, Mapping) or not content:
+        content = {str(kind).partition(";")[0].strip().lower(): each for kind, each in _mapping(body, "content").items()}
+        if not content and body.get("required") is not True:
             return ""
-        kind = next((each for each in (JSON, FORM) if each in content), None)
-        if kind is None:
-            if body.get("required") is True:
-                raise ToolUnusableError("it needs a body of an unsupported type")
-            return ""
-        schema = reduced(self._document.resolved(content[kind]).get("schema", True), self._document.root)
+        written = next((each for each in (JSON, FORM, *_ANY) if each in content), None)
+        if written is None:
+            kinds = ", ".join(cleaned(each, 60) for each in list(content)[:MAX_NAMED]) or "the document names none"
+            raise ToolUnusableError(f"it has a body whose media type cannot be sent ({kinds})")
+        schema = reduced(self._document.resolved(content[written]).get("schema", True), self._document.root)
         name = BODY if BODY not in self._properties else "request_body"
         self._add(name, schema, ArgumentPlace(part="body", name=""), is_needed=body.get("required") is True)
-        return kind
+        return JSON if written in _ANY else written
 
     def _add(self, name: str, schema: dict[str, Any], place: ArgumentPlace, *, is_needed: bool) -> None:
         self._properties[name] = {key: value for key, value in schema.items() if value is not None}

@@ -63,7 +63,7 @@ def test_only_configured_operations_are_listed_and_the_rest_have_reasons(tmp_pat
         ({"parameters": [{"$ref": "#/gone"}]}, "/x"),
         ({"parameters": [{"$ref": "other.yaml#/x"}]}, "/x"),
         ({"parameters": [{"name": f"p{n}", "in": "query", "schema": {}} for n in range(60)]}, "/x"),
-        ({"requestBody": {"required": True, "content": {"multipart/form-data": {}}}}, "/x"),
+        ({"requestBody": {"required": True, "content": {}}}, "/x"),
         ({}, "/x/{unsaid}"),
         ({}, "/../admin"),
         ({}, "//evil.example/x"),
@@ -75,6 +75,19 @@ def test_only_configured_operations_are_listed_and_the_rest_have_reasons(tmp_pat
 def test_an_unsupported_operation_is_refused(operation: dict[str, Any], path: str, tmp_path: Path) -> None:
     found = listing(tmp_path, operation, path)
     assert not found.offers and len(found.problems["op"].split()) > 3
+
+
+@pytest.mark.parametrize("body", [{"required": True}, {"required": False}, {}])
+@pytest.mark.parametrize("kinds", [["multipart/form-data"], ["application/octet-stream", "text/xml"]])
+def test_an_operation_whose_body_cannot_be_sent_is_refused_with_its_media_types(body: Any, kinds: list[str], tmp_path: Path) -> None:
+    found = listing(tmp_path, {"requestBody": {**body, "content": {kind: {} for kind in kinds}}}, "/x")
+    assert not found.offers and found.problems == {"op": f"it has a body whose media type cannot be sent ({', '.join(kinds)})"}
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON", "*/*"])
+def test_a_body_that_can_be_sent_as_json_is_an_argument(kind: str, tmp_path: Path) -> None:
+    found = listing(tmp_path, {"requestBody": {"content": {"multipart/form-data": {}, kind: {"schema": {"type": "object"}}}}}, "/x")
+    assert "body" in found.offers["op"].parameters["properties"] and found.offers["op"].content_type == "application/json"
 
 
 @for_each(["", "{", "openapi: '2.0'", "[1, 2]", "a: &a [x]\nb: [*a, *a]\nopenapi: '3.0'", "{" * 100_000, "- " * 50_000, "\x00"])
