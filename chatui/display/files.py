@@ -20,7 +20,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.env import environment
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import NoSuchModelError
@@ -256,9 +256,19 @@ def _size_text(tokens: int, room: context_use.Room) -> str:
 
 def _note(text: DocumentText) -> str:
     values = {"count": text.places_without_text, "all": text.places}
-    if text.is_cut:
-        return _("The file is too long to be read completely: its end is missing.")
-    return _("No text on %(count)d of %(all)d pages.") % values if text.places_without_text else ""
+    without_text = _("No text on %(count)d of %(all)d pages.") % values if text.places_without_text else ""
+    end = _("The file is too long to be read completely: its end is missing.") if text.is_cut else without_text
+    hidden = [_LEFT_OUT[kind]() % {"names": names} for kind, names in store_documents.left_out(text).items()]
+    return " ".join(filter(None, [end, *hidden]))
+
+
+_LEFT_OUT: dict[HiddenPart, Callable[[], str]] = {
+    HiddenPart.SHEET: lambda: _("Hidden sheets were left out: %(names)s."),
+    HiddenPart.CELLS: lambda: _("Hidden rows or columns were left out of these sheets: %(names)s."),
+    HiddenPart.SLIDE: lambda: _("Hidden slides were left out: %(names)s."),
+    HiddenPart.OBJECTS: lambda: _("Hidden objects were left out of these slides: %(names)s."),
+    HiddenPart.TEXT: lambda: _("Hidden text was left out."),
+}
 
 
 def _chosen(person: User, choice: str) -> str:
@@ -276,6 +286,7 @@ _SENTENCES: dict[str, Callable[[], str]] = {
     NoTextReason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
     NoTextReason.TYPE: lambda: _("Files of this type cannot be read, or the file does not match its name."),
     NoTextReason.BLANK: lambda: _("There is no text in this file."),
+    NoTextReason.HIDDEN: lambda: _("All text of this file is hidden in it, and hidden text is not read."),
     NoTextReason.SCANNED: lambda: _("Its pages are pictures and contain no text."),
     NoTextReason.ENCRYPTED: lambda: _("This file is protected by a password."),
     NoTextReason.LIMIT: lambda: _("Reading this file would take too much time or memory."),

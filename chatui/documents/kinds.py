@@ -16,6 +16,7 @@ class NoTextReason(StrEnum):
     NONE = ""
     SCANNED = "scanned"  # only pages without text, such as scans
     BLANK = "blank"  # an empty file
+    HIDDEN = "hidden"  # all of its text is hidden in the file
     PICTURE = "picture"
     TYPE = "type"  # an unsupported type, or a name that does not match the content
     ENCRYPTED = "encrypted"
@@ -23,6 +24,16 @@ class NoTextReason(StrEnum):
     TOO_LONG = "too-long"  # larger than the limit for files
     LIMIT = "limit"  # reading takes more time, memory or space than allowed
     UNAVAILABLE = "unavailable"  # this machine cannot read files at present
+
+
+class HiddenPart(StrEnum):
+    """What is left out of a file's text, because people who open the file do not see it. It is named by its sheet or slide."""
+
+    SHEET = "sheet"
+    CELLS = "cells"  # rows and columns
+    SLIDE = "slide"
+    OBJECTS = "objects"  # on a slide
+    TEXT = "text"  # of a text document, which has no names for it
 
 
 class Content(StrEnum):

@@ -22,8 +22,8 @@ from functools import cache
 from typing import IO, Any
 
 from chatui.documents.inside import probes
-from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_PARTS, NOT_PREPARED
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_LEFT_OUT, MAX_PARTS, NOT_PREPARED
+from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.documents.plain_text import has_no_invisible
 from chatui.env import BASE_DIR
 from chatui.sandbox import ProcessLimits
@@ -45,6 +45,7 @@ class ProcessAnswer:
     without_text: int = 0
     is_cut: bool = False
     parts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
 
 
 def run(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits) -> ProcessAnswer:
@@ -134,9 +135,11 @@ def _parsed_answer(output: bytes, max_bytes: int) -> ProcessAnswer:
         parts.append((_checked(label, LABEL_CHARS), _checked(output[at : at + size].decode(), max_bytes)))
         at += size
     places, without_text = int(about["places"]), int(about["without_text"])
-    if not 0 <= without_text <= places or any(text for _, text in parts) is bool(about["reason"]):
+    left_out = tuple((HiddenPart(kind), _checked(name, LABEL_CHARS)) for kind, name in about["left_out"])
+    is_long = len(left_out) > MAX_LEFT_OUT + 1 or any("\n" in name for _, name in left_out)
+    if is_long or not 0 <= without_text <= places or any(text for _, text in parts) is bool(about["reason"]):
         raise ValueError
-    return ProcessAnswer(NoTextReason(about["reason"]), places, without_text, about["is_cut"] is True, tuple(parts))
+    return ProcessAnswer(NoTextReason(about["reason"]), places, without_text, about["is_cut"] is True, tuple(parts), left_out)
 
 
 def _checked(text: str, max_chars: int) -> str:

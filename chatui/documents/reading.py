@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cache, partial
 
 from chatui.documents import kinds, plain_text, process
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.sandbox import ProcessLimits
 
 MAX_BYTES = 20_000_000
@@ -41,7 +41,7 @@ class TextPart:
 @dataclass(frozen=True, slots=True)
 class FileReading:
     """What was read from a file. If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of
-    pages, sheets or slides, or 0. ``is_cut``: the text was truncated.
+    pages, sheets or slides, or 0. ``is_cut``: the text was truncated. ``left_out``: what is hidden in the file, kind and name of each.
     """
 
     state: ReadingState
@@ -51,12 +51,14 @@ class FileReading:
     places_without_text: int = 0
     reason: NoTextReason = NoTextReason.NONE
     is_cut: bool = False
+    left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
 
 
 _STATES = {
     NoTextReason.NONE: ReadingState.READ,
     NoTextReason.SCANNED: ReadingState.EMPTY,
     NoTextReason.BLANK: ReadingState.EMPTY,
+    NoTextReason.HIDDEN: ReadingState.EMPTY,
     NoTextReason.PICTURE: ReadingState.UNSUPPORTED,
     NoTextReason.TYPE: ReadingState.UNSUPPORTED,
 }
@@ -79,7 +81,7 @@ async def read(name: str, data: bytes, limits: ProcessLimits | None = None) -> F
     answer = await asyncio.get_running_loop().run_in_executor(_readers(), call)
     parts = tuple(TextPart(label, text) for label, text in answer.parts)
     state = _STATES.get(answer.reason, ReadingState.FAILED)
-    return FileReading(state, detected.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut)
+    return FileReading(state, detected.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut, answer.left_out)
 
 
 @cache

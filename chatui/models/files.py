@@ -91,7 +91,8 @@ class DocumentText(models.Model):
     there is text only if the state is ``read``. ``reason``: a sentence for its owner. ``places``: how many pages, sheets or slides it has.
 
     ``bytes``: the size of the whole text in UTF-8, which counts towards the owner's storage like the file. ``tokens``: of the whole text,
-    exact if ``is_counted``, otherwise estimated. ``is_cut``: the text is truncated at the limit.
+    exact if ``is_counted``, otherwise estimated. ``is_cut``: the text is truncated at the limit. ``left_out``: what is hidden in the file,
+    a line with kind and name for each.
     """
 
     content = models.OneToOneField(FileContent, on_delete=models.CASCADE, primary_key=True, related_name="document")
@@ -105,6 +106,7 @@ class DocumentText(models.Model):
     tokens = models.PositiveIntegerField(default=0)
     is_counted = models.BooleanField(default=False)
     is_cut = models.BooleanField(default=False)
+    left_out = models.TextField(blank=True, default="", db_default="")
 
     class Meta:
         default_permissions = ()

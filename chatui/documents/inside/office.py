@@ -1,4 +1,4 @@
-"""Reads the text of Office documents: DOCX, without deleted and hidden text, and PPTX, slide by slide.
+"""Reads the text of Office documents: DOCX, without deleted and hidden text, and PPTX, slide by slide, without what is hidden.
 
 The parts of a document are found by its relationships. External targets are never loaded. Both formats have paragraphs, table cells, and
 drawings in two versions. Of word processor documents, headings, tables and notes are read as well; of presentations, titles, tables and
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from chatui.documents.inside import xml
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive, resolve_name
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 
 
 @dataclass(slots=True)
@@ -162,6 +162,8 @@ class _Text(Paragraphs):
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "t":
             self._is_text = not self._is_hidden
+            if self._is_hidden:
+                self.collector.leave_out(HiddenPart.TEXT, "")
         elif name == "p":
             self._is_hidden, self._before = False, ""
         elif name in _PUTS and not self._is_hidden:
@@ -191,7 +193,9 @@ class _Text(Paragraphs):
             self._before = self._before or "- "
 
 
+_ON = ("1", "true", "on")
 _TITLES = ("title", "ctrTitle")
+_OBJECTS = ("sp", "grpSp", "graphicFrame", "pic", "cxnSp")
 _OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
 """Placeholders that repeat on every slide, and the slide's picture on its notes page."""
 
@@ -207,8 +211,11 @@ def read_slides(data: bytes, collector: TextCollector) -> None:
     collector.places = len(slides)
     for number, slide in enumerate(slides, 1):
         collector.begin(f"slide {number}", is_place=True)
-        xml.parse(archive.blocks(slide), _Shapes(collector))
-        if (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
+        shapes = _Shapes(collector)
+        xml.parse(archive.blocks(slide), shapes)
+        for kind in shapes.left_out:
+            collector.leave_out(kind, str(number))
+        if HiddenPart.SLIDE not in shapes.left_out and (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
             xml.parse(archive.blocks(notes), _Shapes(collector, before="Notes: "))
 
 
@@ -230,12 +237,21 @@ class _Order:
 @dataclass(slots=True)
 class _Shapes(Paragraphs):
     before: str = ""
+    left_out: set[HiddenPart] = field(default_factory=set)
     _is_title: bool = False
     _is_of_layout: bool = False
+    _objects: int = 0
+    _hidden_at: int = 0
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._objects += name in _OBJECTS
         if name == "sp":
             self._is_title = self._is_of_layout = False
+        elif name == "sld" and attributes.get("show", "1").lower() not in _ON:
+            self.left_out.add(HiddenPart.SLIDE)
+        elif name == "cNvPr" and xml.is_on(attributes.get("hidden", "")):
+            # It is hidden with everything in it.
+            self._hidden_at = self._hidden_at or self._objects
         elif name == "ph":
             kind = attributes.get("type", "")
             self._is_title, self._is_of_layout = kind in _TITLES, kind in _OF_LAYOUT
@@ -244,6 +260,16 @@ class _Shapes(Paragraphs):
         elif name == "br":
             self.collector.put("\n")
 
+    def finish(self, name: str) -> None:
+        if name in _OBJECTS:
+            self._hidden_at = 0 if self._hidden_at == self._objects else self._hidden_at
+            self._objects -= 1
+
     def put(self, text: str) -> None:
+        if HiddenPart.SLIDE in self.left_out:
+            return
+        if self._hidden_at:
+            self.left_out.add(HiddenPart.OBJECTS)
+            return
         self.collector.put(f"{self.before}{'# ' if self._is_title else ''}{text}")
         self.before, self._is_title = "", False

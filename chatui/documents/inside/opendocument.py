@@ -1,4 +1,4 @@
-"""Reads an ODT document: paragraphs, headings, lists and tables, without deleted text and comments."""
+"""Reads an ODT document: paragraphs, headings, lists and tables, without hidden and deleted text and comments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chatui.documents.inside import xml
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 
 _MAX_SPACES = 100
 _MAX_DEPTH = 6
@@ -50,6 +50,9 @@ class _Paragraphs:
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if self._skipped or name in _SKIPPED:
             self._skipped += 1
+        elif _is_hidden(name, attributes):
+            self._skipped += 1
+            self.collector.leave_out(HiddenPart.TEXT, "")
         elif name in _PARAGRAPHS:
             self._depth += 1
             if name == "h":
@@ -79,6 +82,17 @@ class _Paragraphs:
         if self._depth > 0 and not self._skipped:
             self.collector.put(self._before + " ".join(text.split("\n")))
             self._before = ""
+
+
+def _is_hidden(name: str, attributes: Mapping[str, str]) -> bool:
+    """Whether a section, a row or a hidden text is not shown. What is not known to be visible is hidden."""
+    if name == "table-row":
+        return xml.attribute(attributes, "visibility") not in ("", "visible")
+    if name == "table-row-group":
+        return xml.attribute(attributes, "display") == "false"
+    if name == "section":
+        return xml.attribute(attributes, "display") not in ("", "true") and xml.attribute(attributes, "is-hidden") != "false"
+    return name == "hidden-text" and xml.attribute(attributes, "is-hidden") != "false"
 
 
 def _number(attribute: str, most: int) -> int:

@@ -3,7 +3,7 @@
 Dates and times are recognized and formatted: a workbook stores them as numbers of days since 1900 with a display format.
 
 Cells are read as a stream: the declared size of a sheet is ignored, and empty cells cost nothing. A cell after a large gap is written with
-its row or column number, not after a million empty cells.
+its row or column number, not after a million empty cells. Hidden sheets, rows and columns are left out, and named.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chatui.documents.inside import xml
 from chatui.documents.inside.office import main_part, relations
 from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
 from chatui.documents.inside.xml import Archive
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 
 _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
@@ -89,10 +89,11 @@ MAX_GAP = 50
 """The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
 MAX_CELL_CHARS = 32_767
 _MAX_COLUMNS = 16_384
+_ZERO = re.compile(r"0+(?:\.0*)?")
 
 
 def read(data: bytes, collector: TextCollector) -> None:
-    """Read each sheet as one part, including hidden ones."""
+    """Read each sheet that people see as one part."""
     archive = Archive(data)
     main = main_part(archive)
     book = _Book()
@@ -105,22 +106,27 @@ def read(data: bytes, collector: TextCollector) -> None:
     if (place := related.of_kind("styles")) in archive:
         xml.parse(archive.blocks(place), formats)
     collector.places = len(book.sheets)
+    for name in book.hidden:
+        collector.leave_out(HiddenPart.SHEET, name)
     cells = _Cells(collector, strings.all, formats)
     for name, relation in book.sheets:
         collector.begin(f"sheet {name}", is_place=True)
         kind, place = related.by_id.get(relation, ("", ""))
         if kind == "worksheet":
-            cells.begin()
+            cells.begin(name)
             xml.parse(archive.blocks(place), cells)
 
 
 @dataclass(slots=True)
 class _Book:
     sheets: list[tuple[str, str]] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
     is_from_1904: bool = False
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "sheet":
+        if name == "sheet" and attributes.get("state", "visible") != "visible":
+            self.hidden.append(attributes.get("name", ""))
+        elif name == "sheet":
             self.sheets.append((attributes.get("name", ""), xml.attribute(attributes, "id", "relationships")))
         elif name == "workbookPr":
             self.is_from_1904 = attributes.get("date1904", "").lower() in ("1", "true")
@@ -176,9 +182,13 @@ class _Cells:
     _style: str = ""
     _is_value: bool = False
     _pieces: list[str] = field(default_factory=list)
+    _sheet: str = ""
+    _is_hidden_row: bool = False
+    _hidden_columns: bytearray = field(default_factory=bytearray)
 
-    def begin(self) -> None:
+    def begin(self, sheet: str) -> None:
         """Start a new sheet."""
+        self._sheet, self._is_hidden_row, self._hidden_columns = sheet, False, bytearray(_MAX_COLUMNS + 1)
         self._row = self._last_row = self._last_column = 0
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -186,6 +196,10 @@ class _Cells:
             reference = attributes.get("r", "")
             self._row = int(reference) if reference.isdecimal() and len(reference) < 9 else self._row + 1
             self._column = 0
+            self._is_hidden_row = _is_hidden(attributes, "ht")
+        elif name == "col" and _is_hidden(attributes, "width"):
+            first, last = (min(int(each), _MAX_COLUMNS) if each.isdecimal() and len(each) < 9 else 0 for each in _ends(attributes))
+            self._hidden_columns[first : last + 1] = b"\1" * max(last + 1 - first, 0)
         elif name == "c":
             self._column = _column(attributes.get("r", "")) or self._column + 1
             self._kind, self._style, self._pieces = attributes.get("t", "n"), attributes.get("s", ""), []
@@ -196,7 +210,10 @@ class _Cells:
         if name in ("v", "t"):
             self._is_value = False
         elif name == "c" and (text := self._text()):
-            self._put(text)
+            if self._is_hidden_row or self._hidden_columns[min(self._column, _MAX_COLUMNS)]:
+                self.collector.leave_out(HiddenPart.CELLS, self._sheet)
+            else:
+                self._put(text)
 
     def data(self, text: str) -> None:
         if self._is_value:
@@ -231,6 +248,15 @@ class _Cells:
     def _string(self, number: str) -> str:
         at = int(number) if number.isdecimal() and len(number) < 9 else -1
         return " ".join(self.strings[at].split()) if 0 <= at < len(self.strings) else ""
+
+
+def _is_hidden(attributes: Mapping[str, str], size: str) -> bool:
+    """Whether a row or column is hidden, which is the same as to have no size."""
+    return xml.is_on(attributes.get("hidden", "")) or bool(_ZERO.fullmatch(attributes.get(size, "")))
+
+
+def _ends(attributes: Mapping[str, str]) -> tuple[str, str]:
+    return attributes.get("min", ""), attributes.get("max", "")
 
 
 def _column(address: str) -> int:

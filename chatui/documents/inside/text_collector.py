@@ -6,11 +6,12 @@ import re
 import time
 from dataclasses import dataclass, field
 
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.documents.plain_text import clean
 
 MAX_PARTS = 5000
 LABEL_CHARS = 80
+MAX_LEFT_OUT = 10
 LENGTH_BYTES = 4
 NOT_PREPARED = 70
 """The worker's exit code if nothing was read because a library is missing, or the process could not be confined. It is here, like the
@@ -38,7 +39,7 @@ class FullError(Exception):
 class TextCollector:
     """The collected text. For each part, call ``begin``, then ``put`` its text; at the end, call ``end``. ``places``: the number of pages,
     sheets or slides; ``without_text``: of those without text. ``max_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit
-    of the process. ``is_exact``: the white space is kept as it is.
+    of the process. ``is_exact``: the white space is kept as it is. ``left_out``: what is hidden in the file, kind and name of each.
     """
 
     max_bytes: int
@@ -48,10 +49,12 @@ class TextCollector:
     without_text: int = 0
     is_cut: bool = False
     parts: list[tuple[str, bytes]] = field(default_factory=list)
+    left_out: list[tuple[HiddenPart, str]] = field(default_factory=list)
     _label: str = ""
     _pieces: list[str] = field(default_factory=list)
     _room: int = 0
     _is_place: bool = False
+    _is_left_out: bool = False
 
     def begin(self, label: str = "", is_place: bool = False) -> None:
         """End the current part and begin the next one.
@@ -60,10 +63,17 @@ class TextCollector:
             FullError: there are too many parts, or reading took too long.
         """
         self.end()
-        self._label, self._is_place = " ".join(clean(label[: LABEL_CHARS * 4]).split())[:LABEL_CHARS], is_place
+        self._label, self._is_place = _name(label), is_place
         if len(self.parts) >= MAX_PARTS or time.process_time() > self.cpu_seconds * _SHARE_OF_TIME:
             self.is_cut, self._is_place = True, False
             raise FullError
+
+    def leave_out(self, kind: HiddenPart, name: str) -> None:
+        """Note what is hidden in the file and not read. Only the first are named. A hidden slide does not count as one without text."""
+        self._is_left_out |= kind is HiddenPart.SLIDE
+        found = kind, _name(name)
+        if found not in self.left_out and len(self.left_out) <= MAX_LEFT_OUT:
+            self.left_out.append(found if len(self.left_out) < MAX_LEFT_OUT else (kind, "…"))
 
     def put(self, text: str) -> None:
         """Add text to the current part.
@@ -93,10 +103,14 @@ class TextCollector:
         has_text = bool(text.strip())
         if has_text or self._is_place:
             self.parts.append((self._label, text if has_text else b""))
-        self.without_text += self._is_place and not has_text
-        self._is_place = False
+        self.without_text += self._is_place and not has_text and not self._is_left_out
+        self._is_place = self._is_left_out = False
 
     @property
     def has_text(self) -> bool:
         """Whether any part has text."""
         return any(text for _, text in self.parts)
+
+
+def _name(text: str) -> str:
+    return " ".join(clean(text[: LABEL_CHARS * 4]).split())[:LABEL_CHARS]

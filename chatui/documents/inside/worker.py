@@ -58,7 +58,9 @@ def _read(reader: FileReader, data: bytes, collector: TextCollector) -> NoTextRe
         return NoTextReason.LIMIT
     except Exception:  # noqa: BLE001 - a broken file can cause any error
         return NoTextReason.BROKEN
-    return NoTextReason.NONE if collector.has_text else NoTextReason.BLANK
+    if collector.has_text:
+        return NoTextReason.NONE
+    return NoTextReason.HIDDEN if collector.left_out else NoTextReason.BLANK
 
 
 def _write(reason: NoTextReason, collector: TextCollector) -> None:
@@ -68,6 +70,7 @@ def _write(reason: NoTextReason, collector: TextCollector) -> None:
         "places": collector.places,
         "without_text": collector.without_text,
         "is_cut": collector.is_cut,
+        "left_out": collector.left_out,
         "parts": [[label, len(text)] for label, text in parts],
     }
     head = json.dumps(about).encode()

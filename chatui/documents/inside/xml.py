@@ -71,6 +71,11 @@ def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = ""
     return ""
 
 
+def is_on(value: str) -> bool:
+    """Whether an attribute that hides something does so: what is not known to be visible is hidden. ``value``: empty if there is none."""
+    return value.strip().lower() not in ("", "0", "false", "off", "no")
+
+
 class _Counted:
     def __init__(self, listener: Listener) -> None:
         self._listener = listener

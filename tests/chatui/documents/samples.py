@@ -14,6 +14,7 @@ _SLIDE = (
     f'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="{_RELATION}" '
     'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
 )
+_UNSHOWN = ' show="0"'
 _ODT = (
     'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
     'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
@@ -62,9 +63,12 @@ def footnotes(body: str) -> str:
     return f"<w:footnotes {_WORD}>{body}</w:footnotes>"
 
 
-def xlsx(sheets: Mapping[str, str], strings: str = "", styles: str = "", before: str = "") -> bytes:
-    """``sheets``: rows by name. ``strings``, ``styles``: the contents of those entries."""
-    names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(sheets, 1))
+def xlsx(
+    sheets: Mapping[str, str], strings: str = "", styles: str = "", before: str = "", states: Mapping[str, str] | None = None
+) -> bytes:
+    """``sheets``: rows by name. ``strings``, ``styles``: the contents of those entries. ``states``: of hidden sheets, by name."""
+    shown = {name: f' state="{state}"' for name, state in (states or {}).items()}
+    names = "".join(f'<sheet name="{name}" sheetId="{n}"{shown.get(name, "")} r:id="r{n}"/>' for n, name in enumerate(sheets, 1))
     related = [(f"r{n}", "worksheet", f"/xl/worksheets/{n}.xml") for n in range(1, len(sheets) + 1)]
     entries = {f"xl/worksheets/{n}.xml": f"{before}<worksheet {_SHEET}>{rows}</worksheet>" for n, rows in enumerate(sheets.values(), 1)}
     return packed(
@@ -85,8 +89,8 @@ def shape(text: str, kind: str = "") -> str:
     return f"<p:sp><p:nvPr>{holds}</p:nvPr><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
 
 
-def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None) -> bytes:
-    """``slides``: the shapes of each. ``notes``: shapes by slide number, from 1."""
+def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None, hidden: Sequence[int] = ()) -> bytes:
+    """``slides``: the shapes of each. ``notes``: shapes by slide number, from 1. ``hidden``: the numbers of hidden slides."""
     numbers = range(1, len(slides) + 1)
     entries: dict[str, str | bytes] = {
         "_rels/.rels": relations(("r1", "officeDocument", "ppt/presentation.xml")),
@@ -94,7 +98,10 @@ def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None) -> bytes
         "ppt/presentation.xml": f"<p:presentation {_SLIDE}><p:sldIdLst>"
         + "".join(f'<p:sldId id="{255 + n}" r:id="r{n}"/>' for n in numbers)
         + "</p:sldIdLst></p:presentation>",
-        **{f"ppt/slides/slide{n}.xml": f"<p:sld {_SLIDE}>{text}</p:sld>" for n, text in enumerate(slides, 1)},
+        **{
+            f"ppt/slides/slide{n}.xml": f"<p:sld {_SLIDE}{_UNSHOWN if n in hidden else ''}>{text}</p:sld>"
+            for n, text in enumerate(slides, 1)
+        },
     }
     for n, text in (notes or {}).items():
         entries[f"ppt/slides/_rels/slide{n}.xml.rels"] = relations(("r1", "notesSlide", f"../notesSlides/n{n}.xml"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.documents.reading import FileReading, ReadingState, read
 from tests.chatui.documents import samples
 from tests.chatui.documents.samples import paragraph, shape
@@ -74,6 +74,62 @@ async def test_slides_are_in_order_with_titles_and_notes() -> None:
     found = await read("a.pptx", samples.pptx(slides, {3: shape("Say it.", "body") + shape("9", "sldNum")}))
     assert labels(found) == [("slide 1", "# Tea\nhot"), ("slide 2", ""), ("slide 3", "cold\nNotes: Say it.")]
     assert (found.places, found.places_without_text) == (3, 1)
+
+
+async def test_hidden_sheets_rows_and_columns_are_left_out_and_named() -> None:
+    rows = (
+        '<cols><col min="2" max="3" hidden="1"/><col min="5" max="5" width="0"/></cols><sheetData>'
+        '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>666</v></c><c r="C1"><v>666</v></c>'
+        '<c r="D1"><v>2</v></c><c r="E1"><v>666</v></c></row>'
+        '<row r="2" hidden="true"><c r="A2"><v>666</v></c></row><row r="3" ht="0"><c r="A3"><v>666</v></c></row>'
+        '<row r="4" hidden="0" ht="12.5"><c r="A4"><v>3</v></c></row></sheetData>'
+    )
+    secret = "<row><c><v>666</v></c></row>"
+    sheets = {"Salaries": secret, "Q1": rows, "Deep": secret, "Odd": secret, "Q2": "<row><c><v>7</v></c></row>"}
+    states = {"Salaries": "hidden", "Deep": "veryHidden", "Odd": "new", "Q2": "visible"}
+    found = await read("a.xlsx", samples.xlsx(sheets, states=states))
+    assert labels(found) == [("sheet Q1", "1\t\t\t2\n\n3"), ("sheet Q2", "7")] and (found.places, found.places_without_text) == (2, 0)
+    assert found.left_out == (*((HiddenPart.SHEET, name) for name in ("Salaries", "Deep", "Odd")), (HiddenPart.CELLS, "Q1"))
+
+
+async def test_many_hidden_sheets_are_named_up_to_a_limit() -> None:
+    sheets = {f"S{n}": "<row><c><v>1</v></c></row>" for n in range(40)}
+    found = await read("a.xlsx", samples.xlsx(sheets, states={name: "hidden" for name in sheets if name != "S0"}))
+    assert len(found.left_out) == 11 and found.left_out[-1] == (HiddenPart.SHEET, "…")
+
+
+async def test_hidden_slides_and_objects_are_left_out_and_named() -> None:
+    hidden = '<p:nvSpPr><p:cNvPr id="2" name="x" hidden="1"/></p:nvSpPr>'
+    one = shape("SECRET").replace("<p:sp>", f"<p:sp>{hidden}") + shape("open")
+    group = f"<p:grpSp>{hidden}{shape('SECRET')}{shape('SECRET')}</p:grpSp>" + shape("after")
+    notes = {2: shape("SECRET", "body")}
+    found = await read("a.pptx", samples.pptx([shape("a"), shape("SECRET"), one, group], notes, hidden=[2]))
+    assert labels(found) == [("slide 1", "a"), ("slide 2", ""), ("slide 3", "open"), ("slide 4", "after")]
+    assert (found.places, found.places_without_text) == (4, 0)
+    assert found.left_out == ((HiddenPart.SLIDE, "2"), (HiddenPart.OBJECTS, "3"), (HiddenPart.OBJECTS, "4"))
+
+
+async def test_hidden_text_of_text_documents_is_left_out_and_said_so() -> None:
+    body = (
+        '<text:section text:display="none"><text:p>SECRET</text:p></text:section><text:section><text:p>a</text:p></text:section>'
+        '<table:table><table:table-row table:visibility="collapse"><table:table-cell><text:p>SECRET</text:p></table:table-cell>'
+        '</table:table-row></table:table><text:p>b<text:hidden-text text:is-hidden="true">SECRET</text:hidden-text></text:p>'
+    )
+    for name, data, text in (
+        ("a.odt", samples.odt(body), "a\nb"),
+        ("a.docx", samples.docx(samples.paragraph("SECRET", of_run="<w:vanish/>") + samples.paragraph("a")), "a"),
+    ):
+        found = await read(name, data)
+        assert [part.text.strip() for part in found.parts] == [text] and found.left_out == ((HiddenPart.TEXT, ""),)
+
+
+async def test_a_file_in_which_everything_is_hidden_is_not_called_empty() -> None:
+    for name, data in (
+        ("a.pptx", samples.pptx([shape("SECRET")], hidden=[1])),
+        ("a.xlsx", samples.xlsx({"A": "<row><c><v>1</v></c></row>"}, states={"A": "hidden"})),
+    ):
+        found = await read(name, data)
+        assert (found.state, found.reason, found.parts) == (ReadingState.EMPTY, NoTextReason.HIDDEN, ())
 
 
 async def test_an_open_document_keeps_headings_lists_and_tables() -> None:

@@ -7,7 +7,7 @@ import pytest
 from chatui import sandbox
 from chatui.checks import reading_of_files
 from chatui.documents import process
-from chatui.documents.kinds import NoTextReason
+from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.documents.process import ProcessAnswer
 from chatui.documents.reading import ReadingState, read
 from chatui.sandbox import ProcessLimits
@@ -63,11 +63,13 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
                 NoTextReason.BROKEN,
             )
             for output in (
-                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5]]}',
-                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5000000000]]}',
-                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", -1], ["", 6]]}',
-                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": []}',
-                b'{"reason": "no such", "places": 0, "without_text": 0, "is_cut": false, "parts": []}',
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "left_out": [], "parts": [["", 5]]}',
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "left_out": [], "parts": [["", 5000000000]]}',
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "left_out": [], "parts": [["", -1], ["", 6]]}',
+                b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "left_out": [], "parts": []}',
+                b'{"reason": "blank", "places": 0, "without_text": 0, "is_cut": false, "left_out": [["x", ""]], "parts": []}',
+                b'{"reason": "blank", "places": 0, "without_text": 0, "is_cut": false, "left_out": [["slide", "\\u202e"]], "parts": []}',
+                b'{"reason": "no such", "places": 0, "without_text": 0, "is_cut": false, "left_out": [], "parts": []}',
                 b"[" * 100_000,
             )
         ),
@@ -82,9 +84,11 @@ def test_every_end_of_the_process_gives_a_result(program: str, reason: NoTextRea
 
 
 def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "parts": [["page 1", 3]]}'
+    output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "left_out": [["slide", "2"]], "parts": [["page 1", 3]]}'
     monkeypatch.setattr(process, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
-    assert process.run("pdf", b"", 1000, ProcessLimits()) == ProcessAnswer(NoTextReason.NONE, 2, 1, True, (("page 1", "abc"),))
+    assert process.run("pdf", b"", 1000, ProcessLimits()) == ProcessAnswer(
+        NoTextReason.NONE, 2, 1, True, (("page 1", "abc"),), ((HiddenPart.SLIDE, "2"),)
+    )
 
 
 def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from chatui.limits import Throttle
 from chatui.live.channel import refusal_of
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
-from chatui.models.files import DocumentPart, DocumentPassage, FileContent, StoredFile
+from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, StoredFile
 from chatui.models.user import User
 from chatui.store import documents, passages
 from chatui.store import documents as texts
@@ -36,6 +36,7 @@ from chatui.transfer import files
 from chatui.transfer.files import UploadQueue
 from chatui.web import files as web_files
 from tests.chatui.conftest import OPENING, signed_in
+from tests.chatui.documents import samples
 from tests.chatui.store.pictures import claiming, png
 from tests.chatui.store.uploads import uploaded
 from tests.support import environment
@@ -148,9 +149,22 @@ def test_a_text_file_is_stored_read_and_counted(ada: User) -> None:
     assert client.post(reply["delete"]).json() == {"ok": True} and not FileContent.objects.exists() and not DocumentPart.objects.exists()
 
 
+def test_what_is_hidden_in_a_file_is_named_to_the_person_and_to_the_model(ada: User) -> None:
+    rows = '<row><c><v>1</v></c></row><row hidden="1"><c><v>666</v></c></row>'
+    data = samples.xlsx({"Q1": rows, "Salaries [1]": "<row><c><v>666</v></c></row>"}, states={"Salaries [1]": "hidden"})
+    reply = upload(signed_in(ada), "a.xlsx", data).json()
+    assert reply["note"] == "Hidden sheets were left out: Salaries [1]. Hidden rows or columns were left out of these sheets: Q1."
+    file = StoredFile.objects.get()
+    document = texts.document_of(file, DocumentText.objects.get())
+    for frame in (texts.whole(document), texts.to_search(document), texts.chosen(document, "1")):
+        assert "Hidden sheets left out: Salaries (1). Hidden rows or columns left out of these sheets: Q1. What follows" in frame.frame.body
+        assert "666" not in frame.frame.body
+
+
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
+        ("a.xlsx", samples.xlsx({"A": "<row><c><v>1</v></c></row>"}, states={"A": "hidden"}), "hidden"),
         ("a.png", png(), "picture"),
         ("a.txt", png(), "picture"),
         ("a.exe", b"MZ\0\0\0", "type"),
