@@ -17,6 +17,7 @@ from chatui.tools.mcp import stdio
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.mcp.calls import ADD, Turn
+from tests.chatui.tools.test_hostile_servers import logged
 
 pytestmark = pytest.mark.served
 
@@ -180,9 +181,10 @@ def test_a_killed_call_may_have_had_an_effect_and_only_the_operator_reads_why(
 
     failed = str(run_with_server({**program(dies), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, called))
     assert failed == "The tool failed: the program ended. Whether it had an effect is not known."
-    assert f"tool server demo: {failed}" in caplog.text, "the operator reads what the model reads"
-    assert "exit code 3" in caplog.text and "No module named x" in caplog.text and "key (hidden)" in caplog.text
-    assert "sk-of" not in caplog.text and "\x1b" not in caplog.text and len(caplog.text) < 5000
+    log = logged(caplog)
+    assert f"tool server demo: {failed}" in log, "the operator reads what the model reads"
+    assert "exit code 3" in log and "No module named x" in log and "key (hidden)" in log
+    assert "sk-of" not in log and "\x1b" not in log and len(log) < 5000
 
 
 def test_calls_that_end_the_program_stop_nobody_elses() -> None:
