@@ -1,4 +1,5 @@
-"""Our Markdown rules for emphasis next to Chinese, Japanese and Korean text, footnotes, HTML tags, bare web addresses and images.
+"""Our Markdown rules for emphasis next to Chinese, Japanese and Korean text, fences in fences, footnotes, HTML tags, bare web addresses
+and images.
 
 Each definition of a footnote is shown where it is written, and each reference shows its label.
 """
@@ -6,7 +7,7 @@ Each definition of a footnote is shown where it is written, and each reference s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar
@@ -78,6 +79,80 @@ class InlineParser(ParserInline):
         return state.tokens
 
 
+_FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})(.*)")
+_UNPAIRED = "unpaired"
+"""Key in the parser's environment: the line before which all fences end as in CommonMark, because one does not pair."""
+GROWS = "grows"
+"""Key in the parser's environment: whether the text is still being written."""
+
+
+def closing_lines(lines: Iterable[tuple[int, str]], marker: str, *, in_pairs: bool = True) -> tuple[int | None, int | None]:
+    """Of numbered lines without indentation, the one that closes a fence if fences pair, and the first that may close it; None for neither.
+
+    Models write fences into fences of the same length. A fence with text after its marker cannot close anything, so it opens a fence
+    inside, and the next closing line ends that one. ``in_pairs``: False to look only for the first.
+    """
+    waiting, first = [len(marker)], None
+    for number, line in lines:
+        match = _FENCE.fullmatch(line) if line.startswith(marker) else None
+        if match is None:
+            continue
+        length, opens = len(match[1]), bool(match[2].strip())
+        if first is None and not opens:
+            first = number
+            if not in_pairs:
+                break
+        if length >= waiting[-1]:
+            waiting.append(length) if opens else waiting.pop()
+        if not waiting:
+            return number, first
+    return None, first
+
+
+def fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A code block between fences, with the fences inside it as text: see ``closing_lines``.
+
+    If the fences do not pair before the end of the text, the quotation or the list item, the first closing line ends the block, as in
+    CommonMark; and so for all fences up to there. While the text is being written, more of it may complete the pairs.
+    """
+    opening = None if state.is_code_block(start) else _FENCE.fullmatch(_line(state, start))
+    if opening is None or silent:
+        return opening is not None
+    in_pairs = start >= state.env.get(_UNPAIRED, 0)
+    last, first = closing_lines(_lines_inside(state, start, end), opening[1], in_pairs=in_pairs)
+    last = last if in_pairs else first
+    stop = _stop(state, start, end) if last is None else last
+    if last is None and not (state.env.get(GROWS) and stop >= len(state.bMarks) - 1):
+        state.env[_UNPAIRED] = max(stop, state.env.get(_UNPAIRED, 0))
+        last = first
+    token = state.push("fence", "code", 0)
+    token.markup, token.info, token.meta = opening[1], opening[2], {"is_closed": last is not None}
+    token.content = state.getLines(start + 1, stop if last is None else last, state.sCount[start], True)
+    state.line = stop if last is None else last + 1
+    token.map = [start, state.line]
+    return True
+
+
+def _lines_inside(state: StateBlock, start: int, end: int) -> Iterator[tuple[int, str]]:
+    for line in range(start + 1, end):
+        if _is_outside(state, line):
+            return
+        if not state.is_code_block(line):
+            yield line, _line(state, line)
+
+
+def _stop(state: StateBlock, start: int, end: int) -> int:
+    return next((line for line in range(start + 1, end) if _is_outside(state, line)), end)
+
+
+def _is_outside(state: StateBlock, line: int) -> bool:
+    return state.sCount[line] < state.blkIndent and not state.isEmpty(line)
+
+
+def _line(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+
+
 _FOOTNOTE = re.compile(r"\[\^([^\s\[\]^]{1,64})\]")
 
 
@@ -126,11 +201,14 @@ def footnote_mark(state: StateInline, silent: bool) -> bool:
     return True
 
 
-_TAG = re.compile(r"<(?:br ?/?|(sub|sup|kbd|mark))>", re.IGNORECASE)
+_TAG = re.compile(r"<(?:br ?/?>(?:[ \t]*\n[ \t]*)?|(sub|sup|kbd|mark)>)", re.IGNORECASE)
 
 
 def plain_tag(state: StateInline, silent: bool) -> bool:
-    """``<br>``, and ``<sub> <sup> <kbd> <mark>`` with their end tag: the only HTML tags from a model that are kept."""
+    """``<br>``, and ``<sub> <sup> <kbd> <mark>`` with their end tag: the only HTML tags from a model that are kept.
+
+    A ``<br>`` and the line end after it are one line end.
+    """
     match = _TAG.match(state.src, state.pos, state.posMax)
     if match is None:
         return False

@@ -259,7 +259,7 @@ class Blocks:
             return [closed_words]
         lines = [*self._lines, "".join(self._partial)] if final else [*self._lines, ""]
         layer = self._definitions.layer()
-        parsed = markdown.parse("\n".join(lines), layer)
+        parsed = markdown.parse("\n".join(lines), layer, grows=not final)
         if is_cut:
             repair.repair_cut_text(parsed.blocks, lines)
         closed = parsed.blocks if final else _closed_of(parsed)

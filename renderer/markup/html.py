@@ -18,6 +18,7 @@ from renderer.frame_kinds import is_json
 from renderer.frames import Header
 from renderer.markup import links, markdown, repair
 from renderer.markup.citations import PASSAGE_PATH, Pages
+from renderer.markup.extensions import closing_lines
 from renderer.markup.links import normalize, prose
 from renderer.markup.markdown import Block, Definitions
 
@@ -38,10 +39,10 @@ def parts(text: str) -> Iterator[tuple[bool, str]]:
     An unclosed fence is not a code block: people also paste text that merely contains one.
     """
     lines = text.split("\n")
+    fences = _Fences(lines)
     begin = line = 0
-    unended: dict[str, int] = {}
     while line < len(lines):
-        end = _end_of_fence(lines, line, unended)
+        end = fences.end_of(line)
         if end < 0:
             line += 1
             continue
@@ -51,23 +52,35 @@ def parts(text: str) -> Iterator[tuple[bool, str]]:
     yield from _plain(lines[begin:])
 
 
-def _end_of_fence(lines: list[str], line: int, unended: dict[str, int]) -> int:
-    """The line that closes the fence opened in ``line``; -1 if it opens none, or if the fence is never closed.
-
-    ``unended``: for each kind of fence, the length from which on no fence is closed. Otherwise each of many fences would be searched for to
-    the end of the text.
+class _Fences:
+    """Finds the ends of fences among lines, as in answers. Searches that failed are not repeated, or each of many fences would be searched
+    for to the end of the text.
     """
-    fence = _FENCE.match(lines[line])
-    if fence is None:
-        return -1
-    kind, length = fence["marker"][0], len(fence["marker"])
-    if length >= unended.get(kind, length + 1):
-        return -1
-    closer = re.compile(rf" {{0,3}}{kind}{{{length},}}[ \t]*")
-    end = next((at for at in range(line + 1, len(lines)) if closer.fullmatch(lines[at])), -1)
-    if end < 0:
-        unended[kind] = length
-    return end
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._in_pairs = True
+        self._unended: dict[str, int] = {}
+        """For each kind of fence, the length from which on no fence is closed."""
+
+    def end_of(self, line: int) -> int:
+        """The line that closes the fence opened in ``line``; -1 if it opens none, or if the fence is never closed."""
+        fence = _FENCE.match(self._lines[line])
+        if fence is None:
+            return -1
+        kind, length = fence["marker"][0], len(fence["marker"])
+        if length >= self._unended.get(kind, length + 1):
+            return -1
+        last, first = closing_lines(self._after(line), fence["marker"], in_pairs=self._in_pairs)
+        self._in_pairs = self._in_pairs and last is not None
+        if first is None:
+            self._unended[kind] = length
+            return -1
+        return first if last is None else last
+
+    def _after(self, line: int) -> Iterator[tuple[int, str]]:
+        numbers = range(line + 1, len(self._lines))
+        return ((at, self._lines[at].lstrip(" ")) for at in numbers if not self._lines[at].startswith("    "))
 
 
 def _plain(lines: list[str]) -> Iterator[tuple[bool, str]]:
@@ -244,8 +257,9 @@ _cleaner = nh3.Cleaner(
 )
 
 
-PLAIN_PARAGRAPH = re.compile(r"<p>[\w \n.,;:!?'\"()/%–—‘’“”…-]*+</p>")
-"""A paragraph that the sanitizer would return as it is: its only tags are these two, and its text has nothing that begins a tag or an
+_PLAIN = r"[\w \n.,;:!?'\"()/%–—‘’“”…-]*+"
+PLAIN_PARAGRAPH = re.compile(rf"<p>{_PLAIN}(?:<br>{_PLAIN})*+</p>")
+"""A paragraph that the sanitizer would return as it is: it has no other tags, and its text has nothing that begins a tag or an
 entity, or that a parser replaces."""
 
 

@@ -2,10 +2,11 @@ r"""Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML
 
 Our render rules write the HTML of each token that we add or change, and our rules are installed in the right order.
 
-Our extensions: emphasis next to Chinese, Japanese and Korean text; ``\( \)``, ``\[ \]`` and ``$$ $$`` are mathematics before escapes are
-read, and so is ``$ $`` if it contains a formula rather than a price (``renderer.markup.mathematics``); bare web addresses become links and
-end at CJK punctuation; footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired
-``sub sup kbd mark``; an image becomes a link that names its host.
+Our extensions: the ends of lines are kept; fences may contain fences, and cells of tables bars in code and formulas; emphasis next to
+Chinese, Japanese and Korean text; ``\( \)``, ``\[ \]`` and ``$$ $$`` are mathematics before escapes are read, and so is ``$ $`` if it
+contains a formula rather than a price (``renderer.markup.mathematics``); bare web addresses become links and end at CJK punctuation;
+footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired ``sub sup kbd mark``; an image
+becomes a link that names its host.
 
 Mathematics comes out as its TeX source in ``<span class="math math-inline">`` (with ``math-dollars``, if it was written between single
 dollars), ``<span class="math math-display">`` (display inside a sentence) or ``<div class="math math-display">``; the browser finishes it.
@@ -13,6 +14,7 @@ dollars), ``<span class="math math-display">`` (display inside a sentence) or ``
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -20,15 +22,17 @@ from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import mdTrim
 from markdown_it.parser_block import ParserBlock
-from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.table import MAX_AUTOCOMPLETED_CELLS
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
 from renderer.markup import citations, extensions, links, mathematics
 from renderer.markup.citations import Pages
-from renderer.markup.extensions import bare_address, footnote_definition, footnote_mark, image_as_link, plain_tag
+from renderer.markup.extensions import bare_address, fence, footnote_definition, footnote_mark, image_as_link, plain_tag
 from renderer.markup.links import code_text, prose
 from renderer.markup.mathematics import math, math_block, math_in_dollars
 
@@ -121,11 +125,98 @@ RULES: dict[str, Rule] = {
 """The rule for each type of token."""
 
 
+_BAR = re.compile(r"(?<!\\)\|")
+_ALIGNMENT = re.compile(r"[ \t]*(:?)-+(:?)[ \t]*")
+
+
+def table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A table as in GFM, but no value of a row is lost: see ``_cells``. What a row has too many of stays in its last cell."""
+    aligned = _alignments(state, start, end)
+    header = _row(state, start)
+    names = _cells(header, len(aligned)) if aligned and "|" in header and not state.is_code_block(start) else []
+    if not aligned or len(names) != len(aligned):
+        return False
+    if silent:
+        return True
+    parent, state.parentType = state.parentType, "table"
+    opening = state.push("table_open", "table", 1)
+    state.push("thead_open", "thead", 1).map = [start, start + 1]
+    _push_row(state, start, "th", names, aligned)
+    state.push("thead_close", "thead", -1)
+    state.line = _push_body(state, start + 2, end, aligned)
+    state.push("table_close", "table", -1)
+    opening.map = [start, state.line]
+    state.parentType = parent
+    return True
+
+
+def _row(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip(" \t")
+
+
+def _alignments(state: StateBlock, start: int, end: int) -> list[str]:
+    """The columns' alignments that the line after ``start`` gives, empty for none; no columns if it is no line of dashes."""
+    if start + 2 > end or state.sCount[start + 1] < state.blkIndent or state.is_code_block(start + 1):
+        return []
+    row = _row(state, start + 1)
+    if len(row) < 2 or row.startswith(("- ", "-\t")):  # a list
+        return []
+    matches = [_ALIGNMENT.fullmatch(cell) for cell in row.removeprefix("|").removesuffix("|").split("|")]
+    sides = {("", ""): "", (":", ""): "left", ("", ":"): "right", (":", ":"): "center"}
+    return [sides[match[1], match[2]] for match in matches if match] if all(matches) else []
+
+
+def _cells(row: str, columns: int) -> list[str]:
+    """The cells of a row. If GFM's reading, in which each bar ends a cell, does not fit the columns, code and formulas stay whole."""
+    cells = _split(row, row)
+    return cells if len(cells) == columns else _split(row, mathematics.without_verbatim(row))
+
+
+def _split(row: str, searched: str) -> list[str]:
+    """The cells between the bars of ``searched``, which is as long as the row."""
+    bars = [bar.start() for bar in _BAR.finditer(searched)]
+    cells = [row[begin + 1 : end] for begin, end in itertools.pairwise([-1, *bars, len(row)])]
+    first, last = int(cells[0] == ""), len(cells) - int(cells[-1] == "")
+    return [mdTrim(cell.replace("\\|", "|")) for cell in cells[first:last]]
+
+
+def _push_body(state: StateBlock, first: int, end: int, aligned: Sequence[str]) -> int:
+    """Push the rows from line ``first`` on, up to what ends a quotation, too; returns the line after them."""
+    rules = state.md.block.ruler.getRules("blockquote")
+    line, empty = first, 0
+    while line < end and state.sCount[line] >= state.blkIndent and not any(rule(state, line, end, True) for rule in rules):
+        row = _row(state, line)
+        cells = _cells(row, len(aligned))
+        empty += max(0, len(aligned) - len(cells))
+        if not row or state.is_code_block(line) or empty > MAX_AUTOCOMPLETED_CELLS:
+            break
+        if line == first:
+            state.push("tbody_open", "tbody", 1)
+        last = " | ".join(cells[len(aligned) - 1 :])
+        _push_row(state, line, "td", [*cells[: len(aligned) - 1], last, *[""] * len(aligned)][: len(aligned)], aligned)
+        line += 1
+    if line > first:
+        state.push("tbody_close", "tbody", -1)
+    return line
+
+
+def _push_row(state: StateBlock, line: int, tag: str, cells: Sequence[str], aligned: Sequence[str]) -> None:
+    state.push("tr_open", "tr", 1).map = [line, line + 1]
+    for cell, side in zip(cells, aligned, strict=True):
+        opening = state.push(f"{tag}_open", tag, 1)
+        opening.attrs = {"style": f"text-align:{side}"} if side else {}
+        inline = state.push("inline", "", 0)
+        inline.map, inline.content, inline.children = [line, line + 1], cell, []
+        state.push(f"{tag}_close", tag, -1)
+    state.push("tr_close", "tr", -1)
+
+
 def install(markdown: MarkdownIt) -> None:
     """Add our rules to markdown-it."""
     # Tables are tried last, so that a heading or a fence is recognized at once, whatever line follows.
     block, inline = markdown.block.ruler, markdown.inline.ruler
     block.disable("table")
+    block.at("fence", fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     block.before("lheading", "late_table", table, {"alt": ["paragraph", "reference"]})
     block.before("reference", "footnote_definition", footnote_definition, {"alt": ["paragraph", "reference"]})
     block.before("fence", "math_block", math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
@@ -194,9 +285,12 @@ class Parsed:
     settled: int
 
 
-def parse(text: str, definitions: Definitions) -> Parsed:
-    """Split a normalized text into blocks, without parsing inline content. Its definitions are added to ``definitions``."""
-    env: Env = {"references": definitions.references, "footnotes": definitions.footnotes}
+def parse(text: str, definitions: Definitions, *, grows: bool = False) -> Parsed:
+    """Split a normalized text into blocks, without parsing inline content. Its definitions are added to ``definitions``.
+
+    ``grows``: it is still being written.
+    """
+    env: Env = {"references": definitions.references, "footnotes": definitions.footnotes, extensions.GROWS: grows}
     tokens: list[Token] = []
     _markdown.block.parse(text, _markdown, env, tokens)
     lines = text.split("\n")
@@ -241,10 +335,10 @@ def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
 
 def _block(tokens: list[Token], lines: list[str]) -> Block:
     start, end = tokens[0].map or [0, len(lines)]
-    return Block(tuple(tokens), start, end, _is_closed(tokens[0], lines, start, end))
+    return Block(tuple(tokens), start, end, _is_closed(tokens[0], lines, end))
 
 
-def _is_closed(token: Token, lines: list[str], start: int, end: int) -> bool:
+def _is_closed(token: Token, lines: list[str], end: int) -> bool:
     """Whether a block can no longer change. ``lines`` ends with the line that is still being written (empty after a line end)."""
     whole = end < len(lines)
     match token.type:
@@ -254,8 +348,7 @@ def _is_closed(token: Token, lines: list[str], start: int, end: int) -> bool:
             # It was ended by a blank line or by the next block; either way there is one more complete line.
             return end + 1 < len(lines)
         case "fence":
-            closer = rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*"
-            return whole and end - start > 1 and re.fullmatch(closer, lines[end - 1]) is not None
+            return whole and bool(token.meta["is_closed"])
         case _:
             return False
 
@@ -294,14 +387,18 @@ class _Blocks(ParserBlock):
         state.line = line
 
 
+_OPTIONS = {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False, "breaks": True}
+"""``breaks``: models end lines where people see them end, in addresses, short lists and verses; CommonMark would join them."""
+
+
 class _Markdown(MarkdownIt):
     """markdown-it with our link policy and our own block and inline parsers."""
 
     def __init__(self) -> None:
-        super().__init__("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
+        super().__init__("commonmark", _OPTIONS)
         self.block = _Blocks()
         self.inline = extensions.InlineParser()
-        self.configure("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
+        self.configure("commonmark", _OPTIONS)
         self.enable(["strikethrough", "linkify"])
         install(self)
 

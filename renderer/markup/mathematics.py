@@ -256,6 +256,35 @@ def _names_points(word: str) -> bool:
     return word.isupper() and len(word) <= 8 and list(word) == sorted(set(word))
 
 
+_VERBATIM = re.compile(r"`+|\\.|\$\$?")
+
+
+def without_verbatim(line: str) -> str:
+    """The line with spaces instead of its code spans and formulas."""
+    parts: list[str] = []
+    position, has_formula = 0, False
+    while match := _VERBATIM.search(line, position):
+        end = _verbatim_end(line, match, after_formula=has_formula)
+        has_formula = has_formula or (end >= 0 and match[0][0] != "`")
+        parts.append(line[position : match.end() if end < 0 else match.start()])
+        parts.append(" " * (end - match.start()))
+        position = max(match.end(), end)
+    return "".join([*parts, line[position:]])
+
+
+def _verbatim_end(line: str, match: re.Match[str], *, after_formula: bool) -> int:
+    opener, start = match[0], match.end()
+    if opener == "$":
+        return formula_end(line, match.start(), len(line), after_formula=after_formula) + 1 or -1
+    if opener in _CLOSERS:
+        stop = line.find(_CLOSERS[opener], start, start + _MATH_CHARACTERS)
+        return stop + 2 if stop >= 0 else -1
+    if opener[0] != "`":
+        return -1
+    closer = re.compile(f"(?<!`){opener}(?!`)").search(line, start)
+    return closer.end() if closer else -1
+
+
 UNDECIDED = "undecided"
 """Key in the parser's environment: the first top-level line where mathematics began that has neither ended nor failed."""
 

@@ -289,14 +289,14 @@ def _presentable(text: str, definitions: Definitions, *, is_repaired: bool = Tru
     """
     layer = definitions.layer()
     shown = repair.hold_back(text) if is_repaired else text
-    parsed = markdown.parse(shown, layer)
+    parsed = markdown.parse(shown, layer, grows=True)
     if not is_repaired:
         return parsed.blocks, layer, shown, False
     if parsed.settled < shown.count("\n") + 1:
         # Incomplete mathematics is hidden, with everything that may belong to it.
         shown = "\n".join(shown.split("\n")[: parsed.settled])
         layer = definitions.layer()
-        return markdown.parse(shown, layer).blocks, layer, shown, False
+        return markdown.parse(shown, layer, grows=True).blocks, layer, shown, False
     is_as_written = bool(parsed.blocks) and not text.endswith("\n\n") and repair.repair_block(parsed.blocks[-1])
     return parsed.blocks, layer, shown, is_as_written
 
@@ -321,16 +321,19 @@ def _open_code(blocks: tuple[Block, ...], text: str) -> _Code | None:
         return None
     last = blocks[-1]
     fence = next((token for token in reversed(last.tokens) if token.nesting == 0), None)
-    if fence is None or fence.type != "fence" or fence.map is None or any(token.type == "blockquote_open" for token in last.tokens):
+    if (
+        fence is None
+        or fence.type != "fence"
+        or fence.map is None
+        or fence.meta["is_closed"]
+        or any(token.type == "blockquote_open" for token in last.tokens)
+    ):
         return None
     lines = text.split("\n")
     opener = lines[fence.map[0]]
     indent = len(opener) - len(opener.lstrip(" "))
-    inside = fence.map[1] >= len(lines) - 1 and fence.map[0] < len(lines) - 1
+    inside = not fence.meta["is_closed"] and fence.map[1] >= len(lines) - 1 and fence.map[0] < len(lines) - 1
     if not inside or not opener.lstrip(" ").startswith(fence.markup) or (len(last.tokens) == 1) != (fence.level == 0):
-        return None
-    closing = lines[fence.map[1] - 1].strip()
-    if fence.map[1] - fence.map[0] > 1 and closing.startswith(fence.markup) and not closing.strip(fence.markup[0]):
         return None
     return _Code(indent, fence.markup, fence.level > 0)
 

@@ -208,9 +208,11 @@ def test_a_formula_in_a_table_writes_its_pipes_with_a_backslash_or_as_commands(c
     assert re.findall(r'<td><span class="math [^>]*>(.*?)</span></td>\s*<td>1</td>', table) == [formula]
 
 
-def test_a_bare_pipe_in_a_formula_ends_the_cell_of_a_table_as_in_github_flavored_markdown() -> None:
-    table = str(render("| a | b |\n| - | - |\n| $|x|$ | 1 |\n"))
-    assert re.findall(r"<td>(.*?)</td>", table) == ["$", "x"]
+@for_each([(r"$|A \cup B|$", r"|A \cup B|"), ("$P(A|B)$", "P(A|B)"), (r"\(|x|\)", "|x|"), ("$$|x|$$", "|x|")])
+def test_a_bare_pipe_in_a_formula_stays_in_its_cell(cell: str, formula: str) -> None:
+    for table in (f"| a | b |\n| - | - |\n| {cell} | 1 |\n", f"| {cell} | 1 |\n| - | - |\n"):
+        cells = re.findall(r"<t[hd]>(.*?)</t[hd]>", str(render(table)))
+        assert [re.sub("<.*?>", "", each) for each in cells[-2:]] == [formula, "1"]
 
 
 def test_there_are_enough_cases() -> None:

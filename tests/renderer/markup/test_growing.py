@@ -18,7 +18,8 @@ from tests.renderer.markup.samples import EXAMPLES, FRAGMENTS, answers, mix
 from tests.support.cases import example_count, for_each
 from tests.support.cost import cost, costs_at_most
 
-ANSWER = "\n".join(answer.markdown for answer in answers())
+ANSWER = "\n".join(answer.markdown for answer in sorted(answers(), key=lambda answer: answer.name == "fence-unclosed"))
+"""The fence that is never closed comes last: with others after it, its block would be open to the end."""
 
 
 class Page:
@@ -202,6 +203,22 @@ def test_a_closed_block_is_sent_once_and_never_changes() -> None:
                 assert event.index not in sent
                 sent[event.index] = event.html
     assert len(sent) > 100
+
+
+def test_a_fence_in_a_fence_leaves_the_outer_one_open() -> None:
+    blocks = Blocks()
+    for line in ("```md\n", "```sh\n", "ls\n", "```\n", "end\n"):
+        assert blocks.feed(line) == []
+        blocks.tail()
+        assert len(blocks.html()) == 1
+    assert "end" in blocks.html()[0].html
+    assert [type(event) for event in blocks.feed("```\n")] == [BlockClosed]
+
+
+def test_fences_that_do_not_pair_are_read_again_at_the_end() -> None:
+    blocks = Blocks()
+    assert blocks.feed("```\na\n```sh\nb\n```\nafter\n") == []
+    assert [event.html.html.count("<pre") for event in blocks.finish()] == [1, 0]
 
 
 def test_a_late_definition_changes_only_the_blocks_that_refer_to_it() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+from collections.abc import Callable
 from functools import partial
 from html import escape, unescape
 
@@ -43,6 +44,84 @@ def shown(text: str) -> str:
 
 def link(href: str, text: str) -> str:
     return f'<p><a href="{href}" target="_blank" rel="noopener noreferrer nofollow ugc">{text}</a></p>'
+
+
+# --- lines, fences and tables as models write them ------------------------------------------------------------------------------
+
+
+@for_each(
+    [
+        ("Name: Ada\nCity: Paris\nDue: Monday", ["Name: Ada", "City: Paris", "Due: Monday"]),
+        ("• one\n• two", ["• one", "• two"]),
+        ("**A:** b\n**C:** d", ["<strong>A:</strong> b", "<strong>C:</strong> d"]),
+        ("[a](https://b.example)\n*c*", [link("https://b.example", "a")[3:-4], "<em>c</em>"]),
+        ("one  \ntwo\\\nthree", ["one", "two", "three"]),
+        ("one<br>\ntwo<br/>three", ["one", "two", "three"]),
+        ("<a>\n  <b/>\n</a>", ["&lt;a&gt;", "&lt;b/&gt;", "&lt;/a&gt;"]),
+    ]
+)
+def test_the_lines_of_an_answer_stay_lines(text: str, lines: list[str]) -> None:
+    expected = "<br>".join(lines)
+    inside = "\n".join(f"{mark} {line}" for mark, line in zip("-     ", text.split("\n"), strict=False))
+    assert shown(text).replace("<br>\n", "<br>") == f"<p>{expected}</p>"
+    assert expected in shown(inside).replace("<br>\n", "<br>")
+    assert expected in shown("> " + text.replace("\n", "\n> ")).replace("<br>\n", "<br>")
+
+
+INNER = "# T\n```bash\nls\n```\nThen read on.\n"
+
+
+@for_each(
+    [
+        f"```markdown\n{INNER}```\n",
+        f"```\n{INNER}{INNER}```\n",
+        f"~~~md\n{INNER.replace('```', '~~~')}~~~\n",
+        "```md\n````sh\n```\n````\nThen read on.\n```\n",
+        "```md\n- a\n  ```sh\n  ls\n  ```\nThen read on.\n```\n",
+        "```md\n```md\n```sh\n```\n```\nThen read on.\n```\n",
+        "```py\nTEXT = 1\n```json\n{}\n```\n# end\n```\n",
+    ]
+)
+def test_a_fence_with_fences_in_it_is_one_block(text: str) -> None:
+    code, after = render_blocks(f"{text}After *it*.\n")
+    inner = "\n".join(text.split("\n")[1:-2])
+    assert unescape(re.sub("<.*?>", "", code.html)) == f"{inner}\n"
+    assert after.html.endswith("<p>After <em>it</em>.</p></div>")
+    assert list(html.parts(text + "b")) == [(True, text.rstrip("\n")), (False, "b")]
+
+
+@for_each(
+    [
+        "```\na\n```sh\nb\n```\nafter",
+        "```sh\na\n```\nafter\n```py\nb",
+        "> ```\n> a\n> ```sh\n> ```\n> after",
+        "- ```\n  a\n  ```sh\n  ```\n  after",
+    ]
+)
+def test_fences_that_do_not_pair_end_at_the_first_closing_line(text: str) -> None:
+    assert re.search(r"</code></pre>\s*(?:</div>.*)?(?:<p>)?after", render(f"{text}\n").html)
+
+
+@for_each(
+    [
+        ("| `a|b` | 2 |", ["a|b", "2"]),
+        ("| ``a|`b`` | `c|d` |", ["a|`b", "c|d"]),
+        ("| 1 | 2 | 3 | 4 |", ["1", "2 | 3 | 4"]),
+        ("| a|b | `c|d` |", ["a", "b | c|d"]),
+        ("| `a | b` |", ["`a", "b`"]),
+        ("| `a\\|b` | c |", ["a|b", "c"]),
+        ("| $5 | $6 |", ["$5", "$6"]),
+        ("| a |", ["a", ""]),
+    ]
+)
+def test_no_value_of_a_row_is_lost(row: str, cells: list[str]) -> None:
+    rendered = render(f"| x | y |\n|---|---|\n{row}\n").html
+    assert [re.sub("<.*?>", "", cell) for cell in re.findall("<td>(.*?)</td>", rendered)] == cells
+
+
+@for_each([(f"{row}\n|---|---|\n| 1 | 2 |\n", is_table) for row, is_table in (("`a|b` | c", True), ("a | b | c", False))])
+def test_a_heading_row_fits_its_columns(text: str, is_table: bool) -> None:
+    assert ("<table>" in render(text).html) == is_table
 
 
 # --- links and images -------------------------------------------------------------------------------------------------------------
@@ -243,7 +322,7 @@ def test_the_sanitizer_would_change_no_paragraph_that_is_shown_without_it() -> N
     characters = [chr(code) for code in range(sys.maxunicode + 1) if html.PLAIN_PARAGRAPH.fullmatch(f"<p>{chr(code)}</p>")]
     assert len(characters) > 100_000, "letters of all scripts"
     mixed = random.Random(4).choices(characters, k=20_000)
-    for text in ("", "".join(characters), "".join(mixed), "".join(" \n.,;:!?'\"()/%–—’‘“”…-" * 3)):
+    for text in ("", "one<br>\ntwo<br><br>", "".join(characters), "".join(mixed), "".join(" \n.,;:!?'\"()/%–—’‘“”…-" * 3)):
         paragraph = f"<p>{text}</p>"
         assert html.PLAIN_PARAGRAPH.fullmatch(paragraph)
         whole = f'<div class="block" dir="auto">{paragraph}</div>'
@@ -292,7 +371,8 @@ def test_all_other_texts_are_parsed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a<br>b", "a & b", "&amp;", "<", ">", "a</p><p>b", "a</p>\n<p>b", "\0", "\r", "\t", "\xa0", "\u200b", "\u202e"]
+    "text",
+    ["a<br >b", "a<br/>b", "a<b>b", "a & b", "&amp;", "<", ">", "a</p><p>b", "a</p>\n<p>b", "\0", "\r", "\t", "\xa0", "\u200b", "\u202e"],
 )
 def test_all_other_paragraphs_pass_the_sanitizer(text: str) -> None:
     assert not html.PLAIN_PARAGRAPH.fullmatch(f"<p>{text}</p>")
@@ -464,6 +544,13 @@ def test_a_long_question_is_recognized(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", ["~~~a\n", "```\n~~~\n", "```a\n", "~~~\n"])
-def test_many_fences_take_under_a_second(line: str) -> None:
-    assert costs_at_most(1000, lambda: html.question(line * (60_000 // len(line))))
+@pytest.mark.parametrize("line", ["~~~a\n", "```\n~~~\n", "```a\n", "~~~\n", "```\n```a\n```a\n```\n", "~~~\n```a\n~~~\n"])
+@pytest.mark.parametrize("shown", [html.question, render])
+def test_many_fences_take_under_a_second(line: str, shown: Callable[[str], object]) -> None:
+    assert costs_at_most(1000, lambda: shown(line * (60_000 // len(line))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", ["`", "$a", "|", "\\(", "`a|` ", "$|a|$ ", "\\|"])
+def test_many_cells_take_under_a_second(cell: str) -> None:
+    assert costs_at_most(1000, lambda: render("| a |\n|---|\n|" + cell * (60_000 // len(cell))))
