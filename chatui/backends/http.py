@@ -194,6 +194,9 @@ class Upstream:
                     if events := _fed(decoder, chunk):
                         clock.restart()
                         yield events
+            if events := decoder.finish():
+                clock.restart()
+                yield events
             if not clock.response_started:
                 _check_is_stream(response)
 

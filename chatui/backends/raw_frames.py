@@ -17,34 +17,43 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn,
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
 
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TOOL_NAME = re.compile(r"(?:.*\bto=)?\s*([A-Za-z0-9_.-]{1,64})(?=\s|<\||\Z)", re.DOTALL)
+_NO_NAME = "no_name"
+"""Stands for a name that is none: the model is told that there is no such tool."""
 
 
 def call_frame(call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
     """``call_id`` fits a header already. ``error``: how the sample ended, if not well.
 
-    If the tool's name is invalid, the frame is not a call, and is stored for staff only. If the arguments are not a JSON object, the call
-    is never executed and the model is told why; its header does not claim that they are JSON.
+    If the arguments are not a JSON object, the call is never executed and the model is told why; its header does not claim that they are
+    JSON.
     """
-    if not _TOOL_NAME.fullmatch(name):
-        return [FrameOpened(BROKEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
-    recipient = f"functions.{name.removeprefix('functions.')}"
-    is_object = _is_object(arguments)
-    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json" if is_object else None)
-    return [FrameOpened(header), FrameText(arguments), _end(error, is_object=is_object)]
+    recipient = f"functions.{tool_name(name).removeprefix('functions.')}"
+    is_valid = is_object(arguments)
+    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json" if is_valid else None)
+    return [FrameOpened(header), FrameText(arguments), _end(error, is_valid=is_valid)]
 
 
-def _end(error: ErrorCode | None, *, is_object: bool) -> FrameClosed:
-    if error is None or (error is ProductCode.LENGTH and is_object):
-        return FrameClosed(Terminator.CALL, None if is_object else Code.CALL_SCHEMA)
-    return FrameClosed(None, error)
+def tool_name(name: str) -> str:
+    """The tool that a server names. Some cut the name out of the call's Harmony header in the wrong place: in a header, the recipient is
+    one word, after ``to=`` where there is more before it, and ends at white space or at a token.
+    """
+    match = _TOOL_NAME.match(name.partition("<|message|>")[0])
+    return match[1] if match else _NO_NAME
 
 
-def _is_object(arguments: str) -> bool:
+def is_object(arguments: str) -> bool:
+    """Whether the arguments of a call are a JSON object."""
     try:
         return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _end(error: ErrorCode | None, *, is_valid: bool) -> FrameClosed:
+    if error is None or (error is ProductCode.LENGTH and is_valid):
+        return FrameClosed(Terminator.CALL, None if is_valid else Code.CALL_SCHEMA)
+    return FrameClosed(None, error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ HARMLESS: dict[str, str] = {
     **dict.fromkeys(("content", "text", "delta", "message", "refusal"), "is the text itself, or holds it"),
     **dict.fromkeys(("reasoning", "reasoning_content", "reasoning_details", "thinking"), "is other text, which has its own place"),
     **dict.fromkeys(("tool_calls", "function_call"), "are calls, which are read by themselves and are never shown"),
-    **dict.fromkeys(("finish_reason", "native_finish_reason", "stop_reason", "matched_stop"), "says how the text ended"),
+    **dict.fromkeys(("finish_reason", "native_finish_reason", "stop_reason", "matched_stop", "error"), "says how the text ended"),
     **dict.fromkeys(("usage", "service_tier", "system_fingerprint", "obfuscation"), "is about the server"),
     **dict.fromkeys(("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs", "routed_experts"), "is text or prompt in numbers"),
     **dict.fromkeys(("annotations", "citations", "audio"), "stands beside the text, and is not shown"),

@@ -5,6 +5,7 @@ It works on bytes because only CR and LF end a line here. Text readers also spli
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 
@@ -58,9 +59,12 @@ class Decoder:
         return events
 
     def finish(self) -> list[ServerSentEvent]:
-        """The stream ended. An event without its final blank line is dropped, as the standard requires."""
+        """The stream ended. Some servers leave out the blank line after the last event, or even its line end: a whole object is taken, and
+        so is the mark of the end. Anything else was cut, and is dropped, as the standard requires.
+        """
+        event = self._take(bytes(self._line)) or self._dispatch()
         self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
-        return []
+        return [event] if event and _is_whole(event.data) else []
 
     def _check_size(self, line: int) -> None:
         if line > self._max_bytes:
@@ -90,3 +94,10 @@ class Decoder:
         if not data:
             return None
         return ServerSentEvent(name, b"\n".join(data).decode("utf-8", "replace"))
+
+
+def _is_whole(data: str) -> bool:
+    try:
+        return data.strip() == "[DONE]" or isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False

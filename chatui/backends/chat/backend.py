@@ -14,9 +14,9 @@ from uuid import uuid4
 import httpx
 
 from chatui.backends.answer_format import as_chat, in_words, sample_in_format, tool_choice
-from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.chat.joining import joined
+from chatui.backends.chat.joining import Repetitions, joined, text_of_chunk
 from chatui.backends.chat.messages import messages
 from chatui.backends.context_fitting import sample_within, without_last_reasoning
 from chatui.backends.continuation import Sample, continue_in_words, has_text
@@ -27,7 +27,7 @@ from chatui.backends.http import WHOLE
 from chatui.backends.speaker import is_defanged
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame
 
@@ -105,12 +105,11 @@ class ChatCompletionsBackend(DetectedServer):
                         yield raw
                     if reader.is_done:
                         break
-            reader.check_end()
+            rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
-            for raw in reader.deltas.break_off(broken_off_with(error)):
+            for raw in reader.break_off(broken_off_with(error)):
                 yield raw
             raise
-        rest, reason = reader.deltas.finish()
         for raw in rest:
             yield raw
         deltas = reader.deltas
@@ -147,13 +146,33 @@ class _Reader:
         self.deltas = deltas
         self.is_done = False
         self._bad = 0
+        self._failure: object = None
+        self._repetitions = Repetitions(text_of_chunk)
+        self._rest: list[RawEvent] = []
 
     def feed(self, events: Sequence[ServerSentEvent]) -> Iterator[RawEvent]:
         """The raw events of what was read together, up to the end of the answer."""
-        for event, chunk in joined(zip(events, map(_decoded, events), strict=True)):
+        for event, chunk in joined(self._repetitions.feed(zip(events, map(_decoded, events), strict=True))):
             yield from self._take(event, chunk)
             if self.is_done:
                 return
+
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The last raw events, and why the model stopped. Raises a BackendError unless the server reported a good end, or the model was
+        stopped here for writing too much.
+        """
+        self._take_waiting()
+        self._check_end()
+        rest, reason = self.deltas.finish()
+        return [*self._rest, *rest], reason
+
+    def break_off(self, error: ErrorCode) -> list[RawEvent]:
+        """The last raw events of a sample that failed."""
+        self._take_waiting()
+        return [*self._rest, *self.deltas.break_off(error)]
+
+    def _take_waiting(self) -> None:
+        self._rest += [raw for event, chunk in self._repetitions.finish() for raw in self._take(event, chunk)]
 
     def _take(self, event: ServerSentEvent, chunk: Any) -> list[RawEvent]:
         if event.data.strip() == _DONE:
@@ -164,22 +183,33 @@ class _Reader:
                 raise self._error(event.data)
             self._bad += 1
             return []
-        if event.name == "error" or chunk.get("error") or chunk.get("object") == "error":
+        if event.name == "error" or chunk.get("object") == "error":
             raise self._error(chunk.get("error") or chunk)
+        # What came with an error is kept.
         raws = self.deltas.feed(chunk)
-        if event.name == WHOLE or self.deltas.is_full:
-            self.is_done = True
+        self._failure = chunk.get("error") or _error_of_choice(chunk)
+        self.is_done = event.name == WHOLE or self.deltas.is_full or bool(self._failure)
         return raws
 
-    def check_end(self) -> None:
+    def _check_end(self) -> None:
         if self._bad:
             _log.warning("a model server sent %d events that are no JSON objects", self._bad)
+        if self._failure:
+            raise self._error(self._failure)
+        if self.deltas.failure and not self.deltas.is_full:
+            raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {self.deltas.failure!r:.200}")
         if not self.is_done and not self.deltas.has_finished:
             raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self._bad} events could not be read")
 
     def _error(self, body: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
         return error_of_body(body, is_empty=self.deltas.is_empty)
+
+
+def _error_of_choice(chunk: dict[str, Any]) -> object:
+    choices = chunk.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice.get("error") if isinstance(choice, dict) else None
 
 
 def _decoded(event: ServerSentEvent) -> Any:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.leaks.guard import LeakGuard, TextSpan
-from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, leak
+from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, is_object, leak, usable_call_id
 from chatui.backends.speaker import Speaker, SpeakerLabel, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
-from renderer.frames import HEADER_VALUE, Terminator
+from renderer.frames import Terminator
 
 _TEXT_FIELDS = ("reasoning", "reasoning_content", "thinking")
 _DETAILS = "reasoning_details"
@@ -75,11 +76,14 @@ _ANSWER = FrameSource(0, "answer", ANSWER)
 # A server sends one of these, or the same text in two of them: the first with text counts.
 _REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 _FINISH_REASONS = {
-    "length": EndReason.LENGTH,
-    "tool_calls": EndReason.TOOL_CALLS,
-    "function_call": EndReason.TOOL_CALLS,
+    **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed"), EndReason.STOP),
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), EndReason.LENGTH),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use"), EndReason.TOOL_CALLS),
     "content_filter": EndReason.CONTENT_FILTER,
 }
+"""The words for a good end, in lower case, and for those that the page explains. Any other word is a failure, whatever it says."""
+_SENTENCE_END, _NEW_MESSAGE = re.compile(r"[.!?:…][\"'”’)*_]*\Z"), re.compile(r"(?:\*\*|#{1,6} )?([^\W\d_])")
+_TAIL = 8
 
 
 class Deltas:
@@ -108,7 +112,11 @@ class Deltas:
         self._guard = LeakGuard(whole=whole, resumes=resumes)
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
-        self._calls: dict[int, _Call] = {}
+        self._calls: list[_Call] = []
+        self._known_calls: dict[object, _Call] = {}
+        """The latest call by its place, by its id, and by both."""
+        self._tail = ""
+        self._has_said = False
         self._is_after_call = False
         self._is_interrupted = False
         self._reason: str | None = None
@@ -127,6 +135,11 @@ class Deltas:
     def has_finished(self) -> bool:
         """Whether the server said why the model stopped."""
         return self._reason is not None
+
+    @property
+    def failure(self) -> str:
+        """The server's word for an end that is no good one; empty if there is none."""
+        return "" if self._reason is None or self._reason.lower() in _FINISH_REASONS else self._reason
 
     @property
     def reasoning(self) -> GivenReasoning | None:
@@ -150,8 +163,7 @@ class Deltas:
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict) or choice.get("index") not in (0, None):
             return []
-        delta = choice.get("delta") or choice.get("message")
-        delta = delta if isinstance(delta, dict) else {}
+        delta = self._delta_of(choice)
         self._given.feed(delta)
         events = self._delta(delta, choice, chunk)
         reason = choice.get("finish_reason")
@@ -180,12 +192,18 @@ class Deltas:
         return [*events, *self._close(None, error), *self._call_frames(error)]
 
     def _end_reason(self) -> EndReason:
-        if self._reason != "length":
+        reason = _FINISH_REASONS.get((self._reason or "").lower(), EndReason.STOP)
+        if reason is not EndReason.LENGTH:
             if self._calls:
                 return EndReason.TOOL_CALLS
             if self._refused:
                 return EndReason.REFUSAL
-        return _FINISH_REASONS.get(self._reason or "", EndReason.STOP)
+        return reason
+
+    def _delta_of(self, choice: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a choice adds. A whole message after deltas repeats them."""
+        delta = choice.get("delta") or (None if self._has_said or self._calls else choice.get("message"))
+        return delta if isinstance(delta, dict) else {}
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
         # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
@@ -195,6 +213,7 @@ class Deltas:
         if answer and not answer.isspace() and answer == reasoning:
             # Some servers send the reasoning in both fields while the model reasons.
             answer = ""
+        self._has_said = self._has_said or bool(answer or other or refusal)
         texts = "".join((summary, reasoning, other, answer, refusal))
         label = self._speaker.label_of(delta, choice, chunk, has_text=bool(texts))
         self._is_after_call = self._is_after_call or bool(self._calls and texts.strip())
@@ -208,7 +227,7 @@ class Deltas:
         elif answer or refusal:
             self._refused = self._refused or bool(refusal)
             for text in filter(None, (answer, refusal)):
-                events += self._spans(self._guard.feed(self._within_limit(text)))
+                events += self._spans(self._guard.feed(self._within_limit(self._joint(text) + text)))
         self._take_calls(delta.get("tool_calls"))
         return events
 
@@ -240,12 +259,22 @@ class Deltas:
                 continue
             if span.begins:
                 events += self._close(Terminator.END, None)
-            gap, self._is_interrupted = "\n\n" if self._is_interrupted and self._writer.open == _ANSWER else "", False
-            events += self._write(_ANSWER, gap + span.text)
+            events += self._write(_ANSWER, span.text)
         return events
 
+    def _joint(self, text: str) -> str:
+        """What comes between the answer so far and ``text``, if something else came in between.
+
+        Routers send a thought anywhere in a sentence, and the text goes on where it stopped. Only a sentence that had ended, and a capital
+        letter without a space before it, are two messages: an announcement, and the answer.
+        """
+        was_interrupted, before, self._is_interrupted = self._is_interrupted, self._tail, False
+        self._tail = (before + text)[-_TAIL:]
+        begin = _NEW_MESSAGE.match(text) if was_interrupted and _SENTENCE_END.search(before) else None
+        return "\n\n" if begin and begin[1].isupper() else ""
+
     def _between(self, source: FrameSource, text: str) -> list[RawEvent]:
-        """Text whose field or label says that it is not the answer. The answer that follows it begins a new paragraph."""
+        """Text whose field or label says that it is not the answer."""
         self._is_interrupted = self._is_interrupted or (self._writer.open == _ANSWER and bool(text.strip()))
         return self._write(source, text)
 
@@ -273,36 +302,71 @@ class Deltas:
 
     def _take_calls(self, fragments: object) -> None:
         for position, fragment in enumerate(fragments if isinstance(fragments, list) else []):
-            if not isinstance(fragment, dict):
-                continue
-            index = fragment.get("index", position)
-            call = self._calls.setdefault(index if isinstance(index, int) else position, _Call())
-            function = fragment.get("function")
-            function = function if isinstance(function, dict) else {}
-            call.call_id = call.call_id or _text(fragment.get("id"))
-            call.name = call.name or _text(function.get("name"))
-            arguments = function.get("arguments")
-            arguments = json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
-            call.arguments.append(self._within_limit(arguments))
+            if isinstance(fragment, dict):
+                self._take_fragment(fragment, position)
+
+    def _take_fragment(self, fragment: Mapping[str, Any], position: int) -> None:
+        """A part of a call. It belongs to the call with its id and index, else to the last one at its place, unless it says another."""
+        index, function = fragment.get("index"), fragment.get("function")
+        place = index if type(index) is int else position
+        function = function if isinstance(function, dict) else {}
+        arguments = function.get("arguments")
+        arguments = json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
+        part = _Call(place, _text(fragment.get("id")), _text(function.get("name")), [self._within_limit(arguments)])
+        if not (part.call_id or part.name or arguments):
+            return
+        same = (place, part.call_id) if type(index) is int else part.call_id
+        call = self._known_calls.get(same) or self._known_calls.get(place)
+        if call is None or call.is_other(part):
+            call = part
+            self._calls.append(call)
+        else:
+            call.add(part)
+        self._known_calls |= {place: call} | ({call.call_id: call, (call.place, call.call_id): call} if call.call_id else {})
 
     def _call_frames(self, error: ErrorCode | None) -> list[RawEvent]:
         """Calls come in fragments that may be interleaved, so they are written once all are complete."""
-        calls, self._calls = self._calls, {}
+        calls, self._calls = self._calls, []
+        used: set[str] = set()
         events: list[RawEvent] = []
-        for _, call in sorted(calls.items()):
-            events += self._call_frame(call, error)
+        for call in sorted(calls, key=lambda call: call.place):
+            call_id = usable_call_id(call.call_id, used, self._new_call_id)
+            events += self._writer.call(call_id, call.name, call.whole_arguments() or "{}", error)
         return events
-
-    def _call_frame(self, call: _Call, error: ErrorCode | None) -> list[RawEvent]:
-        call_id = call.call_id if HEADER_VALUE.fullmatch(call.call_id) else self._new_call_id()
-        return self._writer.call(call_id, call.name, "".join(call.arguments) or "{}", error)
 
 
 @dataclass(slots=True)
 class _Call:
+    place: int
     call_id: str = ""
     name: str = ""
-    arguments: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list, repr=False)
+
+    def is_other(self, part: _Call) -> bool:
+        """Whether a part at the same place begins another call: it has another id, or another name, or brings more than whole arguments."""
+        if part.call_id and self.call_id:
+            return part.call_id != self.call_id
+        if not part.name or not self.name:
+            return False
+        if part.name == self.name:
+            return part.arguments != [""] and self._is_whole()
+        return self._is_whole() or not part.name.startswith(self.name)
+
+    def add(self, part: _Call) -> None:
+        """A part of this call. An id that comes late counts; so does a name that grew."""
+        self.call_id = self.call_id or part.call_id
+        self.name = part.name if part.name.startswith(self.name) else self.name
+        self.arguments += part.arguments
+
+    def whole_arguments(self) -> str:
+        """The arguments; once, if each part repeats those before it."""
+        text, parts = "".join(self.arguments), list(filter(None, self.arguments))
+        is_repeated = len(parts) > 1 and all(later.startswith(part) for part, later in itertools.pairwise(parts))
+        return parts[-1] if is_repeated and is_object(parts[-1]) and not is_object(text) else text
+
+    def _is_whole(self) -> bool:
+        text = "".join(self.arguments)
+        return text.endswith("}") and is_object(text)
 
 
 def _is_summary(part: object) -> bool:

@@ -108,6 +108,7 @@ class HarmonyAnswer:
         """The raw events of a batch, until reading can stop."""
         for event in events:
             yield from self.feed(event)
+            check_failure(self.chunks)
             if self.is_over or self.is_paused:
                 return
 
@@ -186,6 +187,12 @@ class HarmonyAnswer:
             finished = [done for event in events if (done := self._assembler.feed(event))]
             self.before += [done.frame for done in finished if is_reasoning(done.frame.header) or is_preamble(done.frame.header)]
         return events
+
+
+def check_failure(chunks: Chunks) -> None:
+    """Raises a BackendError if the server says that neither the model nor the token limit ended the answer."""
+    if chunks.failure:
+        raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {chunks.failure:.200}")
 
 
 def _is_call(event: RawEvent) -> bool:
@@ -279,4 +286,5 @@ class Wire:
                         if isinstance(piece, Marker):
                             return text
                         text += piece
+        check_failure(chunks)
         return text

@@ -42,9 +42,13 @@ class CompletionRequest:
 
 
 class Chunks(Protocol):
-    """Reads the decoded chunks of one answer, in order. ``reason`` is None until the server reports why the model stopped."""
+    """Reads the decoded chunks of one answer, in order.
+
+    ``reason`` is None until the server reports why the model stopped. ``failure`` is its word for an end that is no good one, else empty.
+    """
 
     reason: EndReason | None
+    failure: str
     usage: Usage | None
     model: str | None
 
@@ -92,7 +96,7 @@ class IdReader:
         self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
         return pieces
 
-    def end(self, reason: EndReason, named: object) -> list[Piece]:
+    def end(self, reason: EndReason | None, named: object) -> list[Piece]:
         """The output ended. ``named``: the stop token's id, as the server reports it."""
         rest = self._reader.finish()
         if reason is not EndReason.STOP or self._was_stopped:
@@ -106,14 +110,14 @@ def is_stop(piece: Piece) -> bool:
     return isinstance(piece, Marker) and (piece.token in TERMINATORS - {Token.END} or piece.token == END_OF_TEXT)
 
 
-def end_reason(reported: object) -> EndReason:
-    """Why the output ended. Raises BackendError if neither the model nor the token limit ended it."""
+def end_reason(reported: object) -> tuple[EndReason | None, str]:
+    """Why the output ended, or the server's word for it if neither the model nor the token limit ended it."""
     match reported:
         case "stop":
-            return EndReason.STOP
+            return EndReason.STOP, ""
         case "length":
-            return EndReason.LENGTH
-    raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {reported!r:.200}")
+            return EndReason.LENGTH, ""
+    return None, repr(reported)
 
 
 def token_ids(value: object) -> list[int]:
@@ -189,6 +193,7 @@ class _LlamaCppChunks:
         self._vocabulary = vocabulary
         self._was_stopped = False
         self.reason: EndReason | None = None
+        self.failure = ""
         self.usage: Usage | None = None
         self.model: str | None = None
 
@@ -256,6 +261,7 @@ class _SGLangChunks:
         self._ids = IdReader(vocabulary)
         self._seen = 0
         self.reason: EndReason | None = None
+        self.failure = ""
         self.usage: Usage | None = None
         self.model: str | None = None
 
@@ -270,7 +276,7 @@ class _SGLangChunks:
         pieces = self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens))
         if finished := about.get("finish_reason"):
             finished = finished if isinstance(finished, dict) else {"type": finished}
-            self.reason = end_reason(finished.get("type"))
+            self.reason, self.failure = end_reason(finished.get("type"))
             pieces += self._ids.end(self.reason, finished.get("matched"))
         return pieces
 
@@ -323,6 +329,7 @@ class _VllmChunks:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._ids = IdReader(vocabulary)
         self.reason: EndReason | None = None
+        self.failure = ""
         self.usage: Usage | None = None
         self.model: str | None = None
 
@@ -341,7 +348,7 @@ class _VllmChunks:
             raise no_ids()
         pieces = self._ids.feed(token_ids(ids or []))
         if choice.get("finish_reason"):
-            self.reason = end_reason(choice["finish_reason"])
+            self.reason, self.failure = end_reason(choice["finish_reason"])
             pieces += self._ids.end(self.reason, choice.get("stop_reason"))
         return pieces
 

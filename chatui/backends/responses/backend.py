@@ -16,7 +16,8 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.answer_format import as_chat, as_responses, in_words, sample_in_format, tool_choice
-from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.base import BackendError, Endpoint, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.chat.joining import Repetitions
 from chatui.backends.context_fitting import sample_within, without_last_reasoning
 from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.discovery import DetectedServer
@@ -27,7 +28,7 @@ from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
 from chatui.backends.speaker import defang, is_defanged
 from chatui.backends.sse import ServerSentEvent
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
@@ -187,12 +188,11 @@ class ResponsesBackend(DetectedServer):
                         yield raw
                     if reader.is_done:
                         break
-            reader.check_end()
+            rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
-            for raw in reducer.break_off(broken_off_with(error)):
+            for raw in reader.break_off(broken_off_with(error)):
                 yield raw
             raise
-        rest, reason = reducer.finish()
         for raw in rest:
             yield raw
         yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")), reasoning=reducer.items.reasoning())
@@ -237,22 +237,37 @@ class _Reader:
         self.is_done = False
         self._bad = 0
         self._seen_events: set[int] = set()
+        self._repetitions = Repetitions(text_of_event)
+        self._rest: list[RawEvent] = []
 
     def feed_all(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
         """The raw events of a batch, up to the end of the answer."""
-        for event in events:
-            yield from self.feed(event)
+        for event, data in self._repetitions.feed((event, _decoded(event)) for event in events):
+            yield from self._take(event, data)
             if self.is_done:
                 return
 
-    def feed(self, event: ServerSentEvent) -> list[RawEvent]:
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The last raw events, and why the model stopped. Raises a BackendError unless the server reported a good end, or the model was
+        stopped here for writing too much.
+        """
+        self._take_waiting()
+        self._check_end()
+        rest, reason = self.reducer.finish()
+        return [*self._rest, *rest], reason
+
+    def break_off(self, error: ErrorCode) -> list[RawEvent]:
+        """The last raw events of a sample that failed."""
+        self._take_waiting()
+        return [*self._rest, *self.reducer.break_off(error)]
+
+    def _take_waiting(self) -> None:
+        self._rest += [raw for event, data in self._repetitions.finish() for raw in self._take(event, data)]
+
+    def _take(self, event: ServerSentEvent, data: Any) -> list[RawEvent]:
         if event.data.strip() == "[DONE]":
             self.is_done = True
             return []
-        try:
-            data = json.loads(event.data)
-        except (ValueError, RecursionError):
-            data = None
         if not isinstance(data, dict):
             if event.name == "error":
                 raise self._error(event.data)
@@ -269,14 +284,13 @@ class _Reader:
         self.is_done = bool(self.reducer.status) or self.reducer.is_full
         return raws
 
-    def check_end(self) -> None:
-        """Raises a BackendError unless the server reported the end, or the model was stopped here for writing too much."""
+    def _check_end(self) -> None:
         if self._bad or self.reducer.oddities:
             odd = ", ".join(f"{count} × {name}" for name, count in sorted(self.reducer.oddities.items()))
             _log.info("a model server sent %d events that are no JSON objects; other oddities: %s", self._bad, odd or "none")
-        if self.reducer.is_full or self.reducer.status in ("completed", "incomplete"):
+        if self.reducer.is_full or (self.reducer.status in ("completed", "incomplete") and not self.reducer.has_failed):
             return
-        if self.reducer.status == "failed":
+        if self.reducer.status == "failed" or self.reducer.error:
             raise self._error(self.reducer.error or "the response failed")
         details = f"the last status was {self.reducer.status[:40]!r}; {self._bad} events could not be read"
         raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end: {details}")
@@ -304,6 +318,20 @@ class _Reader:
     def _error(self, error: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
         return error_of_body(error, is_empty=self.reducer.is_empty)
+
+
+def _decoded(event: ServerSentEvent) -> Any:
+    try:
+        return json.loads(event.data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def text_of_event(data: Any) -> tuple[dict[str, Any], str] | None:
+    """The event that holds text of an answer, and the name of the field."""
+    if not isinstance(data, dict) or data.get("type") != "response.output_text.delta" or not isinstance(data.get("delta"), str):
+        return None
+    return (data, "delta") if data["delta"] else None
 
 
 def _new_call_id() -> str:

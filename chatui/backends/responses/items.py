@@ -174,6 +174,11 @@ class OutputItem:
         """The complete arguments of a call; the last non-empty value counts."""
         self.arguments = (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else _string(value)) or self.arguments
 
+    def contradicts(self, data: Mapping[str, Any]) -> bool:
+        """Whether it is a call that has ended, and ``data`` has other arguments: another call, whatever its id."""
+        arguments = data.get("arguments")
+        return self.is_done and isinstance(arguments, str) and arguments not in ("", self.whole_arguments())
+
     def whole_arguments(self) -> str:
         """The arguments of the call."""
         return self.arguments or "".join(self.argument_deltas) or "{}"
@@ -268,7 +273,7 @@ class Items:
         if index is not None:
             return self._newest(index, (kind,))
         if kind == CALL and data.get("call_id"):
-            same = (item for item in self._items if item.kind == CALL and item.call_id == data["call_id"])
+            same = (item for item in self._items if item.kind == CALL and item.call_id == data["call_id"] and not item.contradicts(data))
             return next(same, None) or self._oldest_open(kind)
         return None if data.get("id") else self._oldest_open(kind)
 

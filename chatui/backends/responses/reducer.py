@@ -96,6 +96,11 @@ class Reducer:
         return self._allowance.is_spent or len(self.items) > _MAX_ITEMS
 
     @property
+    def has_failed(self) -> bool:
+        """Whether the response or its answer failed, although the response ended well by its name."""
+        return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)
+
+    @property
     def is_empty(self) -> bool:
         """Whether no model output has arrived yet, so that a retry would repeat nothing."""
         return not len(self.items)

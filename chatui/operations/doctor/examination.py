@@ -27,6 +27,7 @@ from chatui.operations.doctor.judging import (
     judge_leak,
     judge_pace,
     judge_plan,
+    judge_repetition,
     judge_sum,
     judge_summary,
 )
@@ -93,6 +94,7 @@ class Answers:
             yield from judge_plan(self.plan, words, by_ids)
         yield from self.read_again
         yield from judge_pace(self.trials)
+        yield from judge_repetition(self.trials)
         if self.out_of_time:
             yield DetectedFault(ServerFault.OUT_OF_TIME, Level.FAULT)
 

@@ -56,6 +56,7 @@ class ServerFault(StrEnum):
     PREAMBLE_GLUED = "preamble-glued"
     PREAMBLE_UNMARKED = "preamble-unmarked"
     PREAMBLE_LOST = "preamble-lost"
+    TEXT_REPEATED = "text-repeated"
     CUT_UNSAID = "cut-unsaid"
     LIMIT_IGNORED = "limit-ignored"
     NO_STREAM = "no-stream"
@@ -141,7 +142,7 @@ _WORDS: dict[ServerFault, tuple[str, str]] = {
         "manage.py ask --as staff shows its message. The server's log may say more.",
     ),
     ServerFault.BROKEN_OFF: (
-        "The stream ends before the server has said that the answer is over.",
+        "The stream ends before the server has said that the answer is over, or for a reason of its own.",
         "Look for a proxy with its own time limit, and check the server's log. People see that the answer was cut off.",
     ),
     ServerFault.NO_ANSWER: (
@@ -211,6 +212,10 @@ _WORDS: dict[ServerFault, tuple[str, str]] = {
     ServerFault.PREAMBLE_LOST: (
         "The model's preamble is lost.",
         "Prefer a harmony kind, which shows it.",
+    ),
+    ServerFault.TEXT_REPEATED: (
+        "Each piece of an answer repeats all of the text before it.",
+        "Use a newer version of the server or gateway. This product removes what is repeated where that is certain: not in short answers.",
     ),
     ServerFault.CUT_UNSAID: (
         "An answer cut by the length limit is reported as complete.",

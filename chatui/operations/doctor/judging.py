@@ -244,9 +244,9 @@ def _without_status(trial: Trial, *, by_ids: bool) -> DetectedFault:
         )
         return DetectedFault(ServerFault.IDS_MISSING, Level.UNUSABLE, f"Text came, and no ids.{stripped}")
     if code is Code.STREAM_TRUNCATED:
-        return DetectedFault(
-            ServerFault.BROKEN_OFF, Level.UNUSABLE, "Some of the answer had come." if trial.observed.pieces else "Nothing had come."
-        )
+        came = "Some of the answer had come." if trial.observed.pieces else "Nothing had come."
+        end = f" It says {_quoted(trial.observed.end)}." if trial.observed.end else ""
+        return DetectedFault(ServerFault.BROKEN_OFF, Level.UNUSABLE, came + end)
     return DetectedFault(ServerFault.FAILED, Level.UNUSABLE, "HTTP 200, and then an error, or something that could not be used.")
 
 
@@ -272,6 +272,12 @@ def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> I
         yield DetectedFault(
             ServerFault.SLOW_FIRST, Level.NOTE, f"Only at first, {waits[0]:.0f} seconds: the model may have had to be loaded."
         )
+
+
+def judge_repetition(trials: Sequence[Trial]) -> Iterator[DetectedFault]:
+    """Whether the server sends all of the text again with each piece."""
+    if count := sum(trial.observed.repeats for trial in trials):
+        yield DetectedFault(ServerFault.TEXT_REPEATED, Level.FAULT, f"It did in {count} of {len(trials)} answers.")
 
 
 def _why_in_one_piece(observed: Observed) -> str | None:

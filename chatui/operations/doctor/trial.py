@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.chat.joining import Repetitions, text_of_chunk
 from chatui.backends.recording import RecordedExchange, Recorder
-from chatui.backends.sse import Decoder
+from chatui.backends.responses.backend import text_of_event
+from chatui.backends.sse import Decoder, ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.events import Assembler
 from renderer.frames import Channel, Frame, Header, Intent, Role
@@ -42,7 +45,8 @@ class Observed:
     ``end``: the server's word for how it ended. ``pieces``: the number of events with text; ``reads``: in how many reads they arrived;
     ``chars``: the length of their text. ``began`` and ``ended``: the times of the first and the last of them, in seconds since the
     question. ``ids``: the number of token ids, if any arrived; ``id_events``: the ids themselves, ``noted`` in all. ``thought``,
-    ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and not in the repr.
+    ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and not in the repr. ``repeats``: each text of the answer holds those
+    before it.
     """
 
     end: str = ""
@@ -59,6 +63,7 @@ class Observed:
     thought: str = field(default="", repr=False)
     summary: str = field(default="", repr=False)
     sealed: str = field(default="", repr=False)
+    repeats: bool = False
     id_events: list[IdEvent] = field(default_factory=list, repr=False)
     noted: int = 0
 
@@ -66,16 +71,20 @@ class Observed:
 def observe(exchange: RecordedExchange) -> Observed:
     """Reads all three wire formats at once: no field has different meanings in two of them."""
     observed = Observed(is_stream=exchange.suffix != ".json")
+    repetitions = [Repetitions(text_of_chunk), Repetitions(text_of_event)]
     for seconds, chunk in _chunks(exchange, is_stream=observed.is_stream):
         before = observed.pieces
         _counts(observed, chunk)
         _chat(observed, chunk)
         _tokens(observed, chunk)
         _responses(observed, chunk)
+        for each in repetitions:
+            deque(each.feed([(ServerSentEvent("", ""), chunk)]), maxlen=0)
         if observed.pieces > before:
             observed.began = seconds if observed.began is None else observed.began
             observed.reads += seconds != observed.ended
             observed.ended = seconds
+    observed.repeats = any(each.are_certain for each in repetitions)
     return observed
 
 

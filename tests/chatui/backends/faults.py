@@ -167,6 +167,13 @@ LATER = [
         lambda each: then(SSE_HEAD + each.half + each.error({"message": SECRET, "code": 500})),
         keeps_words=True,
     ),
+    Fault(
+        "ends its answer for a reason of its own",
+        CUT,
+        lambda each: then(SSE_HEAD + each.half + each.of_its_own),
+        keeps_words=True,
+        is_of_ids=False,
+    ),
 ]
 
 

@@ -30,6 +30,8 @@ class Format:
     filtered: bytes
     """The server's content filter ends the answer; empty for formats without one."""
     error: Callable[[Mapping[str, object]], bytes]
+    of_its_own: bytes = b""
+    """The server ends the answer for a reason that nobody knows; empty for the formats of ids."""
     closes: bytes = b""
     """The thinking ends."""
     server: dict[str, Any] = field(default_factory=dict)
@@ -45,7 +47,8 @@ def _in_band(error: Mapping[str, object]) -> bytes:
 
 def _chat() -> Format:
     thought, words = chunk(reasoning_content=SECRET), chunk(content=WORDS)
-    return Format("chat", thought, words, chunk("stop") + DONE, chunk("length") + DONE, chunk("content_filter") + DONE, _in_band)
+    stops, cut, filtered, of_its_own = (chunk(reason) + DONE for reason in ("stop", "length", "content_filter", "error"))
+    return Format("chat", thought, words, stops, cut, filtered, _in_band, of_its_own)
 
 
 def _responses() -> Format:
@@ -56,7 +59,7 @@ def _responses() -> Format:
     def error(fields: Mapping[str, object]) -> bytes:
         return ended("failed", error=fields)
 
-    return Format("responses", thought, words, ended(), cut, filtered, error)
+    return Format("responses", thought, words, ended(), cut, filtered, error, ended("exploded"))
 
 
 def _texts(vocabulary: Vocabulary) -> tuple[list[int], list[int]]:
@@ -77,7 +80,7 @@ def _llama(vocabulary: Vocabulary) -> Format:
     [last] = ids_of(vocabulary, "<|return|>")
     stops = sse(llama("", last), llama("", stop_type="eos") | {"stop": True})
     cut = sse(llama("", stop_type="limit") | {"stop": True})
-    return Format("harmony-llamacpp", thought, words, stops, cut, b"", _in_band, token_stream("<|end|>"), LLAMA)
+    return Format("harmony-llamacpp", thought, words, stops, cut, b"", _in_band, closes=token_stream("<|end|>"), server=LLAMA)
 
 
 def _vllm(vocabulary: Vocabulary) -> Format:
@@ -86,7 +89,7 @@ def _vllm(vocabulary: Vocabulary) -> Format:
     stops = sse(vllm(last, finish="stop", stop=last)) + DONE
     cut = sse(vllm(finish="length")) + DONE
     closes = sse(vllm(*ids_of(vocabulary, "<|end|>")))
-    return Format("harmony-vllm", sse(vllm(*hidden)), sse(vllm(*shown)), stops, cut, b"", _in_band, closes, VLLM)
+    return Format("harmony-vllm", sse(vllm(*hidden)), sse(vllm(*shown)), stops, cut, b"", _in_band, closes=closes, server=VLLM)
 
 
 def every_format(vocabulary: Vocabulary) -> list[Format]:

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from chatui.backends.raw_frames import FrameSource, FrameWriter, leak
+from chatui.backends.raw_frames import FrameSource, FrameWriter, call_frame, leak, tool_name
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header, Terminator
 from tests.support.cases import for_each
+
+
+@for_each(
+    [
+        *(f"lab_pick{rest}" for rest in ("", "<|channel|>commentary", "<|constrain|>json", "<|channel|>analysis", "<|call|>", " json")),
+        *(
+            "functions.lab_pick<|channel|>commentary",
+            " lab_pick",
+            "lab_pick\n",
+            "lab_pick commentary",
+            "to=lab_pick",
+            "commentary to=lab_pick",
+        ),
+        "assistant<|channel|>commentary to=functions.lab_pick",
+        "assistant<|channel|>commentary to=functions.lab_pick <|constrain|>json<|message|>to=x",
+        'lab_pick<|message|>{"a": "to=x"}',
+    ]
+)
+def test_the_name_of_a_call_is_cut_out_of_its_header(name: str) -> None:
+    opened = call_frame("c", name, "{}", None)[0]
+    assert isinstance(opened, FrameOpened) and opened.header.recipient == "functions.lab_pick"
+
+
+@for_each([("", "no_name"), ("<|call|>lab_pick", "no_name"), ("é", "no_name"), ("x" * 65, "no_name"), ("lab_pickjson", "lab_pickjson")])
+def test_a_name_that_is_none_is_never_that_of_a_tool(name: str, known_as: str) -> None:
+    assert tool_name(name) == known_as
 
 
 @for_each([ANSWER, PREAMBLE])

@@ -46,6 +46,18 @@ def test_splits_change_nothing_down_to_single_bytes() -> None:
         assert decode(chunks) == EVENTS
 
 
+@pytest.mark.parametrize("ended", [b"", b"\n", b"\r", b"\r\n", b"\n: a comment", b"\nevent: x"])
+@pytest.mark.parametrize("data", ['{"a": 1}', "[DONE]", '{"a":\ndata: 1}'])
+def test_a_whole_event_at_the_end_needs_no_blank_line(ended: bytes, data: str) -> None:
+    sent = f"data: b\n\ndata:{data}".encode() + ended
+    assert [event.data for event in decode([sent[i : i + 1] for i in range(len(sent))])] == ["b", data.replace("data: ", "").strip()]
+
+
+@pytest.mark.parametrize("cut", [b'data: {"a": 1', b"data: 12", b"data: [DON", b'dat: {"a": 1}', b'data: {"a": "\n', b"data: [1]\n"])
+def test_an_event_that_was_cut_is_dropped(cut: bytes) -> None:
+    assert decode([cut]) == []
+
+
 def test_an_endless_line_is_refused_at_the_limit() -> None:
     decoder = Decoder(100)
     decoder.feed(b"data: " + b"x" * 90)

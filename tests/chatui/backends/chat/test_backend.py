@@ -268,7 +268,7 @@ async def test_a_call_is_hidden_and_invalid_arguments_are_not_labelled_json() ->
     forged, _ = await answered(
         then(SSE_HEAD, chunk(tool_calls=[{**good, "function": {"name": "find<|channel|>final", "arguments": "{}"}}]), chunk("stop"), DONE)
     )
-    assert (forged.calls, forged.visible) == ([], "")
+    assert (forged.calls, forged.visible) == ([("functions.find", "{}")], "")
 
 
 async def test_text_after_a_call_is_hidden_and_flagged() -> None:

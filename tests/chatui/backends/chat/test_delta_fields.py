@@ -60,7 +60,11 @@ def kinds(finished: list[Finished]) -> Found:
         ([{"content": "Hi", "reasoning": "hm"}], [("thought", "hm"), ("answer", "Hi")]),
         ([{"content": "hm", "reasoning": "hm"}, HI], [("thought", "hm"), ("answer", "Hi")]),
         ([THOUGHT, {"content": "\n", "reasoning": "\n"}, HI], [("thought", "hm\n"), ("answer", "\nHi")]),
-        ([HI, THOUGHT, {"content": "there"}], [("answer", "Hi\n\nthere"), ("thought", "hm")]),
+        ([HI, THOUGHT, {"content": "there"}], [("answer", "Hithere"), ("thought", "hm")]),
+        ([{"content": "I look."}, THOUGHT, {"content": "**It** is."}], [("answer", "I look.\n\n**It** is."), ("thought", "hm")]),
+        ([{"content": "I look. "}, THOUGHT, {"content": "It is."}], [("answer", "I look. It is."), ("thought", "hm")]),
+        ([{"content": "**a."}, THOUGHT, {"content": "** B"}], [("answer", "**a.** B"), ("thought", "hm")]),
+        ([{"content": "x = 3."}, THOUGHT, {"content": "14"}], [("answer", "x = 3.14"), ("thought", "hm")]),
         ([HI, {"reasoning": " "}, {"content": " there"}], [("answer", "Hi there"), ("thought", " ")]),
         ([THOUGHT, HI, {"content": "!"}], [("thought", "hm"), ("answer", "Hi!")]),
         ([{"content": [{"type": "text", "text": "Hi"}, {"type": "x", "text": "hm"}]}], [("thought", "hm"), ("answer", "Hi")]),
@@ -163,9 +167,10 @@ def test_the_limit_counts_every_text_and_cuts_the_one_that_exceeds_it() -> None:
         ),
         (
             [F, {**G, "index": 0}],
-            [("f", "{}", "a")],
+            [("f", "{}", "a"), ("g", "{}", "b")],
         ),
-        ([5, {"function": "x", "id": "a"}, {"function": {"name": "f"}, "id": "b"}], [("", "{}", "a"), ("f", "{}", "b")]),
+        ([5, {"function": "x", "id": "a"}, {"function": {"name": "f"}, "id": "b"}], [("no_name", "{}", "a"), ("f", "{}", "b")]),
+        ([F, {}, {"index": 7}, {"index": 7, "function": {"name": "", "arguments": None}}], [("f", "{}", "a")]),
     ],
 )
 def test_calls_are_put_together_from_their_fragments(fragments: Any, expected: list[tuple[str, str, str]]) -> None:

@@ -35,6 +35,7 @@ class Chunks:
     reason: EndReason | None = None
     usage: Usage | None = None
     model: str | None = None
+    failure: str = ""
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         if "reason" in chunk:

@@ -180,11 +180,10 @@ def _folded(raw: bytes, size: int) -> list[Finished]:
     try:
         for at in range(0, len(raw), size):
             for event in decoder.feed(raw[at : at + size]):
-                raws += [] if reader.is_done else reader.feed(event)
-        reader.check_end()
-        raws += reducer.finish()[0]
+                raws += [] if reader.is_done else reader.feed_all([event])
+        raws += reader.finish()[0]
     except BackendError as error:
-        raws += reducer.break_off(error.code)
+        raws += reader.break_off(error.code)
     return [done for event in raws if (done := assembler.feed(event))]
 
 

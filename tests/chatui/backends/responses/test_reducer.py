@@ -377,10 +377,10 @@ def test_a_call_reported_only_at_its_end_is_a_call() -> None:
     assert read(ended, completed()).calls == [("call_1", "{}")]
 
 
-def test_an_invalid_call_name_is_no_call_and_invalid_arguments_are_flagged() -> None:
-    calls = [done("function_call", "a", name="no name", arguments=SECRET), done("function_call", "b", name="f", arguments="[1]")]
+def test_a_call_without_a_name_is_told_to_the_model_and_invalid_arguments_are_flagged() -> None:
+    calls = [done("function_call", "a", name="<|call|>", arguments=SECRET), done("function_call", "b", name="f", arguments="[1]")]
     result = read(*calls, completed())
-    assert (result.calls, result.visible) == ([("new_2", "[1]")], "")
+    assert (result.calls, result.visible) == ([("new_1", SECRET), ("new_2", "[1]")], "")
     assert [finished.error for finished in result.finished] == [Code.CALL_SCHEMA] * 2
 
 

@@ -272,8 +272,16 @@ async def test_a_gateway_that_names_itself_in_a_header_is_known() -> None:
 
 async def test_a_word_for_the_end_that_could_be_anything_is_not_quoted() -> None:
     report = await examined(chat_answers(cut=chat({"content": "1, 2"}, finish="SECRET words", tokens=24)))
-    assert found(report) == {ServerFault.CUT_UNSAID: F}
-    assert "SECRET" not in as_text(report)
+    assert found(report) == {ServerFault.BROKEN_OFF: U}
+    assert "It says a word of its own." in detail_of(report, ServerFault.BROKEN_OFF) and "SECRET" not in as_text(report)
+
+
+async def test_an_answer_that_repeats_itself_is_named() -> None:
+    words = PLANNED.split()
+    pieces = [" ".join(words[: count + 1]) for count in range(len(words))]
+    report = await examined(chat_answers(plan=chat(*({"content": piece} for piece in pieces), tokens=60)))
+    assert found(report) == {ServerFault.TEXT_REPEATED: F}
+    assert "1 of 3" in detail_of(report, ServerFault.TEXT_REPEATED)
 
 
 async def test_an_answer_that_comes_in_one_piece_is_named() -> None:
