@@ -47,7 +47,8 @@ class ShownConversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationLink:
-    """One conversation in the sidebar's list. ``is_running``: an answer is being written in it; ``has_news``: one ended unseen."""
+    """One conversation in the sidebar's list. ``is_running``: an answer is being written in it; ``waits``: it waits for the
+    person to decide about a call; ``has_news``: one ended unseen."""
 
     id: str
     title: str
@@ -56,6 +57,7 @@ class ConversationLink:
     is_current: bool = False
     is_imported: bool = False
     is_running: bool = False
+    waits: bool = False
     has_news: bool = False
     is_pinned: bool = False
 
@@ -103,6 +105,7 @@ def conversation_link(row: Conversation, current: UUID | None = None) -> Convers
         is_current=row.pk == current,
         is_imported=row.imported_at is not None,
         is_running=vars(row).get("is_running", False),
+        waits=vars(row).get("waits", False),
         has_news=row.has_news,
         is_pinned=row.is_pinned,
     )
@@ -183,6 +186,11 @@ def listed(row: Conversation, *, is_running: bool = False) -> Message:
 def answered(conversation_id: UUID, at: datetime, *, has_news: bool) -> Message:
     """An answer in the conversation has ended."""
     return _message(wire.Answered(str(conversation_id), at.isoformat(), has_news))
+
+
+def waits(conversation_id: UUID, *, is_waiting: bool) -> Message:
+    """An answer in the conversation began to wait for the person to decide about calls, or waits no longer."""
+    return _message(wire.AnswerWaits(str(conversation_id), is_waiting))
 
 
 def seen(conversation_id: UUID) -> Message:

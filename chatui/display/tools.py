@@ -19,13 +19,13 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.database import connections
-from chatui.env import environment
 from chatui.model_servers import choice
 from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolRule
@@ -90,7 +90,8 @@ class ShownArgument:
 @dataclass(frozen=True, slots=True)
 class ShownCard:
     """The card of a call. ``outcome``: the decision, in words; empty while it waits. ``left_out``: how many characters of the arguments are
-    not shown. ``has_escapes``: invisible characters are shown as escapes. ``hint``: what happens without a decision."""
+    not shown. ``has_escapes``: invisible characters are shown as escapes. ``hint``: what happens without a decision, and when.
+    ``has_lapsed``: nobody decided in time."""
 
     id: str
     title: VisibleText
@@ -99,6 +100,7 @@ class ShownCard:
     left_out: int
     has_escapes: bool
     hint: str
+    has_lapsed: bool
 
     @property
     def is_waiting(self) -> bool:
@@ -141,14 +143,16 @@ def card(row: ToolApproval) -> ShownCard:
     values = json.loads(row.arguments)
     arguments, left_out, has_escapes = _arguments(values)
     decision = Decision(row.decision)
+    is_cut_off = _is_cut_off(row, decision)
     return ShownCard(
         id=str(row.pk),
         title=approval_text(visible(row.title)),
-        outcome=_ending(row.turn.state) if _is_cut_off(row, decision) else _outcome(decision),
+        outcome=_ending(row.turn.state) if is_cut_off else _outcome(decision),
         arguments=arguments,
         left_out=left_out,
         has_escapes=has_escapes,
-        hint=_hint(environment().tool_approval_seconds),
+        hint=_hint((row.lapses_at - timezone.now()).total_seconds()),
+        has_lapsed=decision is Decision.LAPSED and not is_cut_off,
     )
 
 
@@ -206,11 +210,14 @@ def _outcome(decision: Decision) -> str:
     }.get(decision, "")
 
 
-def _hint(seconds: float) -> str:
-    minutes = max(1, round(seconds / 60))
+def _hint(seconds_left: float) -> str:
+    """Coarse, because the card is fetched again while it waits, and the line may then change."""
+    if seconds_left < 60:
+        return _("Without a decision, the call is declined in less than a minute.")
+    minutes = round(seconds_left / 60)
     words = ngettext(
-        "Without a decision, the call is declined after %(count)d minute.",
-        "Without a decision, the call is declined after %(count)d minutes.",
+        "Without a decision, the call is declined in %(count)d minute.",
+        "Without a decision, the call is declined in %(count)d minutes.",
         minutes,
     )
     return words % {"count": minutes}

@@ -22,10 +22,12 @@ from django.utils import timezone
 
 from chatui.audit_log.record import RequestCause, Visitor
 from chatui.codes import ProductCode
+from chatui.database import connections
 from chatui.database.compiled_statements import CompiledQuery, Parameter
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Message
+from chatui.models.tools import Decision
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import debug_views
@@ -101,10 +103,11 @@ def own_conversations(
     """The person's conversations in a folder, or in none, except archived ones; the pinned ones first, then the latest first.
 
     ``before`` (whether it is pinned, time, and key): return only those that come after that one. Each conversation has ``is_running``:
-    whether an answer is being written in it.
+    whether an answer is being written in it, and ``waits``: whether that answer waits for the person to decide about a call.
     """
     running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
-    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(is_running=Exists(running))
+    marks = {"is_running": Exists(running), "waits": Exists(_waiting().filter(conversation=OuterRef("pk")))}
+    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(**marks)
     if before is not None:
         is_pinned, at, key = before
         if is_pinned:
@@ -113,6 +116,11 @@ def own_conversations(
             # A condition that an index can use: SQLite does not use one for "NOT is_pinned".
             mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), is_pinned__in=(False,), active_at__lte=at)
     return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
+
+
+def _waiting() -> QuerySet[Turn]:
+    """The running turns with a call that waits for the person's decision. Nothing of the call is read."""
+    return Turn.objects.filter(state=TurnState.RUNNING, approvals__decision=Decision.WAITING, approvals__lapses_at__gt=connections.now())
 
 
 def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder:
@@ -125,9 +133,11 @@ def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder
 
 
 def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
-    """The person's folders by name. Each has ``has_news``: a conversation in it has an unseen answer."""
+    """The person's folders by name. Each has ``has_news``: a conversation in it has an unseen answer; ``waits``: one waits for them."""
     unseen = listed(user).filter(has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
-    found = Folder.objects.filter(owner=user).defer(*() if with_instructions else ("instructions",)).annotate(has_news=Exists(unseen))
+    there = {"conversation__deleted_at": None, "conversation__archived_at": None, "conversation__folder": OuterRef("pk")}
+    marks = {"has_news": Exists(unseen), "waits": Exists(_waiting().filter(**there))}
+    found = Folder.objects.filter(owner=user).defer(*() if with_instructions else ("instructions",)).annotate(**marks)
     return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 

@@ -148,6 +148,16 @@ class AnswerSeen(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerWaits(Event):
+    """An answer in one of this person's conversations began to wait for their decision about a call, or waits no longer. Nothing of the
+    call is in it."""
+
+    types = ("chatui:waits",)
+    conversation: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Rated(Event):
     """This person has rated one of their answers, or removed the rating, perhaps in another tab. ``verdict``: ``up``, ``down`` or
     empty."""

@@ -1544,6 +1544,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:archived": {"type", "conversation"},
     "chatui:answered": {"type", "conversation", "updated_at", "has_news"},
     "chatui:seen": {"type", "conversation"},
+    "chatui:waits": {"type", "conversation", "waits"},
     "chatui:rated": {"type", "conversation", "message", "verdict"},
     "chatui:unlisted": {"type", "conversation"},
     "chatui:folder": {"type", "folder", "name", "before"},

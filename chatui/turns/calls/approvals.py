@@ -15,12 +15,14 @@ from uuid import UUID
 
 from chatui.database import connections, pools
 from chatui.database.writer import writer
+from chatui.display import conversation_list
 from chatui.env import environment
 from chatui.models.keys import new_key
 from chatui.models.tools import Decision, ToolApproval, ToolRule
 from chatui.turns import ledger
 from chatui.turns.calls.requested import Requested
 from chatui.turns.ledger import Job, LeaseLostError
+from chatui.wire.bus import bus, person
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class Waiting:
         self._on_count = on_count
         self._wake = asyncio.Event()
         self._is_over = False
+        self._is_waiting = False
 
     def look(self) -> None:
         """Check for decisions now: the person has made one."""
@@ -125,13 +128,21 @@ class Waiting:
         until = asyncio.get_running_loop().time() + environment().tool_approval_seconds
         try:
             while _report_decided(waiting, found, on_decided):
-                self._on_count(len(waiting))
+                self._tell(len(waiting))
                 found = await self._next(until)
         finally:
             if waiting:
                 # Not awaited, because the turn is ending. Its end is stored after this, since both have the same ``order``.
                 writer.post(lapse, self._job.turn_id, order=self._job.turn_id)
-            self._on_count(0)
+            self._tell(0)
+
+    def _tell(self, count: int) -> None:
+        """Pass the number on, and tell all of the person's pages when it begins or ends to wait: they may look at something else."""
+        self._on_count(count)
+        if self._is_waiting != bool(count):
+            self._is_waiting = bool(count)
+            waits = conversation_list.waits(self._job.conversation_id, is_waiting=self._is_waiting)
+            bus().send(person(self._job.asked_by_id), waits)
 
     async def _next(self, until: float) -> dict[str, Decision]:
         """The decisions, once something may have changed."""

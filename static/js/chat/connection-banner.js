@@ -2,7 +2,7 @@
 // less than a second.
 
 import { refusal } from "../language/refusals.js";
-import { t, tc } from "../language/words.js";
+import { number, t, tc } from "../language/words.js";
 
 const PATIENCE_MS = 1_000;
 const SETTLING_MS = 500;
@@ -113,6 +113,7 @@ function reloadButton() {
 }
 
 // The title of the browser tab: the conversation's title, with a notice in front of it until the person sees the news.
+// It begins with how many conversations wait for a decision of the person, as far as the page shows them.
 
 export class TabTitle {
   #title = document.title;
@@ -122,6 +123,8 @@ export class TabTitle {
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) this.#show("");
     });
+    document.addEventListener("chat:waits", () => this.#show(this.#news));
+    this.#show("");
   }
 
   /** @param {string} title */
@@ -141,6 +144,10 @@ export class TabTitle {
   /** @param {string} news */
   #show(news) {
     this.#news = news;
-    document.title = news ? `${news} · ${this.#title}` : this.#title;
+    const title = news ? `${news} · ${this.#title}` : this.#title;
+    // A temporary or archived conversation is not in the list, but the page has its card.
+    const marks = document.querySelectorAll(".conversation-waits").length;
+    const count = marks || (document.querySelector("[data-waiting]") ? 1 : 0);
+    document.title = count ? `(${number(count)}) ${title}` : title;
   }
 }

@@ -71,6 +71,7 @@ export class ServerEvents {
       case "chatui:archived":
       case "chatui:answered":
       case "chatui:seen":
+      case "chatui:waits":
       case "chatui:folder":
       case "chatui:folder.gone":
       case "chatui:rated":

@@ -92,6 +92,8 @@ export class ExchangeButtons {
         return this.#regenerate(exchange);
       case "continue":
         return this.#continue(exchange);
+      case "ask-again":
+        return void import("./cards.js").then(({ askAgain }) => askAgain(exchange, button), tellNotLoaded);
       case "rate":
         return void import("./rating.js").then(({ rate }) => rate(button, laterStyles), tellNotLoaded);
       case "delete-document":

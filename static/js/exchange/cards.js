@@ -1,10 +1,17 @@
 // The cards of tool calls that the person has to decide about. The server renders them; without this script, their
 // buttons submit ordinary forms.
 
+import { refusal } from "../language/refusals.js";
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
 import { messageOf, postJson, read } from "../page/server.js";
+import { newId } from "../page/storage.js";
 import { toast } from "../page/menus.js";
+import { sourceOf } from "./question.js";
+
+/** @import { ChatComposer } from "../composer/composer.js" */
+/** @import { AttachedFile } from "../files/chip.js" */
+/** @import { Exchange } from "./exchange.js" */
 
 /** For this long after cards have changed, a click may be meant for what was there before. */
 const SETTLING_MS = 400;
@@ -34,7 +41,8 @@ export async function showCards(exchange) {
     if (place.childElementCount) changedAt = performance.now();
     place.replaceChildren(cards);
     if (had) focusOn(place);
-  }
+    document.dispatchEvent(new CustomEvent("chat:waits"));
+  } else showTimes(place, cards);
   announce(exchange, place);
 }
 
@@ -42,6 +50,19 @@ export async function showCards(exchange) {
 function stateOf(place) {
   const cards = /** @type {HTMLElement[]} */ ([...place.querySelectorAll("[data-waiting], [data-decided]")]);
   return cards.map((card) => `${card.dataset.waiting ?? ""}/${card.dataset.decided ?? ""}`).join();
+}
+
+/**
+ * Shows the time left, by the server's clock: while a call waits, the server has its cards fetched every few seconds.
+ * @param {HTMLElement} place
+ * @param {ParentNode} cards the same ones, as they are now
+ */
+function showTimes(place, cards) {
+  const now = cards.querySelectorAll(".approval-hint");
+  for (const [index, hint] of place.querySelectorAll(".approval-hint").entries()) {
+    const text = now[index]?.textContent ?? "";
+    if (hint.textContent !== text) hint.textContent = text;
+  }
 }
 
 /** @param {HTMLElement} place @returns {boolean} whether the focus is in it */
@@ -92,3 +113,32 @@ async function decided(event) {
 }
 
 document.addEventListener("submit", decided);
+
+// A call that nobody decided about in time: its question can be asked again, as a new one. The old exchange stays.
+
+/** @param {Exchange} exchange @param {HTMLElement} button */
+export async function askAgain({ element, question }, button) {
+  const composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
+  const section = find(element, ".question", HTMLElement);
+  const { effort, choice, held, isRunning } = composer;
+  if (held || isRunning) return composer.say(held || refusal("E-X-BUSY"), "hint");
+  button.toggleAttribute("disabled", true);
+  try {
+    const files = question && section.querySelector(".files") ? await copiesOf(choice, question) : null;
+    const detail = { text: sourceOf(section), effort, choice, clientId: newId(), files };
+    composer.dispatchEvent(new CustomEvent("chat:send", { detail }));
+  } catch (error) {
+    toast(messageOf(error));
+  }
+  button.toggleAttribute("disabled", false);
+}
+
+/** @param {string} choice @param {string} question @returns {Promise<AttachedFile[]>} its files, to be sent again */
+async function copiesOf(choice, question) {
+  const { address, filesOf } = await import("../files/chip.js");
+  const files = await filesOf(choice, question);
+  return Promise.all(files.map(async ({ id, name, use = "whole", chosen: places = "" }) => {
+    const copy = /** @type {{ id: string }} */ (await postJson(address(choice, `/files/${id}/again/`)));
+    return { id: copy.id, name, use, places };
+  }));
+}

@@ -1,5 +1,6 @@
-// Notifies people who are looking at something else that a long answer is ready. They switch it on for this browser
-// only. The notice contains nothing from the conversation, because anybody may see the screen.
+// Notifies people who are looking at something else that a long answer has ended, or that an answer in any of their
+// conversations waits for their decision. They switch it on for this browser only. The notice contains nothing from the
+// conversation, because anybody may see the screen.
 
 import { t } from "../language/words.js";
 import { find } from "./dom.js";
@@ -14,9 +15,13 @@ import { toast } from "./menus.js";
 const KEY = "chatui:notice";
 const LONG_MS = 10_000;
 const READY = t("An answer is ready");
-const ON = t("You will be notified of long answers.");
+const NOT_FINISHED = t("The answer was not finished");
+const WAITS = t("A tool waits for your decision.");
+const ON = t("You will be notified of long answers, and when a tool waits for your decision.");
 const OFF = t("You will not be notified any more.");
-const DENIED = t("Not allowed by your browser’s settings.");
+const DENIED = t("Your browser does not allow it. Notifications can be allowed in its settings for this site.");
+/** Held by each visible page, so that the others know that the person is there and sees the list. */
+const LOOKING = "visible-page";
 
 export class AnswerNotice {
   #composer;
@@ -37,6 +42,9 @@ export class AnswerNotice {
   listen() {
     addEventListener("storage", (event) => event.key === KEY && this.#show());
     this.#composer.addEventListener("chat:running", this.#followed);
+    document.addEventListener("chat:waits", this.#waits);
+    document.addEventListener("visibilitychange", look);
+    look();
     whenLeaving(() => this.#set(false));
     this.#show();
     this.#followed();
@@ -68,15 +76,30 @@ export class AnswerNotice {
     const began = this.#began;
     this.#began = this.#composer.isRunning ? (began ?? performance.now()) : null;
     if (this.#began !== null || began === null || performance.now() - began < LONG_MS) return;
-    if (document.hidden && this.#isOn && this.#transcript.exchanges.at(-1)?.state === "completed") void tell();
+    const state = this.#transcript.exchanges.at(-1)?.state;
+    if (!document.hidden || !this.#isOn || state === "stopped") return;
+    void tell(state === "completed" ? READY : NOT_FINISHED, "chatui-ready");
+  };
+
+  /** @param {Event} event */
+  #waits = async (event) => {
+    if (!(event instanceof CustomEvent && event.detail) || !document.hidden || !this.#isOn) return;
+    const { held = [] } = (await navigator.locks?.query()) ?? {};
+    if (!held.some(({ name }) => name === LOOKING)) void tell(WAITS, "chatui-waits");
   };
 }
 
-async function tell() {
-  // Two tabs with the same answer show one notice.
-  const options = { tag: "chatui-ready" };
+function look() {
+  if (document.hidden) return;
+  const left = () => new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
+  void navigator.locks?.request(LOOKING, { mode: "shared" }, left);
+}
+
+/** @param {string} words @param {string} tag two tabs with the same answer show one notice */
+async function tell(words, tag) {
+  const options = { tag };
   try {
-    const notice = new Notification(READY, options);
+    const notice = new Notification(words, options);
     notice.addEventListener("click", () => {
       focus();
       notice.close();
@@ -84,6 +107,6 @@ async function tell() {
   } catch {
     // Phone browsers show only notifications of a service worker, which then brings the page to the front.
     const { serviceWorker } = /** @type {{ serviceWorker?: ServiceWorkerContainer }} */ (navigator);
-    await (await serviceWorker?.getRegistration())?.showNotification(READY, options);
+    await (await serviceWorker?.getRegistration())?.showNotification(words, options);
   }
 }

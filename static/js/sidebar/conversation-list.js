@@ -8,7 +8,7 @@ import { ListActions } from "./list-actions.js";
 import { ListPages } from "./list-pages.js";
 import { TopMenu } from "./drawer.js";
 
-/** @import { Answered, FolderKept } from "../wire/wire.js" */
+/** @import { AnswerWaits, Answered, FolderKept } from "../wire/wire.js" */
 /** @import { Entry } from "./entries.js" */
 
 export class ConversationList extends HTMLElement {
@@ -59,8 +59,16 @@ export class ConversationList extends HTMLElement {
     if (!item) return;
     item.dataset.updated = at;
     mark(item, "running", false);
+    mark(item, "waits", false);
     mark(item, "new", hasNews);
     this.place(item);
+  }
+
+  /** @param {AnswerWaits} event */
+  waits({ conversation, waits }) {
+    const item = this.item(conversation);
+    if (item) mark(item, "waits", waits);
+    document.dispatchEvent(new CustomEvent("chat:waits", { detail: waits }));
   }
 
   /** @param {string} conversation whose new answer the person has seen */
@@ -127,6 +135,7 @@ export class ConversationList extends HTMLElement {
       group = mine;
     }
     find(this, ".conversation-none", HTMLElement).hidden = this.#items.childElementCount > 0 || !this.#folders.isEmpty;
+    document.dispatchEvent(new CustomEvent("chat:waits"));
   }
 
   /** @param {HTMLElement} item to remove from the list */

@@ -6,13 +6,14 @@ import { unhandled } from "../wire/protocol.js";
 import { showPlace } from "./list-pages.js";
 
 /** @import { TabTitle } from "../chat/connection-banner.js" */
-/** @import { Answered, AnswerSeen, Archived, FolderGone, FolderKept, Listed, Rated } from "../wire/wire.js" */
-/** @import { TitleChanged, Unlisted } from "../wire/wire.js" */
+/** @import { Answered, AnswerSeen, AnswerWaits, Archived, FolderGone, FolderKept, Listed } from "../wire/wire.js" */
+/** @import { Rated, TitleChanged, Unlisted } from "../wire/wire.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
 /** @import { Place } from "./list-pages.js" */
 
 /** @typedef {FolderKept | FolderGone} FolderEvent */
-/** @typedef {TitleChanged | Listed | Unlisted | Archived | Answered | AnswerSeen | FolderEvent | Rated} ListEvent */
+/** @typedef {Answered | AnswerSeen | AnswerWaits} MarkEvent */
+/** @typedef {TitleChanged | Listed | Unlisted | Archived | MarkEvent | FolderEvent | Rated} ListEvent */
 
 export class ListEvents {
   #page;
@@ -48,6 +49,8 @@ export class ListEvents {
         return this.#list.answered(event);
       case "chatui:seen":
         return this.#list.seen(event.conversation);
+      case "chatui:waits":
+        return this.#list.waits(event);
       case "chatui:folder":
         return this.#folderKept(event);
       case "chatui:folder.gone":

@@ -35,6 +35,7 @@
  *   is_imported: boolean, is_running: boolean, has_news: boolean, is_pinned: boolean, folder: string }} Listed
  * @typedef {{ type: "chatui:answered", conversation: string, updated_at: string, has_news: boolean }} Answered
  * @typedef {{ type: "chatui:seen", conversation: string }} AnswerSeen
+ * @typedef {{ type: "chatui:waits", conversation: string, waits: boolean }} AnswerWaits
  * @typedef {{ type: "chatui:archived", conversation: string }} Archived
  * @typedef {{ type: "chatui:unlisted", conversation: string }} Unlisted
  * @typedef {{ type: "chatui:folder", folder: string, name: string, before: string }} FolderKept
@@ -85,10 +86,10 @@
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Saving | TurnEnded |
  *   FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
- * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Archived | Unlisted |
- *   FolderKept | FolderGone | Rated | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded
- *   | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued |
- *   CallsWait | FilesCame | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | AnswerWaits | Archived |
+ *   Unlisted | FolderKept | FolderGone | Rated | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep |
+ *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
+ *   Queued | CallsWait | FilesCame | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
@@ -98,11 +99,12 @@ export const PROTOCOL = 7;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
-    "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:rated", "chatui:closing",
-    "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary", "chatui:thought",
-    "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta",
-    "response.delta.flush", "chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:saving", "response.completed",
-    "response.incomplete", "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
+    "chatui:waits", "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:rated",
+    "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary",
+    "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
+    "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:calls_wait", "chatui:files",
+    "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:beat",
+    "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -133,6 +135,7 @@ export const FIELDS = {
     is_imported: "boolean", is_running: "boolean", has_news: "boolean", is_pinned: "boolean", folder: "string" }],
   "chatui:answered": [{ conversation: "string", updated_at: "string", has_news: "boolean" }],
   "chatui:seen": [{ conversation: "string" }],
+  "chatui:waits": [{ conversation: "string", waits: "boolean" }],
   "chatui:archived": [{ conversation: "string" }],
   "chatui:unlisted": [{ conversation: "string" }],
   "chatui:folder": [{ folder: "string", name: "string", before: "string" }],

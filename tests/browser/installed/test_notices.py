@@ -1,4 +1,4 @@
-"""Notifications that a long answer is ready: only if switched on, and without any text of the conversation."""
+"""Notifications of long answers and of calls that wait: only if switched on, and without any text of the conversation."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ globalThis.focused = 0;
 globalThis.focus = () => { globalThis.focused += 1; };
 """
 AWAY = "() => { globalThis.away = true; }"
+GONE = "() => { globalThis.away = true; document.dispatchEvent(new Event('visibilitychange')); }"
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_people_who_switched_it_on_are_notified_once_without_any_text_of_the_con
     page = chat.page
     assert page.evaluate("globalThis.asked") == 0, "no permission is requested before the person requests notices"
     choose(page)
-    expect(page.locator(".toast").last).to_contain_text("You will be notified of long answers.")
+    expect(page.locator(".toast").last).to_contain_text("You will be notified of long answers")
     assert page.evaluate("globalThis.asked") == 1
 
     long_answer(chat)
@@ -84,11 +85,33 @@ def test_nobody_is_notified_without_asking_or_while_the_page_is_visible_or_of_a_
     assert chat.page.evaluate("globalThis.noticed") == []
 
 
+def test_a_call_that_waits_anywhere_is_told_once_unless_the_person_is_there(chat: Chat, visits: Visits) -> None:
+    page = chat.page
+    choose(page)
+    other = page.context.new_page()
+    other.add_init_script(WATCH)
+    other.goto("/")
+    other.wait_for_load_state("networkidle")
+    other.evaluate(f"() => {{ Notification.permission = 'granted'; ({GONE})(); }}")
+    chat.ask("Keep a note about the trip in Oslo, please.")
+    expect(other.locator(".conversation-waits")).to_have_count(1)
+    page.get_by_role("button", name="Decline").click()
+    chat.finish()
+    assert other.evaluate("globalThis.noticed") == [], "the other tab is visible, with its list"
+
+    page.evaluate(GONE)
+    chat.ask("Keep a note about SECRET-NOTE, please.")
+    other.wait_for_function("() => globalThis.noticed.length > 0")
+    assert other.evaluate("globalThis.noticed") == [{"title": "A tool waits for your decision.", "tag": "chatui-waits"}]
+    page.get_by_role("button", name="Decline").click()
+    chat.finish()
+
+
 @pytest.mark.extended
 def test_a_browser_that_denies_notifications_is_explained(chat: Chat) -> None:
     chat.page.evaluate("() => { Notification.answer = 'denied'; }")
     choose(chat.page)
-    expect(chat.page.locator(".toast").last).to_contain_text("Not allowed by your browser’s settings.")
+    expect(chat.page.locator(".toast").last).to_contain_text("Your browser does not allow it. Notifications can be allowed in its settings")
     expect(chat.page.locator("[data-action=tell-ready]")).to_have_attribute("aria-pressed", "false")
     long_answer(chat)
     assert chat.page.evaluate("globalThis.noticed") == []

@@ -90,6 +90,21 @@ def test_huge_arguments_are_truncated_and_the_card_says_by_how_much(talk: Conver
     assert named.left_out == len("all that is sent")
 
 
+@pytest.mark.parametrize(("seconds", "left"), [(599, "10 minutes."), (125, "2 minutes."), (70, "1 minute."), (30, "less than a minute.")])
+def test_a_waiting_card_says_how_long_there_is(seconds: int, left: str, talk: Conversation) -> None:
+    row = a_row(talk, {})
+    row.lapses_at = timezone.now() + timedelta(seconds=seconds)
+    assert tools.card(row).hint == f"Without a decision, the call is declined in {left}"
+
+
+@pytest.mark.parametrize(("early", "asks"), [(0, True), (60, False)], ids=["in time", "stopped before"])
+def test_only_a_call_whose_time_ran_out_offers_to_ask_again(early: int, asks: bool, client: Client, ada: User, talk: Conversation) -> None:
+    row = a_row(talk, {"text": "a"}, decision=Decision.LAPSED, decided_at=timezone.now() - timedelta(seconds=early))
+    client.force_login(ada)
+    page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
+    assert "data-decided" in page and ("ask-again" in page) is asks
+
+
 def test_text_is_shown_unchanged_and_other_arguments_as_json(talk: Conversation) -> None:
     shown = tools.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
     assert [str(each.text) for each in shown.arguments] == ["one\ntwo", "true", '[\n  1,\n  {\n    "a": "b"\n  }\n]', ""]

@@ -12,6 +12,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
+from chatui.display.conversation_list import shown_list
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -27,6 +28,7 @@ from chatui.wire.bus import PROCESS
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, calls, fetch, hangs, ran, replies
 from tests.chatui.turns.test_turns import ask, begin, run
+from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -286,8 +288,6 @@ async def test_a_waiting_call_of_a_dead_process_is_declined(ada: User, backend: 
 async def test_events_announce_waiting_calls_without_their_content(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.support.browser_socket import BrowserSocket
-
     offer(monkeypatch)
     backend.script, backend.following = calls(call("send", "c1", key="SECRETKEY")), [answer("Done.")]
     async with BrowserSocket(ada) as socket:
@@ -304,6 +304,51 @@ async def test_events_announce_waiting_calls_without_their_content(
         assert [event["count"] for event in events if event["type"] == "chatui:calls_wait"] == [1, 0]
         assert "SECRETKEY" not in json.dumps(socket.raw) and RAN == ["send SECRETKEY"]
     await running.settle()
+
+
+@database_sync_to_async
+def waiting_in_list(person: User) -> list[bool]:
+    """For each conversation of the person's list, whether it is marked as waiting, as after a reload."""
+    return [link.waits for link in shown_list(person).links]
+
+
+@pytest.mark.parametrize("decision", ["once", "declined", ""], ids=["allowed", "declined", "lapsed"])
+async def test_every_page_of_the_person_learns_that_an_answer_waits_and_nothing_of_the_call(
+    decision: str, ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, **({} if decision else {"tool_approval_seconds": 0.5}))
+    backend.script, backend.following = calls(call("send", "c1", key="SECRETKEY"), call("send", "c2", key="SECRETKEY")), [answer("Done.")]
+    async with BrowserSocket(ada) as aside, BrowserSocket(bela) as stranger:
+        turn_id = (await begin(ada, ask())).turn.pk
+        rows = await wait_for_approvals(turn_id, 2)
+        events = await aside.until("chatui:waits")
+        assert await waiting_in_list(ada) == [True] and await waiting_in_list(bela) == []
+        for row in rows if decision else ():
+            await decide(ada, row, decision)
+        events += await aside.until("chatui:answered")
+        await running.settle()
+        assert await waiting_in_list(ada) == [False]
+        conversation = str((await Turn.objects.aget(pk=turn_id)).conversation_id)
+        told = [event for event in events if event["type"] == "chatui:waits"]
+        assert told == [{"type": "chatui:waits", "conversation": conversation, "waits": waits} for waits in (True, False)]
+        assert not any(word in "".join(aside.raw) for word in ("SECRETKEY", "send", "Sends"))
+        await stranger.send("probe")
+        assert (await stranger.next())["type"] == "chatui:alive" and conversation not in "".join(stranger.raw)
+
+
+async def test_the_list_marks_no_call_whose_process_died_or_whose_time_is_over(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
+    assert await waiting_in_list(ada) == [True]
+    await ToolApproval.objects.filter(pk=row.pk).aupdate(lapses_at="2020-01-01T00:00:00Z")
+    assert await waiting_in_list(ada) == [False]
+    await ToolApproval.objects.filter(pk=row.pk).aupdate(lapses_at=row.lapses_at)
+    await running.stop(TurnPlace(turn_id, PROCESS))
+    await running.settle()
+    assert await waiting_in_list(ada) == [False]
 
 
 def _everything_that_leaves(person: User, row: Turn) -> str:
