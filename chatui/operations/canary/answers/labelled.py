@@ -111,7 +111,8 @@ def _in_other_fields(planter: Planter, chooser: random.Random) -> Script:
     choice = {"index": 0, "delta": {"role": "assistant", "content": f"Answer {shown}."}, "finish_reason": None}
     steps.append(event({"choices": [choice, {"index": 1, "delta": {"content": text("another choice")}}], **around}))
     steps += [_chunk({}, finish=planter.word("finish_reason"), stop_reason=text("stop_reason")), _DONE]
-    return Script("other-fields", tuple(scattered(steps, chooser)), (shown,))
+    # An end for a reason that nobody knows is no complete answer.
+    return Script("other-fields", tuple(scattered(steps, chooser)), (shown,), ends=("failed",))
 
 
 def _whole_parts(planter: Planter) -> Script:
