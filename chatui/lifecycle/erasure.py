@@ -42,7 +42,7 @@ from chatui.models.user import AccountChange, ClosedAccount, User
 from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError
 from chatui.store import erasure, files, search_index
-from chatui.tools.python import tool
+from chatui.turns.calls import file_access
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     aggregation.close_all_of(person)
     conversations = Conversation.objects.filter(owner=person)
     recent = conversations.filter(active_at__gt=timezone.now() - _INTERPRETER_LIFETIME)
-    tool.forget_and_wait(list(recent.values_list("pk", flat=True)))
+    file_access.forget_person_and_wait(person.pk, list(recent.values_list("pk", flat=True)))
     for key in list(conversations.values_list("pk", flat=True)):
         erasure.erase_conversation(key)
     files.delete_files(person.pk, StoredFile.objects.filter(owner=person))

@@ -1,4 +1,5 @@
-"""Tool calls: their approval, a person's rules for tools in one conversation, and the claims that let each run only once.
+"""Tool calls: their approval, a person's rules for tools in one conversation, the claims that let each run only once, and the sessions with
+tool servers.
 
 A rule says that a tool runs without asking, or that it is off. A claim is written before the tool runs, so that no call is ever executed
 twice.
@@ -6,6 +7,7 @@ twice.
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -96,3 +98,32 @@ class ToolCall(models.Model):
 
     def __str__(self) -> str:
         return f"Tool call {self.id}"
+
+
+class ToolSession(models.Model):
+    """The session with a tool server that a conversation used last, or a person in all of theirs (``conversation`` NULL).
+
+    ``server``: the server's name, and a digest of its address. ``session``: the id of a session over HTTP or of one run of a program, as
+    ``chatui.tools.mcp`` writes it; only a digest, if all people share it; empty if it has ended. Whoever knows it can use the session: it
+    is never shown, exported or logged. ``person``: who used it. Another person never does, even if the conversation is handed over.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    server = models.CharField(max_length=40)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    session = models.TextField(blank=True, default="", db_default="")
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation", "server"],
+                condition=models.Q(conversation__isnull=False),
+                name="one_tool_session_per_conversation",
+            ),
+            models.UniqueConstraint(fields=["person", "server"], condition=models.Q(conversation=None), name="one_tool_session_per_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Tool session {self.id}"

@@ -22,7 +22,7 @@ from chatui.models.message import Message, OpenedPage, SearchEntry
 from chatui.models.programs import ProgramAnswer
 from chatui.models.ratings import Rating
 from chatui.models.shares import ShareLink
-from chatui.models.tools import ToolApproval, ToolCall, ToolRule
+from chatui.models.tools import ToolApproval, ToolCall, ToolRule, ToolSession
 from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.store import files, uploads
 from chatui.usage import counting, settling
@@ -58,7 +58,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     with short_transaction():
         for rows in _ROWS_OF_TURN:
             delete_rows(rows.objects.filter(turn__conversation=key))
-        for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, Turn):
+        for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, ToolSession, Turn):
             delete_rows(table.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
     return erased

@@ -20,7 +20,7 @@ from typing import Any
 
 from chatui.env import environment
 from chatui.tools import replies
-from chatui.tools.tool import Tool, ToolError
+from chatui.tools.tool import Noted, Tool, ToolError
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +63,14 @@ class ToolCancel:
 
 @dataclass(slots=True, eq=False)
 class Execution:
-    """One execution of one call. Await ``result`` once; ``cancel`` may be called at any time, on the same event loop."""
+    """One execution of one call. Await ``result`` once; ``cancel`` may be called at any time, on the same event loop. ``note``: a sentence
+    of the product's for the model, beside the result."""
 
     call_id: str
     tool: Tool
     arguments: Mapping[str, Any] = field(repr=False)
     max_chars: int
+    note: str = ""
     _cancel: threading.Event = field(default_factory=threading.Event, repr=False)
     _future: concurrent.futures.Future[str] = field(default_factory=concurrent.futures.Future, repr=False)
 
@@ -128,7 +130,10 @@ class Execution:
 
     async def _awaited(self) -> str:
         try:
-            return replies.bounded_json(await self.tool.run(self.arguments), self.max_chars)
+            found = await self.tool.run(self.arguments)
+            if isinstance(found, Noted):
+                found, self.note = found.value, found.note
+            return replies.bounded_json(found, self.max_chars)
         except BaseException as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

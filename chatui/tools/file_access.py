@@ -1,10 +1,11 @@
-"""The interfaces by which tools access files: files that a tool creates, files of the conversation, and the document search."""
+"""The interfaces by which tools access what is stored: files that a tool creates, files of the conversation, the document search, and the
+sessions with tool servers."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 
@@ -84,4 +85,40 @@ class TurnDocuments(Protocol):
 
     async def names(self) -> Sequence[str]:
         """The names of all documents."""
+        ...
+
+
+class SessionPlace(NamedTuple):
+    """Whose session with which server: the turn's conversation's, or its person's in all conversations."""
+
+    server: str
+    is_of_person: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndedSession:
+    """A session that nobody may use any more. ``key``: the conversation, or the person whose session it was."""
+
+    server: str
+    key: UUID
+    session: str = field(repr=False)
+
+
+class TurnSessions(Protocol):
+    """The sessions with tool servers that the turn may use, whichever process began them. Call both methods from any event loop."""
+
+    async def last(self, place: SessionPlace) -> str | None:
+        """The session that was used last; empty if it has ended, None if there never was one.
+
+        Raises:
+            ToolError: it cannot be read now.
+        """
+        ...
+
+    async def replace(self, place: SessionPlace, before: str | None, after: str) -> str:
+        """Store ``after`` if ``before`` is still the last one. Returns the one that is stored now.
+
+        Raises:
+            ToolError: it cannot be stored now, or the turn has ended.
+        """
         ...

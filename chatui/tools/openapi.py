@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,13 @@ from urllib.parse import quote, unquote, urlencode
 
 import yaml
 
+from chatui.tools.file_access import EndedSession
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
 from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, HttpResponse, StatusError
 from chatui.tools.remote.offers import ArgumentPlace, Listing, Moment, ServerError, ToolOffer, argument_name, cleaned, sent, tool_name
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
+from chatui.tools.tool import DESCRIPTION_CHARS, CallingTurn, ToolError, ToolUnusableError
 
 MAX_BYTES = 4_000_000
 MAX_TOKENS = 400_000
@@ -388,8 +389,8 @@ class OpenApiServer:
         """See ``Server``. The document is read in a thread: it may be large."""
         return await asyncio.to_thread(listed, self._spec)
 
-    async def call(self, offer: ToolOffer, arguments: dict[str, Any]) -> Any:
-        """See ``Server``."""
+    async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
+        """See ``Server``. There are no sessions: neither cookies nor anything else of one call is there in the next."""
         spec = self._spec
         secret = credentials.secrets(spec.headers, spec.query)
         ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
@@ -405,7 +406,7 @@ class OpenApiServer:
             raise ToolError(f"The server answered with status {answer.status}: {quoted}" if quoted else f"Status {answer.status}.")
         return found
 
-    async def ping(self) -> None:
+    async def ping(self, turn: CallingTurn) -> None:
         """See ``ToolServer``. It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
         try:
             async with self._connections.opened(HttpRequest("HEAD", self._spec.url, {})) as response:
@@ -414,6 +415,9 @@ class OpenApiServer:
         except ServerError as error:
             if error.moment is not Moment.ANSWERED:
                 raise
+
+    async def end(self, ended: Sequence[EndedSession]) -> None:
+        """See ``Server``."""
 
     async def close(self) -> None:
         """See ``Server``."""

@@ -63,9 +63,10 @@ def bounded_json(value: object, max_chars: int) -> str:
     return "".join(parts)
 
 
-def succeeded(content: str, provenance: Provenance) -> ToolReply:
-    """The reply to a call that succeeded. ``content``: JSON, see ``bounded_json``."""
-    return ToolReply(f'{{"ok": true, "content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
+def succeeded(content: str, provenance: Provenance, note: str = "") -> ToolReply:
+    """The reply to a call that succeeded. ``content``: JSON, see ``bounded_json``. ``note``: a sentence of ours."""
+    noted = f'"note": {_ENCODER.encode(note)}, ' if note else ""
+    return ToolReply(f'{{"ok": true, {noted}"content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
 
 
 def plain_text_reply(content: str) -> ToolReply:

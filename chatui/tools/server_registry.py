@@ -13,7 +13,8 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -27,14 +28,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from chatui.env import environment
 from chatui.tools import functions
 from chatui.tools import tool as arguments
-from chatui.tools.execution import tools_loop
+from chatui.tools.execution import run_on_tools_loop, tools_loop
+from chatui.tools.file_access import EndedSession
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi import OpenApiServer
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, ToolServer, without_arguments
-from chatui.tools.tool import EFFECT_UNKNOWN, Tool, ToolError, ToolUnusableError
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, ToolUnusableError
 
 FILE = "confirmed_tools.json"
 _MAX_BYTES = 10_000_000
@@ -146,52 +148,50 @@ class ServerConnection:
         listing = self._listing
         return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
 
-    async def call(self, offer: ToolOffer, arguments: Mapping[str, Any], person: UUID | None = None) -> Any:
-        """The result of a call, as JSON.
+    async def call(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
+        """The result of a call of this turn, as JSON, perhaps ``Noted``.
 
         Raises:
             ToolError: the call failed. The text is for the model.
         """
         try:
-            async with self._share(person), self._places, self._breaker.watching():
-                return await self._called(offer, arguments)
+            async with self._share(turn.asked_by_id), self._places, self._breaker.watching():
+                return await self._called(offer, turn, arguments)
         except ServerError as error:
             unknown = f" {EFFECT_UNKNOWN}" if error.may_have_had_effect else ""
             sentence = f"{'The tool failed' if unknown else 'The tool could not be used'}: {error}.{unknown}"
             self._tell(sentence)
             if error.moment in (Moment.LOST, Moment.UNREAD):
-                self._check_soon()
+                self._check_soon(turn)
             raise ToolError(sentence) from None
 
-    def _share(self, person: UUID | None) -> asyncio.Semaphore:
+    def _share(self, person: UUID) -> asyncio.Semaphore:
         """The places that one person can have, so that a slow tool of theirs does not delay what others call."""
-        if person is None:
-            return asyncio.Semaphore()
         return self._shares.setdefault(person, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
 
-    async def _called(self, offer: ToolOffer, arguments: Mapping[str, Any]) -> Any:
+    async def _called(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
         began = time.monotonic()
         try:
             await self._list_if_old()
             if self.changed(offer):
                 raise ToolError("This tool has changed, and cannot be used until the operator confirms it.")
-            return await self._server.call(offer, dict(arguments))
+            return await self._server.call(offer, dict(arguments), turn)
         except asyncio.CancelledError:
             # The person pressed Stop, or the tool was slow, or the server is down: a ping decides.
             if time.monotonic() - began >= self.spec.seconds * 0.9:
-                self._check_soon()
+                self._check_soon(turn)
             raise
 
-    def _check_soon(self) -> None:
-        """Ping the server in the background, once at a time."""
+    def _check_soon(self, turn: CallingTurn) -> None:
+        """Ping the server in the background after a call of this turn, once at a time."""
         if self._checking is None or self._checking.done():
-            self._checking = asyncio.create_task(self._check())
+            self._checking = asyncio.create_task(self._check(turn))
 
-    async def _check(self) -> None:
+    async def _check(self, turn: CallingTurn) -> None:
         try:
             async with self._breaker.watching():
                 with without_arguments():
-                    await _within(CHECK_SECONDS, self._server.ping(), "the server did not answer a ping")
+                    await _within(CHECK_SECONDS, self._server.ping(turn), "the server did not answer a ping")
         except ServerError as error:
             self._tell(error)
 
@@ -214,6 +214,10 @@ class ServerConnection:
             late = f"the server did not list its tools within {LIST_SECONDS:g} seconds"
             listing = await _within(LIST_SECONDS, self._server.listed(), late)
             self._listing, self._listed_at = listing, time.monotonic()
+
+    async def end(self, ended: Sequence[EndedSession]) -> None:
+        """End these sessions, as far as they are this server's."""
+        await self._server.end(ended)
 
     async def close(self) -> None:
         """Close the server's connections and processes."""
@@ -252,6 +256,14 @@ def refresh_if_due() -> None:
         _known(path).refresh_if_due()
 
 
+def end_from_thread(ended: Sequence[EndedSession]) -> Sequence[Future[None]]:
+    """End the sessions of conversations or people that are gone. Returns what may be waited for."""
+    path = environment().tools_file
+    if path is None or not ended:
+        return ()
+    return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers]
+
+
 def server_of(spec: OpenApiSpec | McpSpec) -> ToolServer:
     """The server that a table in the file describes."""
     return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
@@ -276,6 +288,11 @@ class _ToolServers:
         self._made: list[_ServerTool] = []
         self._lock = threading.Lock()
         self._checked_at = float("-inf")
+
+    @property
+    def servers(self) -> Collection[ServerConnection]:
+        """All of them."""
+        return self._servers.values()
 
     def made(self, data_dir: Path) -> list[_ServerTool]:
         with self._lock:
@@ -318,19 +335,22 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
     arguments.fault(offer.parameters, {})
     label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL
     functions.check_label(label, offer.parameters)
-    run: Any = partial(watched.call, offer)
     return Tool(
         name=offer.name,
         description=offer.description,
         parameters=offer.parameters,
-        run=run,
-        begin=lambda turn: partial(watched.call, offer, person=turn.asked_by_id),
+        run=_without_turn,
+        begin=lambda turn: partial(watched.call, offer, turn),
         is_async=True,
         label=label,
         source=offer.server,
         seconds=watched.spec.seconds + _SLACK_SECONDS,
         revision=offer.digest(),
     )
+
+
+def _without_turn(arguments: Mapping[str, Any]) -> object:
+    raise ToolError("This tool can only be used in a conversation.")
 
 
 def _selected(watched: ServerConnection) -> list[str]:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from chatui import json_schemas
 from chatui.json_schemas import SchemaUnusableError
-from chatui.tools.file_access import TurnDocuments, TurnFiles
+from chatui.tools.file_access import TurnDocuments, TurnFiles, TurnSessions
 from renderer.harmony.prompt import FunctionTool
 from renderer.markup.citations import CitableSource
 
@@ -45,11 +45,20 @@ class ToolUnusableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """A tool's result, with a sentence of the product's for the model, which the tool itself cannot write."""
+
+    value: Any = field(repr=False)
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallingTurn:
-    """The turn that makes a call. Only the product's own tools receive it. ``questions``: the person's questions on this branch, oldest
-    first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it is dropped after the turn. ``pages``: the
-    pages opened in this conversation, by cursor, which may be cited; the browser adds to them. ``files``: stores files for the person; None
-    if files are off. ``documents``: the documents to search; None if there are none.
+    """The turn that makes a call. Only the product's own code receives it, no package and no server. ``questions``: the person's questions
+    on this branch, oldest first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it is dropped after
+    the turn. ``pages``: the pages opened in this conversation, by cursor, which may be cited; the browser adds to them. ``files``: stores
+    files for the person; None if files are off. ``documents``: the documents to search; None if there are none. ``sessions``: those with
+    tool servers.
     """
 
     turn_id: UUID
@@ -60,6 +69,7 @@ class CallingTurn:
     pages: dict[int, CitableSource] = field(default_factory=dict, repr=False)
     files: TurnFiles | None = field(default=None, repr=False)
     documents: TurnDocuments | None = field(default=None, repr=False)
+    sessions: TurnSessions | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,10 @@ from chatui.observability import spans
 from chatui.observability.error_reports import log_without_content
 from chatui.store import erasure
 from chatui.tools import execution
-from chatui.tools.python import tool
 from chatui.turns import leases, ledger, start, sweep, temporary
 from chatui.turns import slots as turns_slots
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
+from chatui.turns.calls import file_access
 from chatui.turns.program_start import start_program
 from chatui.turns.runner import Runner
 from chatui.turns.slots import slots
@@ -64,7 +64,7 @@ def erase_ended() -> int:
 
 
 def _erase(conversation_id: UUID) -> None:
-    tool.forget_ended_from_thread(conversation_id)
+    file_access.forget_ended_from_thread(conversation_id)
     erasure.erase_conversation(conversation_id)
 
 
@@ -226,12 +226,12 @@ def decided_from_thread(place: TurnPlace) -> None:
 
 
 def stop_all_from_thread(conversation_id: UUID) -> None:
-    """Stop all turns of a conversation, and end its interpreter. Best effort: their process also notices within a second that the
+    """Stop all turns of a conversation, and end what tools keep for it. Best effort: their process also notices within a second that the
     conversation was deleted."""
     running = Turn.objects.filter(conversation=conversation_id, state=TurnState.RUNNING)
     for turn_id, process in running.values_list("pk", "lease_owner"):
         stop_from_thread(TurnPlace(turn_id, process))
-    tool.forget_from_thread(conversation_id)
+    file_access.forget_from_thread(conversation_id)
 
 
 def ask_snapshot(place: TurnPlace, audience: Audience, group: str) -> None:

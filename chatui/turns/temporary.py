@@ -20,7 +20,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.store import erasure, temporary, transcripts
-from chatui.tools.python import tool
+from chatui.turns.calls import file_access
 from chatui.turns.start import first_title
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
@@ -63,7 +63,7 @@ def _end(key: UUID, owner: UUID, only: Q) -> bool:
         return False
     # Open pages remove it from view; requests of a page that has not yet received the event are refused.
     send_from_thread(bus.person(owner), conversation_list.unlisted(key))
-    tool.forget_from_thread(key)
+    file_access.forget_from_thread(key)
     erasure.erase_conversation(key)
     return True
 

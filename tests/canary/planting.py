@@ -12,6 +12,7 @@ from django.utils import timezone
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.shares import ShareLink
+from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 from chatui.store import requests, transcripts
@@ -133,6 +134,7 @@ def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
     _hide(row, question, canary, Header("assistant", channel="analysis"), "analysis of a failed turn", hidden, failed)
     transcripts.activate(row, owner, final)
     link = ShareLink.objects.create(token=secrets.token_urlsafe(16), conversation=row, leaf=final, title=row.title, created_by=owner)
+    ToolSession.objects.create(server="notes", person=owner, conversation=row, session=canary.plant("session with a tool server"))
     if deleted:
         Conversation.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
     return Planted(row, question, final, turn, failed, other, link, hidden)

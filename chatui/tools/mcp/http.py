@@ -1,6 +1,7 @@
 """MCP over streamable HTTP: each request is one POST, answered with JSON or a short event stream.
 
-Calls do not share connections: a reset affects only one call. Streams initiated by the server are never requested.
+Calls do not share connections: a reset affects only one call. Streams initiated by the server are never requested. Each request names the
+session that it belongs to; the product's own (for listings) is in memory, those of conversations and people are stored.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ import httpx
 
 from chatui.backends.sse import Decoder, TooLongError
 from chatui.tools.mcp import messages
-from chatui.tools.mcp.messages import ServerRefusedError
+from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces
 from chatui.tools.remote.offers import ServerError, without_arguments
 
@@ -29,7 +30,9 @@ MAX_SERVER_REQUESTS = 20
 GOODBYE_SECONDS = 2.0
 _SESSION = re.compile(r"[\x21-\x7e]{1,1000}")
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_OK = 200
 _GONE = 404
+_WRONG = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,31 @@ class _Protocol:
     def is_stateless(self) -> bool:
         return self.version == messages.STATELESS
 
+    @property
+    def stored(self) -> str:
+        """The session as it is stored, which ``_read`` reads."""
+        return f"{self.version} {self.session}"
+
+
+def _read(stored: str | None) -> _Protocol | None:
+    version, _, session = (stored or "").partition(" ")
+    return _Protocol(version, session) if version in messages.SPOKEN and _SESSION.fullmatch(session) else None
+
+
+class _InMemory:
+    """A ``KeptSession`` of this process."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.session: str | None = None
+
+    async def last(self) -> str | None:
+        return self.session
+
+    async def replace(self, before: str | None, after: str) -> str:
+        self.session = after if self.session == before else self.session
+        return self.session or ""
+
 
 class HttpPeer:
     """An MCP server over HTTP."""
@@ -52,36 +80,45 @@ class HttpPeer:
         self._url = url
         self._headers = headers
         self._connections = Connections()
-        self._protocol: _Protocol | None = None
-        self._negotiating = asyncio.Lock()
+        self._own = _InMemory()
+        self._without_sessions: _Protocol | None = None
         self._numbers = itertools.count(1)
-        self._cancellations: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of a request.
+    @property
+    def run(self) -> str:
+        """The product's own session; empty if there is none."""
+        return self._own.session or ""
+
+    async def ask(self, method: str, params: Mapping[str, Any], kept: KeptSession | None = None) -> dict[str, Any]:
+        """The result of a request. ``kept``: where its session is stored; None for the product's own.
 
         Raises:
             RefusedError: the server responded with an error.
             ServerError: the server did not respond.
         """
-        protocol = await self._negotiated()
+        kept = kept or self._own
+        protocol = await self._negotiated(kept)
         try:
             return await self._asked(protocol, method, params)
         except StatusError as error:
-            self._forget(protocol)
             if error.status != _GONE or not protocol.session:
+                await self._forget_if_gone(kept, protocol, error.status)
                 raise
+        except ServerRefusedError as error:
+            await self._forget_if_gone(kept, protocol, error.status)
+            raise
         # The session has expired, so nothing was executed: retry with a new one.
-        protocol = await self._negotiated()
+        protocol = await self._negotiated(kept, gone=protocol)
         try:
             return await self._asked(protocol, method, params)
-        except StatusError:
-            self._forget(protocol)
+        except StatusError as error:
+            await self._forget_if_gone(kept, protocol, error.status)
             raise
 
     async def ping(self) -> None:
-        """See ``ToolServer``. A server that refuses has answered, too."""
-        is_stateless = (await self._negotiated()).is_stateless
+        """See ``ToolServer``. It is asked in the product's own session. A server that refuses has answered, too."""
+        is_stateless = (await self._negotiated(self._own)).is_stateless
         try:
             await self.ask("server/discover" if is_stateless else "ping", {})
         except ServerRefusedError:
@@ -90,27 +127,67 @@ class HttpPeer:
             if error.status >= 500:
                 raise
 
-    def _forget(self, protocol: _Protocol) -> None:
-        """Discard the negotiated protocol, unless another call has already negotiated it anew."""
-        if self._protocol is protocol:
-            self._protocol = None
+    async def _forget_if_gone(self, kept: KeptSession, protocol: _Protocol, status: int) -> None:
+        """After a call that failed with this status: discard what was negotiated, if the server may not know it any more. A failure on the
+        server's side says nothing about the session, whose state would be lost."""
+        if not protocol.session:
+            if status != _OK and self._without_sessions is protocol:
+                self._without_sessions = None
+        elif status == _GONE or (status == _WRONG and not await self._is_known(protocol)):
+            await kept.replace(protocol.stored, "")
 
-    async def close(self) -> None:
-        """End the session, if there is one."""
-        if self._protocol and self._protocol.session:
-            headers = {**self._headers(), "Mcp-Session-Id": self._protocol.session, "MCP-Protocol-Version": self._protocol.version}
+    async def _is_known(self, protocol: _Protocol) -> bool:
+        """Whether the server still knows the session. Some answer 400 to a session that they do not know, as to a call that is wrong."""
+        try:
+            await self._asked(protocol, "ping", {})
+        except StatusError as error:
+            return error.status not in (_WRONG, _GONE)
+        except ServerRefusedError as error:
+            return error.status != _WRONG
+        except ServerError:
+            return True
+        return True
+
+    async def end(self, stored: str) -> None:
+        """Tell the server that a stored session is over, if there is one. Never raises."""
+        if protocol := _read(stored):
             with suppress(ServerError, TimeoutError):
+                headers = {**self._headers(), "Mcp-Session-Id": protocol.session, "MCP-Protocol-Version": protocol.version}
                 async with asyncio.timeout(GOODBYE_SECONDS):
                     await self._connections.answer(HttpRequest("DELETE", self._url, headers))
-        await asyncio.gather(*self._cancellations, return_exceptions=True)
+
+    async def close(self) -> None:
+        """End the product's own session, if there is one."""
+        await self.end(self.run)
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self._connections.close()
 
-    async def _negotiated(self) -> _Protocol:
-        async with self._negotiating:
-            if self._protocol is None:
-                with without_arguments():
-                    self._protocol = await self._discovered() or await self._handshake()
-            return self._protocol
+    async def _negotiated(self, kept: KeptSession, gone: _Protocol | None = None) -> _Protocol:
+        """The protocol, with the session to use. ``gone``: one that the server does not know any more."""
+        async with kept.lock:
+            if self._without_sessions is not None:
+                return self._without_sessions
+            before = await kept.last()
+            if (found := _read(before)) is not None and (gone is None or found != gone):
+                return found
+            with without_arguments():
+                made = await self._discovered() or await self._handshake()
+            if not made.session:
+                self._without_sessions = made
+                return made
+            return await self._stored(kept, before, made)
+
+    async def _stored(self, kept: KeptSession, before: str | None, made: _Protocol) -> _Protocol:
+        """The session in force after this one was made: perhaps that of another process, which was faster."""
+        now = ""
+        try:
+            now = await kept.replace(before, made.stored)
+        finally:
+            if now != made.stored:
+                self._in_background(self.end(made.stored))
+        if (found := _read(now)) is None:
+            raise ServerError("the session has ended")
+        return found
 
     async def _discovered(self) -> _Protocol | None:
         """The newer generation; None if the server does not support it.
@@ -154,10 +231,10 @@ class HttpPeer:
     async def _exchanged(self, message: Mapping[str, Any], protocol: _Protocol) -> tuple[dict[str, Any], httpx.Headers]:
         """The result of a request, and the headers of its response."""
         async with self._connections.opened(self._ask(message, protocol)) as response:
-            if response.status_code == 200 and kind_of(response) == "text/event-stream":
+            if response.status_code == _OK and kind_of(response) == "text/event-stream":
                 return await self._streamed(response, message["id"], protocol), response.headers
             body = await _whole(response)
-            if response.status_code != 200 and not (kind_of(response) == "application/json" and b'"error"' in body):
+            if response.status_code != _OK and not (kind_of(response) == "application/json" and b'"error"' in body):
                 raise StatusError(response.status_code)
             if response.status_code in (*FORBIDDEN, _GONE) or response.status_code >= 500:
                 raise StatusError(response.status_code)
@@ -167,7 +244,7 @@ class HttpPeer:
             # An error that occurred before the request was parsed has no id.
             if not messages.is_answer(found, message["id"]) and not ("error" in found and found.get("id") is None):
                 raise ServerError("the server's answer belongs to another call")
-            return messages.result_of(found), response.headers
+            return messages.result_of(found, response.status_code), response.headers
 
     async def _streamed(self, response: httpx.Response, number: int, protocol: _Protocol) -> dict[str, Any]:
         decoder, size, asked = Decoder(MAX_STREAM_BYTES), 0, 0
@@ -202,9 +279,12 @@ class HttpPeer:
                 async with asyncio.timeout(GOODBYE_SECONDS):
                     await self._tell(protocol, message)
 
-        task = asyncio.create_task(send())
-        self._cancellations.add(task)
-        task.add_done_callback(self._cancellations.discard)
+        self._in_background(send())
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     def _ask(self, message: Mapping[str, Any], protocol: _Protocol) -> HttpRequest:
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

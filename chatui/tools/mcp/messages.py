@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from chatui.tools.remote.offers import ServerError
 
@@ -19,12 +20,28 @@ _CLIENT = {"name": "chatui", "version": "0.1.0"}
 
 
 class ServerRefusedError(Exception):
-    """The server responded with an error. ``code``: of JSON-RPC. ``server_message``: its own text, which only the model may read."""
+    """The server responded with an error. ``code``: of JSON-RPC. ``status``: of HTTP. ``server_message``: its own text, which only the
+    model may read."""
 
-    def __init__(self, code: object, server_message: str) -> None:
+    def __init__(self, code: object, server_message: str, status: int = 200) -> None:
         super().__init__("the server refused")
         self.code = code
+        self.status = status
         self.server_message = server_message
+
+
+class KeptSession(Protocol):
+    """Where the session of a conversation or person is kept. Hold ``lock`` while a new one is made."""
+
+    lock: asyncio.Lock
+
+    async def last(self) -> str | None:
+        """See ``TurnSessions``."""
+        ...
+
+    async def replace(self, before: str | None, after: str) -> str:
+        """See ``TurnSessions``."""
+        ...
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,8 +102,8 @@ def is_answer(message: Mapping[str, Any], number: int) -> bool:
     return "method" not in message and type(message.get("id")) is int and message["id"] == number
 
 
-def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The result in a response.
+def result_of(message: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
+    """The result in a response. ``status``: of HTTP.
 
     Raises:
         RefusedError: the response has an error instead.
@@ -94,7 +111,7 @@ def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
     """
     error = message.get("error")
     if isinstance(error, Mapping):
-        raise ServerRefusedError(error.get("code"), str(error.get("message", "")))
+        raise ServerRefusedError(error.get("code"), str(error.get("message", "")), status)
     result = message.get("result")
     if not isinstance(result, dict):
         raise ServerError("the server's answer has neither a result nor an error")

@@ -1,24 +1,31 @@
 """An MCP server of the tools file: lists the tools that the operator named, and calls them.
 
-The tools that it lists become offers, and the results of calls are read.
+The tools that it lists become offers, and the results of calls are read. A server may keep state in a session or in a program's memory, so
+each conversation has its own (or each person; all share one only where the operator says so). If it is lost, the model is told.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import UUID
+from weakref import WeakValueDictionary
 
+from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import ServerRefusedError
-from chatui.tools.mcp.stdio import StdioPeer
+from chatui.tools.mcp.stdio import Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name, without_arguments
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
+from chatui.tools.tool import DESCRIPTION_CHARS, CallingTurn, Noted, ToolError, ToolUnusableError
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +125,11 @@ MAX_LISTED = 1000
 class McpTransport(Protocol):
     """The transport to an MCP server, HTTP or stdio."""
 
+    @property
+    def run(self) -> str:
+        """The id of its session or of the run of its program; empty if there is none."""
+        ...
+
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of a request.
 
@@ -136,19 +148,67 @@ class McpTransport(Protocol):
         ...
 
 
+STATE_IS_GONE = (
+    "The tool's server has begun a new session with this call. Whatever it kept from earlier calls of its tools is gone, such as data, open"
+    " pages or a place in a file: do not rely on it, and set up again what you need."
+)
+
+
+@dataclass(slots=True, eq=False)
+class _SessionOfCall:
+    """The ``KeptSession`` of one call. ``key``: the conversation, or the person. ``untold``: those whose state is gone, which the model
+    does not know yet."""
+
+    sessions: TurnSessions = field(repr=False)
+    place: SessionPlace
+    key: UUID
+    lock: asyncio.Lock
+    untold: set[UUID]
+
+    async def last(self) -> str | None:
+        return await self.sessions.last(self.place)
+
+    async def replace(self, before: str | None, after: str) -> str:
+        now = await self.sessions.replace(self.place, before, after)
+        if after and before is not None:
+            self.untold.add(self.key)
+        return now
+
+
 class McpServer:
     """A ``Server`` for the MCP protocol."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
-        self._peer: McpTransport = (
-            HttpPeer(spec.url, lambda: credentials.texts(spec.headers))
-            if spec.url
-            else StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
-        )
+        self._http = HttpPeer(spec.url, lambda: credentials.texts(spec.headers)) if spec.url else None
+        self._peer: McpTransport = self._http or self._program()
+        self._programs = Programs(self._program, spec.programs)
+        self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+        self._untold: set[UUID] = set()
+        self._is_used = asyncio.Lock()
+
+    def _program(self) -> StdioPeer:
+        spec = self._spec
+        return StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
 
     async def listed(self) -> Listing:
-        """See ``Server``. What a server says about itself (``instructions``, annotations) is not used."""
+        """See ``Server``. What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it."""
+        async with self._nobodys():
+            return await self._listed()
+
+    @asynccontextmanager
+    async def _nobodys(self) -> AsyncIterator[McpTransport]:
+        """The peer in a block that asks for nobody. A program that no call is for ends afterwards."""
+        if self._http is not None or self._spec.sessions == "shared":
+            yield self._peer
+            return
+        async with self._is_used:
+            try:
+                yield self._peer
+            finally:
+                await self._peer.close()
+
+    async def _listed(self) -> Listing:
         found: list[Any] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -167,23 +227,81 @@ class McpServer:
         except ServerRefusedError:
             raise ServerError("the server refused to list its tools") from None
 
-    async def call(self, offer: ToolOffer, arguments: dict[str, Any]) -> Any:
+    async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
         """See ``Server``."""
+        key = self._key(turn)
+        try:
+            found = await self._called(offer, arguments, turn, key)
+        except ToolError as error:
+            raise ToolError(f"{self._note(key)} {error}".strip()) from None
+        note = self._note(key)
+        return Noted(found, note) if note else found
+
+    def _key(self, turn: CallingTurn) -> UUID:
+        return turn.asked_by_id if self._spec.sessions == "person" else turn.conversation_id
+
+    def _note(self, key: UUID) -> str:
+        """The sentence for the model if state is gone and it does not know that yet."""
+        if key not in self._untold:
+            return ""
+        self._untold.discard(key)
+        return STATE_IS_GONE
+
+    async def _called(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn, key: UUID) -> Any:
         secret = credentials.secrets(self._spec.headers, self._spec.environment)
         named = {offer.places[name].name: value for name, value in arguments.items() if name in offer.places}
         try:
-            found = await self._peer.ask("tools/call", {"name": offer.remote, "arguments": named})
+            found = await self._asked({"name": offer.remote, "arguments": named}, turn, key)
         except ServerRefusedError as error:
             message = credentials.without(error.server_message[: ERROR_CHARS * 2], secret)[:ERROR_CHARS]
             raise ToolError(f"The server refused the call: {message}") from None
         return read(credentials.without(found, secret))
 
-    async def ping(self) -> None:
+    async def _asked(self, params: dict[str, Any], turn: CallingTurn, key: UUID) -> dict[str, Any]:
+        if turn.sessions is None:
+            raise ToolError("This tool can only be used in a conversation.")
+        place = SessionPlace(self._place, key == turn.asked_by_id)
+        session = _SessionOfCall(turn.sessions, place, key, self._locks.setdefault(key, asyncio.Lock()), self._untold)
+        if self._spec.sessions == "shared":
+            return await self._asked_of_all(params, session)
+        if self._http is not None:
+            return await self._http.ask("tools/call", params, session)
+        return await self._programs.ask(key, turn.asked_by_id, session, ("tools/call", params))
+
+    async def _asked_of_all(self, params: dict[str, Any], session: _SessionOfCall) -> dict[str, Any]:
+        """As ``_asked``, in the session of everybody. A digest of it is stored: it says whether the conversation used this one before, but
+        cannot end it."""
+        before = await session.last()
+        found = await self._peer.ask("tools/call", params)
+        now = self._peer.run and hashlib.sha256(self._peer.run.encode()).hexdigest()
+        if now and now != before:
+            with suppress(ToolError):  # the call was made; the model is told with a later one
+                await session.replace(before, now)
+        return found
+
+    @property
+    def _place(self) -> str:
+        """The server in stored sessions: its name, and a digest, since another server of the same name must not get them."""
+        where = self._spec.url or json.dumps(self._spec.command)
+        return f"{self._spec.name} {hashlib.sha256(where.encode()).hexdigest()[:16]}"
+
+    async def ping(self, turn: CallingTurn) -> None:
+        """See ``Server``. A program is the one of the call. If that has ended, or does not answer, which ends it and no other, the one for
+        listings says whether the server is down."""
+        if not await self._programs.answers_ping(self._key(turn)):
+            async with self._nobodys() as peer:
+                await peer.ping()
+
+    async def end(self, ended: Sequence[EndedSession]) -> None:
         """See ``Server``."""
-        await self._peer.ping()
+        for each in ended:
+            self._programs.end(each.key)
+        if self._http is not None:
+            await asyncio.gather(*(self._http.end(each.session) for each in ended if each.server == self._place))
 
     async def close(self) -> None:
         """See ``Server``."""
+        await self._programs.close()
         await self._peer.close()
 
     def _tell(self, event: str, words: Sequence[str] = ()) -> None:

@@ -1,4 +1,5 @@
-"""MCP over stdio, with a server that is a local program: it is started on first use, shared by all calls, and restarted if it has ended.
+"""MCP over stdio, with a server that is a local program: it is started on first use, and restarted if it has ended. ``Programs`` runs one
+for each conversation or person, bounded in number, and ends those that are idle.
 
 Its environment has only a PATH and the variables that the operator named. A line of its output that is no message, or is too long, is
 skipped and counted. It is killed with all its child processes if it floods us with output, does not answer a ping, or the product exits.
@@ -13,15 +14,20 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 
 from chatui.tools.mcp import messages
-from chatui.tools.mcp.messages import ServerRefusedError
+from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.offers import Moment, ServerError, sent, without_arguments
+from chatui.tools.tool import ToolError
 
 MAX_LINE_BYTES = 4_000_000
 MAX_IDLE_BYTES = 40_000_000
@@ -38,14 +44,18 @@ _BEGINS_ANSWER = re.compile(rb'\s*\{\s*(?:%b\s*,\s*)?(?:"id"\s*:\s*([0-9]{1,15})
 _ENDS_ANSWER = re.compile(rb',\s*"id"\s*:\s*([0-9]{1,15})\s*(?:,\s*%b\s*)?\}\s*\Z' % _VERSION)
 """The two ends of an answer that is too long to be kept. Its id is found there only as a member of the message itself, never of what is in
 it, which has other braces around it."""
+PRIVATE = "{session}"
+"""In a command or a variable: a directory of this run of the program alone, which is deleted with it."""
 
-_running: set[int] = set()
+_running: dict[int, str] = {}
+"""The private directory of each program, by its process id."""
 
 
 @atexit.register
 def _end_all() -> None:
-    for pid in list(_running):
+    for pid, place in list(_running.items()):
         _kill(pid)
+        _delete(place)
 
 
 Tell = Callable[[str, Sequence[str]], None]
@@ -73,15 +83,36 @@ class StdioPeer:
         self._is_starting = asyncio.Lock()
         self._ending: set[asyncio.Task[None]] = set()
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """See ``HttpPeer``."""
-        program = await self._started()
+    async def start(self) -> str:
+        """Start the program, unless it is running. Returns the id of this run.
+
+        Raises:
+            ServerError: it could not be started.
+        """
+        return (await self._started()).run
+
+    @property
+    def run(self) -> str:
+        """The id of the run; empty if the program is not running."""
+        return "" if self._program is None or self._program.has_ended else self._program.run
+
+    async def ask(self, method: str, params: Mapping[str, Any], run: str = "") -> dict[str, Any]:
+        """See ``HttpPeer``. ``run``: only this run is asked."""
+        program = self._program if run else await self._started()
+        if program is None or program.run != (run or program.run):
+            raise ServerError("the program has ended")
         return await program.ask(method, messages.stateless(params) if program.is_stateless else params)
 
     async def ping(self) -> None:
         """See ``ToolServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
-        if not await (await self._started()).answers_ping():
+        if not await self.answers_ping():
             await self._started()
+
+    async def answers_ping(self) -> bool:
+        """Whether the program is running and answers. One that does not answer is killed."""
+        async with self._is_starting:
+            program = self._program
+        return program is not None and await program.answers_ping()
 
     async def close(self) -> None:
         """End the program. It ends even if the caller is cancelled meanwhile."""
@@ -109,27 +140,35 @@ class StdioPeer:
 
 
 async def _start(command: Sequence[str], environment: Mapping[str, str], directory: Path | None, tell: Tell) -> _Program:
+    texts = (*command, *environment.values())
+    place = tempfile.mkdtemp(prefix="chatui-tool-") if any(PRIVATE in text for text in texts) else ""
+    variables = {name: text.replace(PRIVATE, place) for name, text in environment.items()}
     try:
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *(text.replace(PRIVATE, place) for text in command),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **environment},
+            env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **variables},
             cwd=directory,
             start_new_session=True,
             limit=MAX_LINE_BYTES,
         )
-    except (OSError, ValueError) as error:
+    except BaseException as error:
+        _delete(place)
+        if not isinstance(error, (OSError, ValueError)):
+            raise
         raise ServerError(f"the program could not be started ({type(error).__name__})") from None
-    return _Program(process, tell)
+    return _Program(process, place, tell)
 
 
 class _Program:
-    """One run of the program."""
+    """One run of the program. ``place``: its private directory, if it has one."""
 
-    def __init__(self, process: asyncio.subprocess.Process, tell: Tell) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, place: str, tell: Tell) -> None:
+        self.run = uuid4().hex
         self.is_stateless = False
+        self._place = place
         self._process = process
         self._tell = tell
         self._end = "the program ended"
@@ -139,7 +178,7 @@ class _Program:
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._idle_bytes = 0
-        _running.add(process.pid)
+        _running[process.pid] = place
         self._listening = asyncio.create_task(self._listen())
         self._reading = asyncio.create_task(self._read())
         self._reporting: asyncio.Task[None] | None = None
@@ -227,7 +266,7 @@ class _Program:
                 if not each.done():
                     each.set_exception(ServerError(self._end, Moment.LOST))
             _kill(self._process.pid)
-            _running.discard(self._process.pid)
+            _delete(_running.pop(self._process.pid, ""))
             if not self._is_closing:
                 self._reporting = asyncio.create_task(self._report())
 
@@ -323,9 +362,147 @@ class _Program:
         transport.get_pipe_transport(2).close()
         await self._process.wait()
         transport.close()
+        _delete(self._place)  # again: until it was gone, the program may have written to it
 
 
 def _kill(pid: int) -> None:
     """Kill the program and its children, which form a process group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
+
+
+def _delete(place: str) -> None:
+    if place:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+IDLE_SECONDS = 600.0
+MAX_IN_ALL = 60
+"""The most programs of all servers in one process, apart from those that all people share."""
+_SHARE = 3
+"""One person may have the programs of this fraction of a server's limit."""
+_FULL = "Too many programs of this tool are running, so the call was not made. Try again later in this answer, or go on without it."
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """The program of a conversation or person. ``waiting``: how many calls wait for it."""
+
+    key: UUID
+    person_id: UUID
+    peer: StdioPeer
+    waiting: int = 0
+    used_at: float = 0.0
+    idle: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+
+_all_kept: set[_Kept] = set()
+
+
+class Programs:
+    """The programs of one server: one for each conversation or person. Used on one event loop."""
+
+    def __init__(self, create: Callable[[], StdioPeer], limit: int) -> None:
+        self._create = create
+        self._limit = limit
+        self._kept: dict[UUID, _Kept] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The result of a request (its method and parameters), of the program that this conversation or person (``key``) used last, or of
+        a new one if that has ended or runs in another process. ``session``: where it is stored which one that is.
+
+        Raises:
+            ServerError: as ``HttpPeer.ask``.
+            ToolError: too many programs are running.
+        """
+        async with session.lock:
+            before = await session.last()
+            kept = self._kept.get(key)
+            if kept is None or not before or kept.peer.run != before:
+                # A program that is not the last one has old state: another process has answered calls since.
+                kept = await self._started(key, person_id, session, before)
+            run = kept.peer.run
+            kept.waiting += 1
+        try:
+            return await kept.peer.ask(*ask, run)
+        finally:
+            kept.waiting -= 1
+            self._rest(kept)
+
+    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> _Kept:
+        if old := self._kept.get(key):
+            self._drop(old)
+        self._make_room(person_id)
+        kept = self._kept[key] = _Kept(key, person_id, self._create(), waiting=1)
+        _all_kept.add(kept)
+        try:
+            await session.replace(before, await kept.peer.start())
+        except BaseException:
+            self._drop(kept, at_once=True)
+            raise
+        kept.waiting -= 1
+        return kept
+
+    def _make_room(self, person_id: UUID) -> None:
+        """End the longest idle programs of the same person until there is room: nobody loses state because of somebody else."""
+        while True:
+            own = [each for each in self._kept.values() if each.person_id == person_id]
+            is_full = len(self._kept) >= self._limit or len(_all_kept) >= MAX_IN_ALL
+            if not is_full and len(own) < max(1, self._limit // _SHARE):
+                return
+            idle = [each for each in own if not each.waiting]
+            if not idle:
+                raise ToolError(_FULL)
+            self._drop(min(idle, key=lambda each: each.used_at))
+
+    def _rest(self, kept: _Kept) -> None:
+        """After a call: end the program if it is not the current one any more; otherwise when it has been idle for a while."""
+        if kept.waiting:
+            return
+        if self._kept.get(kept.key) is not kept or not kept.peer.run:
+            self._drop(kept)
+            return
+        loop = asyncio.get_running_loop()
+        kept.used_at = loop.time()
+        if kept.idle is not None:
+            kept.idle.cancel()
+        kept.idle = loop.call_later(IDLE_SECONDS, self._rest_is_over, kept)
+
+    def _rest_is_over(self, kept: _Kept) -> None:
+        if not kept.waiting:
+            self._drop(kept)
+
+    def _drop(self, kept: _Kept, *, at_once: bool = False) -> None:
+        """Take no more calls for this program, and end it after those that it is answering."""
+        if self._kept.get(kept.key) is kept:
+            del self._kept[kept.key]
+        if kept.idle is not None:
+            kept.idle.cancel()
+        if at_once or not kept.waiting:
+            _all_kept.discard(kept)
+            ending = asyncio.get_running_loop().create_task(kept.peer.close())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+    async def answers_ping(self, key: UUID) -> bool:
+        """Whether the program of this conversation or person is running and answers. One that does not answer is killed, and no other."""
+        kept = self._kept.get(key)
+        if kept is None:
+            return False
+        if not await kept.peer.answers_ping():
+            self._rest(kept)
+            return False
+        return True
+
+    def end(self, key: UUID) -> None:
+        """End the program of a conversation or person that is gone."""
+        if kept := self._kept.get(key):
+            self._drop(kept, at_once=True)
+
+    async def close(self) -> None:
+        """End all programs, and wait for them."""
+        for key in list(self._kept):
+            self.end(key)
+        if self._ending:
+            await asyncio.wait(self._ending)

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -179,12 +179,15 @@ class OpenApiSpec(ServerSpec):
 
 class McpSpec(ServerSpec):
     """An MCP server, from an ``[[mcp]]`` table. It has either ``url`` (streamable HTTP) or ``command`` (stdio), which is started with only
-    the variables in ``environment``."""
+    the variables in ``environment``. ``sessions``: who has a session or program of their own. ``programs``: the most programs at a time in
+    one process of the product."""
 
     url: Annotated[str, AfterValidator(lambda url: url and _address(url))] = ""
     command: list[str] = Field(default_factory=list)
     environment: dict[str, CredentialSource] = Field(default_factory=dict)
     directory: Path | None = None
+    sessions: Literal["conversation", "person", "shared"] = "conversation"
+    programs: int = Field(20, ge=1, le=1000)
     tools: SelectedNames
 
     @property

@@ -10,15 +10,16 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chatui.tools.file_access import EndedSession
 from chatui.tools.functions import one_line
-from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES
+from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, CallingTurn
 
 
 class ArgumentPlace(BaseModel):
@@ -129,8 +130,8 @@ class ToolServer(Protocol):
         """
         ...
 
-    async def call(self, offer: ToolOffer, arguments: dict[str, Any]) -> Any:
-        """The result of a call, as JSON.
+    async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
+        """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
 
         Raises:
             ServerError: the call failed.
@@ -138,12 +139,16 @@ class ToolServer(Protocol):
         """
         ...
 
-    async def ping(self) -> None:
-        """Ask for an answer of any kind. The caller limits the time.
+    async def ping(self, turn: CallingTurn) -> None:
+        """Ask for an answer of any kind, after a call of this turn got none. The caller limits the time.
 
         Raises:
             ServerError: there is none, or it is garbage.
         """
+        ...
+
+    async def end(self, ended: Sequence[EndedSession]) -> None:
+        """End these sessions, whose conversations or people are gone. Never raises."""
         ...
 
     async def close(self) -> None:

@@ -27,7 +27,7 @@ from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, line_of
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
-from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn
+from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn, SessionsOfTurn
 from chatui.turns.calls.requested import HandingBack, Requested, TurnTools, questions_of, reply_frame, requested, unanswered
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.ledger import Job
@@ -99,7 +99,8 @@ class Conductor:
         # A program has no page on which it could find files.
         files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.set_files)
         questions, documents = questions_of(job.frames, job.imported), DocumentsOfTurn(job.conversation_id, job.question_id)
-        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions, pages=pages, files=files, documents=documents)
+        of_turn = (job.turn_id, job.conversation_id, job.asked_by_id, questions)
+        turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(job))
         self._pages = pages
         self._stored_pages = set(pages)
         self._tools = {name: tool.for_turn(turn) for name, tool in tools.tools.items()}
@@ -224,23 +225,25 @@ class Conductor:
     async def _run_call(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
         with self._time.measured(), spans.span("tool call", tool=call.tool.name) as span:
-            result = await self._result(call)
+            execution = Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars)
+            result = await self._result(call, execution)
             span.set_attributes(code="" if isinstance(result, str) else result[0].value)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         if isinstance(result, str):
             is_plain = call.tool.recipient is not None
-            self._reply(call.frame, replies.plain_text_reply(result) if is_plain else replies.succeeded(result, call.provenance(took)))
+            enveloped = replies.succeeded(result, call.provenance(took), execution.note)
+            self._reply(call.frame, replies.plain_text_reply(result) if is_plain else enveloped)
         else:
             code, sentence = result
             self._reply(call.frame, replies.failed(code, sentence, call.provenance(took)))
 
-    async def _result(self, call: Requested) -> str | tuple[Code | ProductCode, str]:
+    async def _result(self, call: Requested, execution: Execution) -> str | tuple[Code | ProductCode, str]:
         """The tool's result as JSON; or an error code and a sentence for the model."""
         seconds = min(call.seconds, self._time.left)
         if not seconds:
             return ProductCode.TOOL, _NO_MORE
         try:
-            return await Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars).result(seconds)
+            return await execution.result(seconds)
         except TimeoutError:
             return Code.TOOL_TIMEOUT, f"The tool was stopped after {seconds:g} seconds. {EFFECT_UNKNOWN}"
         except ToolsBusyError:

@@ -1,24 +1,39 @@
-"""Implements the file and document search interfaces of tools for one turn.
+"""Implements the interfaces by which the tools of one turn access what is stored: files, the document search, sessions with tool servers.
 
-Files are stored for the person, and read back for a new sandbox.
+Files are stored for the person, and read back for a new sandbox. What tools keep for a conversation ends with it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
 from typing import TypeVar
 from uuid import UUID
+
+from django.db.models import Q, QuerySet
 
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.database.writer import writer
+from chatui.env import environment
 from chatui.models.files import FileSource, StoredFile
+from chatui.models.tools import ToolSession
 from chatui.store import documents, files, passages
 from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
 from chatui.store.passages import SearchedBranch
-from chatui.tools.file_access import ConversationFile, CreatedFile, Excerpt, FileNotStoredError, StoredFileInfo
+from chatui.tools.file_access import (
+    ConversationFile,
+    CreatedFile,
+    EndedSession,
+    Excerpt,
+    FileNotStoredError,
+    SessionPlace,
+    StoredFileInfo,
+)
+from chatui.tools.python import tool
 from chatui.tools.tool import ToolError
 from chatui.turns import ledger
 from chatui.turns.ledger import Job, LeaseLostError
@@ -131,3 +146,88 @@ async def _read(reading: Callable[[], T]) -> T:
             raise
         log.warning("the documents of a conversation could not be searched")
         raise ToolError("The documents cannot be searched at the moment.") from None
+
+
+_NO_SESSION = "The tool could not be used at the moment, and the call was not made."
+
+
+class SessionsOfTurn:
+    """A ``TurnSessions``. A session that another person used counts as ended."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    async def last(self, place: SessionPlace) -> str | None:
+        """See ``TurnSessions``."""
+        try:
+            return await pools.turns.run(_last_session, self._job, place)
+        except Exception as error:
+            if not isinstance(error, DatabaseBusyError) and not is_transient(error):
+                raise
+            log.warning("turn %s: a session with a tool server could not be read", self._job.turn_id)
+            raise ToolError(_NO_SESSION) from None
+
+    async def replace(self, place: SessionPlace, before: str | None, after: str) -> str:
+        """See ``TurnSessions``."""
+        try:
+            return await writer.run(_replace_session, self._job, place, before, after, order=self._job.turn_id, patience=PATIENCE)
+        except (DatabaseBusyError, LeaseLostError):
+            log.warning("turn %s: a session with a tool server could not be stored", self._job.turn_id)
+            raise ToolError(_NO_SESSION) from None
+
+
+def _sessions(job: Job, place: SessionPlace) -> QuerySet[ToolSession]:
+    whose = {"conversation": None, "person": job.asked_by_id} if place.is_of_person else {"conversation": job.conversation_id}
+    return ToolSession.objects.filter(server=place.server, **whose)
+
+
+def _last_session(job: Job, place: SessionPlace) -> str | None:
+    row = _sessions(job, place).first()
+    return None if row is None else row.session if row.person_id == job.asked_by_id else ""
+
+
+def _replace_session(job: Job, place: SessionPlace, before: str | None, after: str) -> str:
+    # A turn that has ended may not begin a session: its conversation may be about to be erased.
+    if not ledger.is_ours(job):
+        raise LeaseLostError
+    rows = _sessions(job, place)
+    if before is None:
+        conversation = None if place.is_of_person else job.conversation_id
+        row = ToolSession(server=place.server, person_id=job.asked_by_id, conversation_id=conversation, session=after)
+        ToolSession.objects.bulk_create([row], ignore_conflicts=True)
+    else:
+        is_last = Q(person=job.asked_by_id, session=before)
+        rows.filter(is_last if before else is_last | ~Q(person=job.asked_by_id)).update(session=after, person=job.asked_by_id)
+    return _last_session(job, place) or ""
+
+
+def end_sessions(of: Q) -> Sequence[Future[None]]:
+    """End these sessions with tool servers, because nobody may use them any more. Programs of other processes end after their idle time.
+    Returns what may be waited for."""
+    if environment().tools_file is None:
+        return ()
+    from chatui.tools import server_registry  # takes 1 MB, and most installations have no such file
+
+    rows = ToolSession.objects.filter(of)
+    ended = [EndedSession(row.server, row.conversation_id or row.person_id, row.session) for row in rows]
+    rows.update(session="")
+    return server_registry.end_from_thread(ended)
+
+
+def forget_from_thread(conversation_id: UUID) -> None:
+    """End everything that tools keep for a conversation: its interpreter, and its sessions with tool servers."""
+    tool.forget_from_thread(conversation_id)
+    end_sessions(Q(conversation=conversation_id))
+
+
+def forget_ended_from_thread(conversation_id: UUID) -> None:
+    """As ``forget_from_thread``, for a program's finished conversation."""
+    tool.forget_ended_from_thread(conversation_id)
+    end_sessions(Q(conversation=conversation_id))
+
+
+def forget_person_and_wait(person_id: UUID, conversations: Sequence[UUID], seconds: float = 4.0) -> None:
+    """As ``forget_from_thread``, for all of a person's conversations, waiting up to ``seconds``: for a process that exits after an
+    erasure."""
+    tool.forget_and_wait(conversations, seconds)
+    concurrent.futures.wait(end_sessions(Q(person=person_id)), seconds)

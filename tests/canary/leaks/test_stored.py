@@ -16,6 +16,7 @@ from chatui.display import debug as frames
 from chatui.display import debug_tokens
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
+from chatui.models.tools import ToolSession
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 from chatui.store import requests, transcripts
@@ -38,7 +39,7 @@ ODD = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 def everything_stored() -> str:
     """Every text and every byte of the tables that store conversations."""
     found: list[str] = []
-    for model in (Message, Turn, TurnPiece, Conversation):
+    for model in (Message, Turn, TurnPiece, Conversation, ToolSession):
         for row in model.objects.values_list():
             found += [bytes(value).decode("utf-8", "replace") if isinstance(value, (bytes, memoryview)) else str(value) for value in row]
     for packed in Turn.objects.exclude(request=None).values_list("request", flat=True):

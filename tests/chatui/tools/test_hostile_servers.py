@@ -23,6 +23,7 @@ from chatui.tools.remote import exchange
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import CallingTurn, ToolError
 from tests.chatui.tools import peer as peers
+from tests.chatui.tools.mcp.calls import new_conversation
 from tests.chatui.tools.peer import Peer, PeerRequest, peer
 from tests.chatui.tools.wiki import offer, spec_of
 
@@ -41,7 +42,7 @@ class Calls:
         fields = {"headers": {"Authorization": {"env": "WIKI_TOKEN", "prefix": "Bearer "}}, "url": f"{peer.url}/api", **values}
         spec = spec_of(tmp_path, operations=[operation], **fields)
         self.watched = ServerConnection(spec, OpenApiServer(spec))
-        self.tool = tool_of(offer(tmp_path, operation, **fields), self.watched)
+        self.tool = tool_of(offer(tmp_path, operation, **fields), self.watched).for_turn(new_conversation())
 
     def call(self, seconds: float = 5, **arguments: Any) -> Any:
         return json.loads(asyncio.run(Execution("c", self.tool, arguments or {"q": "x"}, 16_000).result(seconds)))

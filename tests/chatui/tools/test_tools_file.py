@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.tools.remote.definition import parsed, read_file
+from chatui.tools.remote.definition import McpSpec, parsed, read_file
 from tests.support.cases import for_each
 
 GOOD = """
@@ -74,3 +74,12 @@ def test_an_invalid_file_is_reported(data: bytes) -> None:
     finally:
         path.unlink()
     assert read_file(path).problems == ("the file cannot be read (No such file or directory)",)
+
+
+@pytest.mark.parametrize("written", ['sessions = "everybody"', "sessions = true", "programs = 0", 'programs = "many"'])
+def test_who_shares_state_is_one_of_three_and_by_default_nobody(written: str) -> None:
+    table = '[[mcp]]\nname = "notes"\nurl = "https://notes.example/mcp"\ntools = ["keep"]\n'
+    (server,) = parsed(table, Path("/")).servers
+    assert isinstance(server, McpSpec) and server.sessions == "conversation"
+    wrong = parsed(table + written, Path("/"))
+    assert not wrong.servers and written.split()[0] in wrong.problems[0]

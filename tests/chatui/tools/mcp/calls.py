@@ -7,12 +7,15 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 from chatui.tools.execution import Execution
+from chatui.tools.file_access import SessionPlace
 from chatui.tools.mcp.server import McpServer, listing
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.offers import Listing, ToolOffer
 from chatui.tools.server_registry import ServerConnection, tool_of
+from chatui.tools.tool import CallingTurn
 
 ADD = {
     "name": "add",
@@ -22,7 +25,8 @@ ADD = {
 
 
 def spec_of(**values: Any) -> McpSpec:
-    return McpSpec.model_validate({"name": "demo", "tools": ["add"], **values})
+    """Unless said otherwise, all calls share a session, whoever makes them."""
+    return McpSpec.model_validate({"name": "demo", "tools": ["add"], "sessions": "shared", **values})
 
 
 def offer_of(fields: dict[str, Any] | None = None) -> ToolOffer:
@@ -49,6 +53,25 @@ def listed(**values: Any) -> Listing:
     return asyncio.run(ask())
 
 
+class Remembered:
+    """The stored sessions of a ``TurnSessions``, which one turn or several share."""
+
+    def __init__(self) -> None:
+        self.stored: dict[SessionPlace, str] = {}
+
+    async def last(self, place: SessionPlace) -> str | None:
+        return self.stored.get(place)
+
+    async def replace(self, place: SessionPlace, before: str | None, after: str) -> str:
+        if self.stored.get(place) == before:
+            self.stored[place] = after
+        return self.stored[place]
+
+
+def new_conversation() -> CallingTurn:
+    return CallingTurn(uuid4(), uuid4(), uuid4(), sessions=Remembered())
+
+
 class Turn:
     """Calls one server on the event loop of tools, as the product does."""
 
@@ -56,7 +79,9 @@ class Turn:
         spec = spec_of(**values)
         self.server = McpServer(spec)
         self.watched = ServerConnection(spec, self.server)
-        self.tool = tool_of(confirmed or offer_of(), self.watched)
+        self.offer = confirmed or offer_of()
+        self.turn = new_conversation()
+        self.tool = tool_of(self.offer, self.watched).for_turn(self.turn)
 
     def call(self, seconds: float = 10, **arguments: Any) -> Any:
         return json.loads(asyncio.run(self.result(seconds, **arguments)))

@@ -36,6 +36,16 @@ def variables() -> list[str]:
     return sorted(os.environ)
 
 
+words: list[str] = []
+
+
+@server.tool()  # type: ignore[untyped-decorator]
+def keep(word: str) -> list[str]:
+    """Keeps a word in the program's memory, and returns all that were kept."""
+    words.append(word)
+    return words
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))

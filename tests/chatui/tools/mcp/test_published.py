@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chatui.tools.remote.offers import Listing
-from chatui.tools.tool import ToolError
+from chatui.tools.tool import Noted, ToolError
 from tests.chatui.tools.mcp import published
-from tests.chatui.tools.mcp.calls import server_of
+from tests.chatui.tools.mcp.calls import new_conversation, server_of
 
 pytestmark = [pytest.mark.served, pytest.mark.slow]
 
@@ -23,7 +23,7 @@ def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, A
         async with server_of(tools=[tool], **values) as server:
             found = await server.listed()
             assert not found.problems
-            return found, await server.call(found.offers[tool], arguments)
+            return found, await server.call(found.offers[tool], arguments, new_conversation())
 
     return asyncio.run(body())
 
@@ -45,6 +45,46 @@ def test_a_server_of_the_official_package_over_stdio(monkeypatch: pytest.MonkeyP
         run("fail", {}, command=command)
 
 
+def test_each_conversation_has_a_program_of_the_official_package() -> None:
+    async def body() -> list[Any]:
+        one, two = new_conversation(), new_conversation()
+        async with server_of(tools=["keep"], sessions="conversation", command=[published.python(), published.DEMO]) as server:
+            offer = (await server.listed()).offers["keep"]
+            return [await server.call(offer, {"word": word}, turn) for word, turn in (("a", one), ("b", two), ("c", one))]
+
+    assert [each["result"] for each in asyncio.run(body())] == [["a"], ["b"], ["a", "c"]]
+
+
+@pytest.mark.extended
+def test_each_conversation_has_a_session_with_the_npm_reference_server() -> None:
+    """After a restart it answers 400, not 404, to a session that it does not know."""
+
+    async def body(port: int, turns: list[Any]) -> list[Any]:
+        async with server_of(tools=["echo"], sessions="conversation", url=f"http://127.0.0.1:{port}/mcp") as server:
+            offer = (await server.listed()).offers["echo"]
+            replies = []
+            for turn in turns:
+                try:
+                    replies.append(await server.call(offer, {"message": "hello"}, turn))
+                except ToolError as error:
+                    replies.append(error)
+            return replies
+
+    one: Any = new_conversation()
+    two: Any = new_conversation()
+    with published.listening([*published.everything(), "streamableHttp"], port_as="variable") as port:
+        assert all("hello" in reply for reply in asyncio.run(body(port, [one, two, one])))
+    known, others = (next(iter(turn.sessions.stored.values())) for turn in (one, two))
+    assert known != others
+    with published.listening([*published.everything(), "streamableHttp"], port_as="variable") as port:
+        other: Any = new_conversation()
+        asyncio.run(body(port, [other]))
+        # As if the server had been started again at the same port.
+        other.sessions.stored = dict.fromkeys(other.sessions.stored, known)
+        replies = asyncio.run(body(port, [other, other]))
+    assert any(isinstance(reply, Noted) and "hello" in reply.value for reply in replies)
+
+
 @pytest.mark.extended
 def test_a_server_of_the_official_package_over_http_without_sessions() -> None:
     with published.listening([published.python(), published.DEMO]) as port:
@@ -61,7 +101,7 @@ def test_a_server_of_the_official_package_over_http_without_sessions() -> None:
 async def _called(port: int, tool: str, arguments: dict[str, Any]) -> Any:
     async with server_of(tools=[tool], url=f"http://127.0.0.1:{port}/mcp") as server:
         found = await server.listed()
-        return await server.call(found.offers[tool], arguments)
+        return await server.call(found.offers[tool], arguments, new_conversation())
 
 
 @pytest.mark.extended

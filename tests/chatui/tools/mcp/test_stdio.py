@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from chatui.tools.mcp import stdio
-from chatui.tools.mcp.server import McpServer
+from chatui.tools.mcp.server import STATE_IS_GONE, McpServer
 from chatui.tools.tool import ToolError
-from tests.chatui.tools.mcp.calls import ADD, Turn
+from tests.chatui.tools.mcp.calls import ADD, Turn, new_conversation
 from tests.chatui.tools.test_hostile_servers import logged
 
 pytestmark = pytest.mark.served
@@ -64,13 +64,9 @@ async def called(turn: Turn, seconds: float = 60, **arguments: Any) -> Any:
     """Call the tool on this loop; a failure is returned as a value."""
     try:
         async with asyncio.timeout(seconds):
-            return await turn.watched.call(turn_offer(turn), arguments or {"a": 1})
+            return await turn.watched.call(turn.offer, turn.turn, arguments or {"a": 1})
     except (ToolError, TimeoutError) as error:
         return error
-
-
-def turn_offer(turn: Turn) -> Any:
-    return turn.tool.run.args[0]  # type: ignore[attr-defined]
 
 
 def pid_of(server: McpServer) -> int:
@@ -210,6 +206,27 @@ def test_a_program_that_answers_neither_a_call_nor_a_ping_is_replaced(monkeypatc
 
     late, fine, is_other = run_with_server({**program(hangs), "seconds": 0.6}, run)
     assert fine == "3" and is_other and isinstance(late[0], TimeoutError)
+
+
+def test_only_the_program_of_the_call_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one for each conversation, the ping goes to that of the call, and a hanging one says nothing about the server."""
+    monkeypatch.setattr(stdio, "PING_SECONDS", 0.3)
+    hangs = "def call(m):\n    if m['params']['arguments']['a'] == 1: time.sleep(600)\n"
+    hangs += "    say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': str(os.getpid())}]}})\n"
+
+    async def run(turn: Turn) -> None:
+        hers = new_conversation()
+        of_his, of_hers = await called(turn, a=2), await turn.watched.call(turn.offer, hers, {"a": 2})
+        assert of_his != of_hers
+        for _ in range(4):
+            assert isinstance(await called(turn, 0.6, a=1), TimeoutError)
+            assert await asyncio.to_thread(is_gone, int(of_his))
+            again = await called(turn, a=2)
+            assert again.note == STATE_IS_GONE and again.value != of_his
+            of_his = again.value
+        assert await turn.watched.call(turn.offer, hers, {"a": 2}) == of_hers
+
+    run_with_server({**program(hangs), "seconds": 0.6, "sessions": "conversation"}, run)
 
 
 def test_a_slow_call_leaves_a_program_alone_that_answers_pings() -> None:
