@@ -62,6 +62,11 @@ def main_part(archive: Archive) -> str:
     raise UnreadableFileError(NoTextReason.BROKEN)
 
 
+_UNREAD = ("Fallback", "del", "moveFrom")
+"""The second version of a drawing, for programs that do not support the first one; and what a tracked change deleted or moved elsewhere.
+The names of properties as they were before a change end in ``Change``."""
+
+
 @dataclass(slots=True)
 class Paragraphs:
     """A listener for text in ``t`` elements. Subclasses handle the start of elements in ``begin``, and prefixes in ``put``."""
@@ -72,11 +77,11 @@ class Paragraphs:
     _cells: int = 0
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        # The second version of a drawing is for programs that do not support the first one.
-        if self._skipped or name == "Fallback":
+        if self._skipped or name in _UNREAD or name.endswith("Change"):
             self._skipped += 1
         elif name == "tc":
             self._cells += 1
+            self.begin_cell(attributes)
         else:
             self.begin(name, attributes)
 
@@ -97,6 +102,9 @@ class Paragraphs:
     def data(self, text: str) -> None:
         if self._is_text and not self._skipped:
             self.put(text)
+
+    def begin_cell(self, attributes: Mapping[str, str]) -> None:
+        """Called for the start of a cell."""
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         """Called for the start of an element that is not a cell. Sets ``_is_text`` if it contains text."""
@@ -126,38 +134,97 @@ def read_word(data: bytes, collector: TextCollector) -> None:
     collector.begin()
     for place in (main, related.of_kind("footnotes"), related.of_kind("endnotes")):
         if place == main or place in archive:
-            xml.parse(archive.blocks(place), _Text(collector, depths=styles.depths))
+            xml.parse(archive.blocks(place), _Text(collector, styles=styles))
 
 
 @dataclass(slots=True)
 class _Styles:
-    """``depths``: the levels of heading styles, by style id. The id may be in any language; the style's name is always in English."""
+    """``depths``: the levels of heading styles, by style id. The id may be in any language; the style's name is always in English.
+
+    ``hiding``: whether a style hides text, by style id, as far as it says so itself. ``defaults``: the style of each type of element that
+    names none. ``hides_all``: the document hides its text by default.
+    """
 
     depths: dict[str, int] = field(default_factory=dict)
+    hiding: dict[str, bool] = field(default_factory=dict)
+    bases: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
+    hides_all: bool = False
     _id: str = ""
+
+    def hide(self, style: str) -> bool:
+        """Whether text in a style is hidden by it, or by one that it is based on."""
+        seen: set[str] = set()
+        while style not in self.hiding and style in self.bases and style not in seen:
+            seen.add(style)
+            style = self.bases[style]
+        return self.hiding.get(style, False)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "style":
             self._id = xml.attribute(attributes, "styleId")
-        elif name == "name":
-            title = xml.attribute(attributes, "val")
-            if heading := _HEADING.match(title):
-                self.depths[self._id] = min(int(heading[1]), _MAX_DEPTH)
-            elif title.lower() == "title":
-                self.depths[self._id] = 1
+            if xml.is_on(xml.attribute(attributes, "default")):
+                self.defaults[xml.attribute(attributes, "type")] = self._id
+        else:
+            self._read_property(name, xml.attribute(attributes, "val"))
+
+    def _read_property(self, name: str, value: str) -> None:
+        if name == "name":
+            heading = _HEADING.match(value)
+            self.depths[self._id] = min(int(heading[1]), _MAX_DEPTH) if heading else int(value.lower() == "title")
+        elif name == "basedOn":
+            self.bases[self._id] = value
+        elif name == "vanish" and self._id:
+            # A table's style may hide some of its cells: which ones is not looked at.
+            self.hiding[self._id] = self.hiding.get(self._id, False) or value.lower() not in _OFF
+        elif name == "vanish":
+            self.hides_all = value.lower() not in _OFF
 
     def end(self, name: str) -> None:
-        """Ignored."""
+        if name == "style":
+            self._id = ""
 
     def data(self, text: str) -> None:
         """Ignored."""
 
 
+_TABLES, _DRAWINGS = ("tbl", "tr", "tc"), ("anchor", "inline")
+_PLACES = ("p", "r", *_TABLES, *_DRAWINGS)
+_STYLES = {"tblStyle": "tbl", "pStyle": "p", "rStyle": "r"}
+_KINDS = {"tbl": "table", "p": "paragraph", "r": "character"}
+_HIDDEN_SHAPE = re.compile(r"visibility\s*:\s*hidden|display\s*:\s*none", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Place:
+    """An open element that may be hidden, with everything in it. ``depth``: how many elements are open, with this one. ``by_style``: its
+    text is hidden, unless its run says that it is not. ``says``: what a run says about itself."""
+
+    name: str
+    depth: int
+    is_hidden: bool = False
+    by_style: bool = False
+    says: bool | None = None
+
+
 @dataclass(slots=True)
 class _Text(Paragraphs):
-    depths: Mapping[str, int] = field(default_factory=dict)
-    _is_hidden: bool = False
+    styles: _Styles = field(default_factory=_Styles)
     _before: str = ""
+    _depth: int = 0
+    _places: list[_Place] = field(default_factory=list)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._depth += 1
+        if not self._skipped:
+            self._read(name, attributes)
+        Paragraphs.start(self, name, attributes)
+
+    def end(self, name: str) -> None:
+        if self._places and self._places[-1].depth == self._depth:
+            self._places.pop()
+        self._depth -= 1
+        Paragraphs.end(self, name)
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "t":
@@ -165,32 +232,54 @@ class _Text(Paragraphs):
             if self._is_hidden:
                 self.collector.leave_out(HiddenPart.TEXT, "")
         elif name == "p":
-            self._is_hidden, self._before = False, ""
+            self._before = ""
         elif name in _PUTS and not self._is_hidden:
             # The same element name also defines tab stops.
             self.collector.put("" if name == "tab" and attributes else _PUTS[name])
-        else:
-            self._property(name, attributes)
-
-    def finish(self, name: str) -> None:
-        if name in ("pPr", "r"):
-            # In a paragraph's properties, "vanish" hides only the paragraph mark.
-            self._is_hidden = False
+        elif name == "numPr":
+            self._before = self._before or "- "
 
     def put(self, text: str) -> None:
         self.collector.put(self._before + text)
         self._before = ""
 
-    def _property(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "r":
-            self._is_hidden = False
-        elif name == "vanish":
-            self._is_hidden = xml.attribute(attributes, "val").lower() not in _OFF
-        elif name == "pStyle":
-            depth = self.depths.get(xml.attribute(attributes, "val"), 0)
+    @property
+    def _is_hidden(self) -> bool:
+        """Of the programs that show a document, not all let a style that hides text undo another one: one of them is enough."""
+        place = self._places[-1] if self._places else _Place("", 0)
+        return place.is_hidden or (place.by_style if place.says is None else place.says)
+
+    def _read(self, name: str, attributes: Mapping[str, str]) -> None:
+        outer = self._places[-1] if self._places else _Place("", 0, by_style=self.styles.hides_all)
+        if name in _PLACES or _HIDDEN_SHAPE.search(attributes.get("style", "")):
+            is_hidden = name not in _PLACES or outer.is_hidden or (outer.name == "r" and self._is_hidden)
+            by_style = outer.by_style or self.styles.hide(self.styles.defaults.get(_KINDS.get(name, ""), ""))
+            self._places.append(_Place(name, self._depth, is_hidden, by_style))
+        elif self._depth - outer.depth <= 2:
+            self._read_property(outer, name, attributes)
+
+    def _read_property(self, place: _Place, name: str, attributes: Mapping[str, str]) -> None:
+        value = xml.attribute(attributes, "val")
+        is_on = value.lower() not in _OFF
+        is_own = self._depth - place.depth == 2
+        if name == "docPr":
+            place.is_hidden = place.is_hidden or xml.is_on(attributes.get("hidden", ""))
+        elif not is_own:
+            return
+        elif _STYLES.get(name) == place.name:
+            above = self._places[-2].by_style if len(self._places) > 1 else self.styles.hides_all
+            place.by_style = above or self.styles.hide(value)
+            depth = self.styles.depths.get(value, 0) if name == "pStyle" else 0
             self._before = f"{'#' * depth} " if depth else self._before
-        elif name == "numPr":
-            self._before = self._before or "- "
+        elif name == "vanish" and place.name == "r":
+            # In a paragraph's properties, it hides only the paragraph mark.
+            place.says = place.says or is_on
+        elif name in _HIDES_CELLS and place.name in _TABLES and is_on and value != "restart":
+            place.is_hidden = True
+
+
+_HIDES_CELLS = ("hidden", "del", "cellDel", "vMerge")
+"""Properties of a row or a cell: it is hidden, deleted by a tracked change, or lies below a merged one."""
 
 
 _ON = ("1", "true", "on")
@@ -213,10 +302,12 @@ def read_slides(data: bytes, collector: TextCollector) -> None:
         collector.begin(f"slide {number}", is_place=True)
         shapes = _Shapes(collector)
         xml.parse(archive.blocks(slide), shapes)
+        if HiddenPart.SLIDE not in shapes.left_out and (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
+            of_notes = _Shapes(collector, before="Notes: ")
+            xml.parse(archive.blocks(notes), of_notes)
+            shapes.left_out |= of_notes.left_out
         for kind in shapes.left_out:
             collector.leave_out(kind, str(number))
-        if HiddenPart.SLIDE not in shapes.left_out and (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
-            xml.parse(archive.blocks(notes), _Shapes(collector, before="Notes: "))
 
 
 @dataclass(slots=True)
@@ -240,8 +331,13 @@ class _Shapes(Paragraphs):
     left_out: set[HiddenPart] = field(default_factory=set)
     _is_title: bool = False
     _is_of_layout: bool = False
+    _is_covered: bool = False
     _objects: int = 0
     _hidden_at: int = 0
+
+    def begin_cell(self, attributes: Mapping[str, str]) -> None:
+        # What is in a cell that lies below a merged one is not shown.
+        self._is_covered = any(xml.is_on(attributes.get(name, "")) for name in ("hMerge", "vMerge"))
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         self._objects += name in _OBJECTS
@@ -262,13 +358,14 @@ class _Shapes(Paragraphs):
 
     def finish(self, name: str) -> None:
         if name in _OBJECTS:
+            self._is_covered = False
             self._hidden_at = 0 if self._hidden_at == self._objects else self._hidden_at
             self._objects -= 1
 
     def put(self, text: str) -> None:
         if HiddenPart.SLIDE in self.left_out:
             return
-        if self._hidden_at:
+        if self._hidden_at or self._is_covered:
             self.left_out.add(HiddenPart.OBJECTS)
             return
         self.collector.put(f"{self.before}{'# ' if self._is_title else ''}{text}")

@@ -23,6 +23,8 @@ _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50
 _NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
 """Matches literal text, colours and conditions in a format."""
 _CODES = re.compile(r"[dmyhs]", re.IGNORECASE)
+_NOTHING = re.compile(r'(?:\s|""|\[[^\]]*\])*(?:;(?:\s|""|\[[^\]]*\])*){3}')
+"""Matches a format whose four sections (for positive and negative numbers, zero and text) are empty."""
 _DAYS = 2_958_466
 _FIRST = datetime(1899, 12, 30, tzinfo=UTC)
 _FIRST_OF_1904 = datetime(1904, 1, 1, tzinfo=UTC)
@@ -35,13 +37,17 @@ class Formats:
 
     is_from_1904: bool = False
     _own: dict[str, bool] = field(default_factory=dict)
+    _hiding: set[str] = field(default_factory=set)
     _of_cells: list[str] = field(default_factory=list)
     _is_of_cells: bool = False
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """Read a format."""
         if name == "numFmt":
-            self._own[attributes.get("numFmtId", "")] = bool(_CODES.search(_NO_CODES.sub("", attributes.get("formatCode", ""))))
+            code = attributes.get("formatCode", "")
+            self._own[attributes.get("numFmtId", "")] = bool(_CODES.search(_NO_CODES.sub("", code)))
+            if _NOTHING.fullmatch(code):
+                self._hiding.add(attributes.get("numFmtId", ""))
         elif name == "cellXfs":
             self._is_of_cells = True
         elif name == "xf" and self._is_of_cells:
@@ -62,9 +68,16 @@ class Formats:
         # The result of 0.1 + 0.2 is stored with all of its digits.
         return f"{float(number):.15g}" if _DECIMALS.match(number) else number
 
-    def _is_date(self, style: str) -> bool:
+    def hides(self, style: str) -> bool:
+        """Whether cells of a style show nothing of what is in them."""
+        return bool(self._hiding) and self._name(style) in self._hiding
+
+    def _name(self, style: str) -> str:
         at = int(style) if style.isdecimal() and len(style) < 9 else 0
-        name = self._of_cells[at] if at < len(self._of_cells) else ""
+        return self._of_cells[at] if at < len(self._of_cells) else ""
+
+    def _is_date(self, style: str) -> bool:
+        name = self._name(style)
         if name in self._own:
             return self._own[name]
         return name.isdecimal() and len(name) < 9 and int(name) in _BUILT_IN
@@ -89,7 +102,6 @@ MAX_GAP = 50
 """The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
 MAX_CELL_CHARS = 32_767
 _MAX_COLUMNS = 16_384
-_ZERO = re.compile(r"0+(?:\.0*)?")
 
 
 def read(data: bytes, collector: TextCollector) -> None:
@@ -197,9 +209,11 @@ class _Cells:
             self._row = int(reference) if reference.isdecimal() and len(reference) < 9 else self._row + 1
             self._column = 0
             self._is_hidden_row = _is_hidden(attributes, "ht")
-        elif name == "col" and _is_hidden(attributes, "width"):
+        elif name == "sheetFormatPr" and not _is_visible(attributes.get("defaultColWidth", "1")):
+            self._hidden_columns = bytearray(b"\1" * (_MAX_COLUMNS + 1))
+        elif name == "col":
             first, last = (min(int(each), _MAX_COLUMNS) if each.isdecimal() and len(each) < 9 else 0 for each in _ends(attributes))
-            self._hidden_columns[first : last + 1] = b"\1" * max(last + 1 - first, 0)
+            self._hidden_columns[first : last + 1] = bytes([_is_hidden(attributes, "width")]) * max(last + 1 - first, 0)
         elif name == "c":
             self._column = _column(attributes.get("r", "")) or self._column + 1
             self._kind, self._style, self._pieces = attributes.get("t", "n"), attributes.get("s", ""), []
@@ -210,7 +224,8 @@ class _Cells:
         if name in ("v", "t"):
             self._is_value = False
         elif name == "c" and (text := self._text()):
-            if self._is_hidden_row or self._hidden_columns[min(self._column, _MAX_COLUMNS)]:
+            is_hidden = self._is_hidden_row or self._hidden_columns[min(self._column, _MAX_COLUMNS)]
+            if is_hidden or self.formats.hides(self._style):
                 self.collector.leave_out(HiddenPart.CELLS, self._sheet)
             else:
                 self._put(text)
@@ -251,8 +266,16 @@ class _Cells:
 
 
 def _is_hidden(attributes: Mapping[str, str], size: str) -> bool:
-    """Whether a row or column is hidden, which is the same as to have no size."""
-    return xml.is_on(attributes.get("hidden", "")) or bool(_ZERO.fullmatch(attributes.get(size, "")))
+    """Whether a row or column is hidden, or is too low or narrow to be seen. ``size``: the name of its size."""
+    return xml.is_on(attributes.get("hidden", "")) or not _is_visible(attributes.get(size, "1"))
+
+
+def _is_visible(size: str) -> bool:
+    """Whether a row of so many points, or a column of so many characters, can be seen."""
+    try:
+        return float(size) >= 1
+    except ValueError:
+        return False
 
 
 def _ends(attributes: Mapping[str, str]) -> tuple[str, str]:

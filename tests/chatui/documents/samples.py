@@ -17,7 +17,7 @@ _SLIDE = (
 _UNSHOWN = ' show="0"'
 _ODT = (
     'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
-    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
 )
 
 
@@ -56,6 +56,11 @@ def docx(body: str, more: Mapping[str, str | bytes] | None = None, before: str =
             **(more or {}),
         }
     )
+
+
+def styles(content: str) -> dict[str, str]:
+    """The entry for the styles of a DOCX document."""
+    return {"word/styles.xml": f"<w:styles {_WORD}>{content}</w:styles>"}
 
 
 def footnotes(body: str) -> str:
@@ -109,13 +114,13 @@ def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None, hidden: 
     return packed(entries)
 
 
-def odt(body: str, before: str = "", manifest: str = "") -> bytes:
-    """``body``: the content of the text element."""
+def odt(body: str, before: str = "", manifest: str = "", styles: str = "") -> bytes:
+    """``body``: the content of the text element. ``styles``: automatic ones."""
     return packed(
         {
             "mimetype": "application/vnd.oasis.opendocument.text",
-            "content.xml": f"{before}<office:document-content {_ODT}><office:body><office:text>{body}</office:text></office:body>"
-            "</office:document-content>",
+            "content.xml": f"{before}<office:document-content {_ODT}><office:automatic-styles>{styles}</office:automatic-styles>"
+            f"<office:body><office:text>{body}</office:text></office:body></office:document-content>",
             "META-INF/manifest.xml": f"<manifest>{manifest}</manifest>",
         }
     )

@@ -123,6 +123,92 @@ async def test_hidden_text_of_text_documents_is_left_out_and_said_so() -> None:
         assert [part.text.strip() for part in found.parts] == [text] and found.left_out == ((HiddenPart.TEXT, ""),)
 
 
+SECRET, SEEN = paragraph("SECRET"), paragraph("seen")
+GHOST = '<w:style w:type="{}" w:styleId="G"><w:rPr><w:vanish/></w:rPr></w:style>'
+BOX = '<w:r>{}<w:drawing><w:inline><w:docPr id="1"{}/><w:txbxContent>{}</w:txbxContent></w:inline></w:drawing></w:r>'
+
+
+def table(*cells: tuple[str, str], of_row: str = "") -> str:
+    """A row of a DOCX table: the properties and the content of each cell."""
+    inside = "".join(f"<w:tc><w:tcPr>{properties}</w:tcPr>{content}</w:tc>" for properties, content in cells)
+    return f"<w:tbl><w:tr><w:trPr>{of_row}</w:trPr>{inside}</w:tr></w:tbl>"
+
+
+HIDDEN_IN_WORD = [
+    (paragraph("SECRET", of_run='<w:rStyle w:val="G"/>'), GHOST.format("character")),
+    (paragraph("SECRET", '<w:pStyle w:val="G"/>'), GHOST.format("paragraph")),
+    (
+        paragraph("SECRET", '<w:pStyle w:val="Child"/>'),
+        GHOST.format("paragraph") + '<w:style w:styleId="Child"><w:basedOn w:val="G"/></w:style>',
+    ),
+    (f'<w:tbl><w:tblPr><w:tblStyle w:val="G"/></w:tblPr><w:tr><w:tc>{SECRET}</w:tc></w:tr></w:tbl>', GHOST.format("table")),
+    (table(("", SECRET), of_row="<w:hidden/>"), ""),
+    (table(('<w:vMerge w:val="continue"/>', SECRET), ("<w:vMerge/>", SECRET), ('<w:vMerge w:val="restart"/>', SEEN)), ""),
+    ("<w:p>" + BOX.format("", ' hidden="1"', SECRET) + "</w:p>", ""),
+    (f"<w:p>{BOX.format('<w:rPr><w:vanish/></w:rPr>', '', SECRET)}<w:r><w:rPr><w:vanish/></w:rPr><w:t>SECRET</w:t></w:r></w:p>", ""),
+    (f'<w:p><w:r><w:pict><w:shape style="visibility:hidden">{SECRET}</w:shape></w:pict></w:r></w:p>', ""),
+    (paragraph("SECRET", of_run='<w:vanish/><w:rPrChange><w:rPr><w:vanish w:val="0"/></w:rPr></w:rPrChange>'), ""),
+]
+DELETED_IN_WORD = [
+    "<w:p><w:moveFrom><w:r><w:t>SECRET</w:t></w:r></w:moveFrom><w:del><w:r><w:t>SECRET</w:t></w:r></w:del></w:p>",
+    table(("", SECRET), of_row="<w:del/>"),
+    table(("<w:cellDel/>", SECRET), ("", SEEN)),
+]
+SHOWN_IN_WORD = [
+    (paragraph("seen", '<w:pStyle w:val="G"/>', '<w:vanish w:val="0"/>'), GHOST.format("paragraph")),
+    (paragraph("seen", of_run="<w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange>"), ""),
+    (f"<w:p>{BOX.format('', '', SEEN)}</w:p>", ""),
+]
+
+
+async def test_every_way_to_hide_text_in_a_word_document_is_known() -> None:
+    for body, styles in HIDDEN_IN_WORD:
+        found = await read("a.docx", samples.docx(body + SEEN, samples.styles(styles)))
+        assert {word for part in found.parts for word in part.text.split()} == {"seen"} and found.left_out == ((HiddenPart.TEXT, ""),), body
+    for body in DELETED_IN_WORD:
+        assert set((await text_of("a.docx", samples.docx(body + SEEN))).split()) == {"seen"}, body
+    for body, styles in SHOWN_IN_WORD:
+        found = await read("a.docx", samples.docx(body, samples.styles(styles)))
+        assert [part.text.split() for part in found.parts] == [["seen"]] and not found.left_out, body
+
+
+async def test_hidden_styles_and_paragraphs_and_covered_cells_of_an_open_document_are_left_out() -> None:
+    styles = (
+        '<style:style style:name="G"><style:text-properties text:display="none"/></style:style>'
+        '<style:style style:name="Child" style:parent-style-name="G"/>'
+    )
+    for body in (
+        '<text:p><text:span text:style-name="G">SECRET</text:span></text:p>',
+        '<text:p text:style-name="Child">SECRET</text:p>',
+        '<text:p>SECRET<text:hidden-paragraph text:is-hidden="true"/>SECRET</text:p>',
+        "<table:table><table:table-row><table:covered-table-cell><text:p>SECRET</text:p></table:covered-table-cell></table:table-row></table:table>",
+    ):
+        found = await read("a.odt", samples.odt(body + "<text:p>seen</text:p>", styles=styles))
+        assert [part.text.split() for part in found.parts] == [["seen"]] and found.left_out == ((HiddenPart.TEXT, ""),), body
+    merged = "<table:table><table:table-row><table:covered-table-cell><text:p/></table:covered-table-cell></table:table-row></table:table>"
+    assert not (await read("a.odt", samples.odt(merged + "<text:p>seen</text:p>"))).left_out
+
+
+async def test_cells_too_small_to_be_seen_or_with_an_empty_format_are_left_out() -> None:
+    styles = '<numFmts><numFmt numFmtId="164" formatCode=";;;"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="164"/></cellXfs>'
+    for rows in (
+        '<row r="1"><c r="A1"><v>1</v></c></row><row r="2" ht="0.1"><c><v>666</v></c></row><row r="3" ht="-0e0"><c><v>666</v></c></row>',
+        '<sheetFormatPr defaultColWidth="0"/><cols><col min="1" max="1" width="9"/></cols><row><c><v>1</v></c><c><v>666</v></c></row>',
+        '<row><c><v>1</v></c><c s="1"><v>666</v></c><c s="1" t="str"><v>666</v></c></row>',
+    ):
+        found = await read("a.xlsx", samples.xlsx({"A": rows}, styles=styles))
+        assert labels(found) == [("sheet A", "1")] and found.left_out == ((HiddenPart.CELLS, "A"),), rows
+
+
+async def test_what_lies_below_a_merged_cell_of_a_slide_is_left_out_and_hidden_notes_are_named() -> None:
+    cell = "<a:tc{}><a:p><a:r><a:t>{}</a:t></a:r></a:p></a:tc>"
+    row = "<p:graphicFrame><a:tr>" + cell.format("", "seen") + cell.format(' hMerge="1"', "SECRET") + "</a:tr></p:graphicFrame>"
+    notes = shape("SECRET").replace("<p:sp>", '<p:sp><p:nvSpPr><p:cNvPr hidden="1"/></p:nvSpPr>')
+    found = await read("a.pptx", samples.pptx([row + shape("after"), shape("two")], {2: notes}))
+    assert [part.text.split() for part in found.parts] == [["seen", "after"], ["two"]]
+    assert found.left_out == ((HiddenPart.OBJECTS, "1"), (HiddenPart.OBJECTS, "2"))
+
+
 async def test_a_file_in_which_everything_is_hidden_is_not_called_empty() -> None:
     for name, data in (
         ("a.pptx", samples.pptx([shape("SECRET")], hidden=[1])),
