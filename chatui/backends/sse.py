@@ -62,9 +62,9 @@ class Decoder:
         """The stream ended. Some servers leave out the blank line after the last event, or even its line end: a whole object is taken, and
         so is the mark of the end. Anything else was cut, and is dropped, as the standard requires.
         """
-        event = self._take(bytes(self._line)) or self._dispatch()
+        events = (self._take(bytes(self._line)), self._dispatch())
         self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
-        return [event] if event and _is_whole(event.data) else []
+        return [event for event in events if event and _is_whole(event.data)]
 
     def _check_size(self, line: int) -> None:
         if line > self._max_bytes:
@@ -79,14 +79,18 @@ class Decoder:
             return self._dispatch()
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
+        ended = None
         if name == b"data":
+            if len(self._data) == 1 and _is_whole(self._data[0].decode("utf-8", "replace")):
+                # Some servers leave out the blank line between events. No object goes on after its end.
+                ended = self._dispatch()
             self._data_size += len(value)
             if self._data_size > self._max_bytes:
                 raise TooLongError(f"an event of more than {self._max_bytes} bytes")
             self._data.append(value)
         elif name == b"event":
             self._name = value.decode("utf-8", "replace")
-        return None
+        return ended
 
     def _dispatch(self) -> ServerSentEvent | None:
         data, name = self._data, self._name

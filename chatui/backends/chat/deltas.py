@@ -82,7 +82,7 @@ _FINISH_REASONS = {
     "content_filter": EndReason.CONTENT_FILTER,
 }
 """The words for a good end, in lower case, and for those that the page explains. Any other word is a failure, whatever it says."""
-_SENTENCE_END, _NEW_MESSAGE = re.compile(r"[.!?:…][\"'”’)*_]*\Z"), re.compile(r"(?:\*\*|#{1,6} )?([^\W\d_])")
+_SENTENCE_END, _NEW_MESSAGE = re.compile(r"(?<!\b[^\W\d_])(?<!:)[.!?:…][\"'”’)*_]*\Z"), re.compile(r"(?:\*\*|#{1,6} )?([^\W\d_])")
 _TAIL = 8
 
 
@@ -266,7 +266,7 @@ class Deltas:
         """What comes between the answer so far and ``text``, if something else came in between.
 
         Routers send a thought anywhere in a sentence, and the text goes on where it stopped. Only a sentence that had ended, and a capital
-        letter without a space before it, are two messages: an announcement, and the answer.
+        letter without a space before it, are two messages: an announcement, and the answer. No sentence ends with the initial of ``U.S.``
         """
         was_interrupted, before, self._is_interrupted = self._is_interrupted, self._tail, False
         self._tail = (before + text)[-_TAIL:]
@@ -311,7 +311,7 @@ class Deltas:
         place = index if type(index) is int else position
         function = function if isinstance(function, dict) else {}
         arguments = function.get("arguments")
-        arguments = json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
+        arguments = json.dumps(arguments) if isinstance(arguments, dict | list) else _string(arguments)
         part = _Call(place, _text(fragment.get("id")), _text(function.get("name")), [self._within_limit(arguments)])
         if not (part.call_id or part.name or arguments):
             return
@@ -343,9 +343,12 @@ class _Call:
     arguments: list[str] = field(default_factory=list, repr=False)
 
     def is_other(self, part: _Call) -> bool:
-        """Whether a part at the same place begins another call: it has another id, or another name, or brings more than whole arguments."""
+        """Whether a part at the same place begins another call: it has another id, or another name, or brings more than whole arguments.
+
+        Some servers give each part a new id: a part without a name goes on with a call whose arguments are not whole yet.
+        """
         if part.call_id and self.call_id:
-            return part.call_id != self.call_id
+            return part.call_id != self.call_id and bool(part.name or self._is_whole())
         if not part.name or not self.name:
             return False
         if part.name == self.name:
