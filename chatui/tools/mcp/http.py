@@ -241,8 +241,8 @@ class HttpPeer:
             if kind_of(response) != "application/json":
                 raise ServerError("the server's answer is not JSON")
             found = messages.read(body)
-            # An error that occurred before the request was parsed has no id.
-            if not messages.is_answer(found, message["id"]) and not ("error" in found and found.get("id") is None):
+            # An error that occurred before the request was parsed has no id, or a word instead: never that of another call.
+            if not messages.is_answer(found, message["id"]) and not ("error" in found and type(found.get("id")) is not int):
                 raise ServerError("the server's answer belongs to another call")
             return messages.result_of(found, response.status_code), response.headers
 

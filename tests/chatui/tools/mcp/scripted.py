@@ -33,7 +33,8 @@ class Mcp:
         if method in self.on:
             await self.on[method](request, writer)
         elif not self.is_stateless and method == "server/discover":
-            await peer.send(writer, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no session"}}, 400)
+            # As a published server answers what it has not read.
+            await peer.send(writer, {"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": "no session"}}, 400)
         elif not self.is_stateless and method != "initialize" and request.headers.get("mcp-session-id") not in self.sessions:
             await peer.send(writer, {"jsonrpc": "2.0", "id": message.get("id"), "error": {"code": -32001, "message": "gone"}}, 404)
         elif "id" not in message or "result" in message or "error" in message:
