@@ -171,9 +171,14 @@ Message = dict[str, object]
 """Send it only to the group of the conversation's owner, ``bus.person``: a title is private."""
 
 
-def placed(row: Conversation) -> Message:
-    """The conversation was put into the list, a folder or the archive, or pinned, or it was restored from the bin to its old place."""
-    return listed(row) if row.archived_at is None else _message(wire.Archived(str(row.pk)))
+def placed(row: Conversation) -> list[Message]:
+    """The conversation was put into the list, a folder or the archive, or pinned, or it was restored from the bin to its old place; with
+    the marks that it has there, since an answer may be running in it.
+    """
+    if row.archived_at is not None:
+        return [_message(wire.Archived(str(row.pk)))]
+    is_running, is_waiting = access.marks_of(row)
+    return [listed(row, is_running=is_running), *([waits(row.pk, is_waiting=True)] if is_waiting else [])]
 
 
 def listed(row: Conversation, *, is_running: bool = False) -> Message:

@@ -105,9 +105,7 @@ def own_conversations(
     ``before`` (whether it is pinned, time, and key): return only those that come after that one. Each conversation has ``is_running``:
     whether an answer is being written in it, and ``waits``: whether that answer waits for the person to decide about a call.
     """
-    running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
-    marks = {"is_running": Exists(running), "waits": Exists(_waiting().filter(conversation=OuterRef("pk")))}
-    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(**marks)
+    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(**_marks(OuterRef("pk")))
     if before is not None:
         is_pinned, at, key = before
         if is_pinned:
@@ -116,6 +114,17 @@ def own_conversations(
             # A condition that an index can use: SQLite does not use one for "NOT is_pinned".
             mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), is_pinned__in=(False,), active_at__lte=at)
     return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
+
+
+def marks_of(conversation: Conversation) -> tuple[bool, bool]:
+    """``is_running`` and ``waits``, see ``own_conversations``, of one conversation."""
+    marks = Conversation.objects.filter(pk=conversation.pk).values_list(*_marks(conversation.pk).values()).first()
+    return marks or (False, False)
+
+
+def _marks(conversation: OuterRef | UUID) -> dict[str, Exists]:
+    running = Turn.objects.filter(conversation=conversation, state=TurnState.RUNNING)
+    return {"is_running": Exists(running), "waits": Exists(_waiting().filter(conversation=conversation))}
 
 
 def _waiting() -> QuerySet[Turn]:

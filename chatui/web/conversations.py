@@ -255,7 +255,8 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
-    send_from_thread(bus.person(row.owner_id), conversation_list.placed(row))
+    for message in conversation_list.placed(row):
+        send_from_thread(bus.person(row.owner_id), message)
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 

@@ -152,7 +152,8 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id: str) -> HttpResponse:
     row = display_folders.move(person, conversation_id, folder_id)
-    send_from_thread(bus.person(person.pk), conversation_list.placed(row))
+    for message in conversation_list.placed(row):
+        send_from_thread(bus.person(person.pk), message)
     url = reverse("conversation", args=[row.pk])
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": True, "url": url, "title": row.title})

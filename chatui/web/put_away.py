@@ -36,7 +36,8 @@ def archived(request: HttpRequest) -> HttpResponse:
 def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Move a conversation to the top of the list, or into the archive. Redirects to the archive if ``back`` says so."""
     row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
-    send_from_thread(bus.person(row.owner_id), conversation_list.placed(row))
+    for message in conversation_list.placed(row):
+        send_from_thread(bus.person(row.owner_id), message)
     url = reverse("archived") if request.POST.get("back") == "archive" else reverse("conversation", args=[row.pk])
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": True, "url": url, "title": row.title})

@@ -47,7 +47,8 @@ def _close(row: Conversation) -> bool:
 def _keep(row: Conversation) -> bool:
     if not turns_temporary.keep(row):
         return False
-    send_from_thread(bus.person(row.owner_id), conversation_list.listed(row))
+    for message in conversation_list.placed(row):
+        send_from_thread(bus.person(row.owner_id), message)
     return True
 
 

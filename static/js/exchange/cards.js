@@ -13,9 +13,9 @@ import { sourceOf } from "./question.js";
 /** @import { AttachedFile } from "../files/chip.js" */
 /** @import { Exchange } from "./exchange.js" */
 
-/** For this long after cards have changed, a click may be meant for what was there before. */
+/** For this long after the cards of an exchange have changed, a click may be meant for what was there before. */
 const SETTLING_MS = 400;
-let changedAt = -Infinity;
+const changedAt = /** @type {WeakMap<Element, number>} */ (new WeakMap());
 
 /** The cards that were announced, so that each is announced once. @type {Set<string>} */
 const announced = new Set();
@@ -38,7 +38,7 @@ export async function showCards(exchange) {
   // The same cards again: a focused button keeps the focus.
   if (stateOf(cards) !== stateOf(place)) {
     const had = heldBy(place);
-    if (place.childElementCount) changedAt = performance.now();
+    if (place.childElementCount) changedAt.set(exchange, performance.now());
     place.replaceChildren(cards);
     if (had) focusOn(place);
     document.dispatchEvent(new CustomEvent("chat:waits"));
@@ -100,7 +100,7 @@ async function decided(event) {
   const button = event.submitter;
   if (!(form instanceof HTMLFormElement) || !exchange || !(button instanceof HTMLButtonElement)) return;
   event.preventDefault();
-  if (form.dataset.sent || performance.now() - changedAt < SETTLING_MS) return;
+  if (form.dataset.sent || performance.now() - (changedAt.get(exchange) ?? -Infinity) < SETTLING_MS) return;
   form.dataset.sent = "yes";
   try {
     await postJson(new URL(form.action).pathname, { decision: button.value });

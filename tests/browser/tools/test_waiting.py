@@ -9,13 +9,19 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.sidebar.test_folders import make
-from tests.browser.visits import Visits
+from tests.browser.visits import PHONE, Visits
 from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
 ASK = "Keep a note about the trip in Oslo, please."
 TEXT: FilePayload = {"name": "trip.txt", "mimeType": "text/plain", "buffer": b"Oslo, on Monday."}
+
+PUT = """async place => {
+  const token = document.querySelector("meta[name=csrf-token]").content;
+  const headers = { "X-CSRFToken": token, Accept: "application/json" };
+  await fetch(`${location.pathname}put/`, { method: "POST", headers, body: new URLSearchParams({ place }) });
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +76,27 @@ def test_the_list_and_the_titles_of_all_tabs_show_it_until_it_is_decided(patient
     aside.reload()
     expect(aside.locator(".conversation-item")).to_have_count(1)
     expect(waits(aside)).to_have_count(0)
+
+
+def test_a_conversation_that_is_pinned_archived_or_restored_meanwhile_keeps_its_marks(patient: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(patient, "ada"))
+    chat.ask(ASK)
+    chat.settle()
+    expect(waits(chat.page)).to_be_attached()
+    aside = visits.open(patient, "ada", **PHONE)
+    aside.wait_for_load_state("networkidle")
+    opener = aside.get_by_role("button", name="Open the list of conversations")
+    assert opener.evaluate("button => getComputedStyle(button, '::after').content").startswith('"!"'), "the list is closed"
+    item = aside.locator(".conversation-item")
+    for place in ("pinned", "archive", "list"):
+        chat.page.evaluate(PUT, place)
+        expect(item).to_have_count(0 if place == "archive" else 1)
+        expect(waits(aside)).to_have_count(0 if place == "archive" else 1)
+        expect(item.locator(".conversation-running")).to_have_count(0 if place == "archive" else 1)
+    chat.page.get_by_role("button", name="Decline").click()
+    chat.finish()
+    expect(waits(aside)).to_have_count(0)
+    assert opener.evaluate("button => getComputedStyle(button, '::after').content") == "none"
 
 
 def test_a_call_in_a_temporary_chat_is_in_the_title(patient: Server, visits: Visits) -> None:
