@@ -22,9 +22,9 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations, sign_in_settings
+from chatui.accounts import account_managers, invitations, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
-from chatui.accounts.openid import ClosedAccountError, LinkedElsewhereError, NotAdmittedError
+from chatui.accounts.openid import ClosedAccountError, LinkedElsewhereError, NotAdmittedError, NotListedError
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.models.keys import new_key
@@ -94,13 +94,13 @@ def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
 
 
 def admit(provider: Provider, person_claims: PersonClaims) -> None:
-    """Check that the operator admits this person. If both lists are set, both must match. Raises NotAdmittedError."""
+    """Check that the operator admits this person. If both lists are set, both must match. Raises NotListedError."""
     groups = person_claims.directory_groups if person_claims.groups is None else person_claims.groups
     if provider.enter_groups and not groups & set(provider.enter_groups):
-        raise NotAdmittedError("not in an admitted group")
+        raise NotListedError("not in an admitted group")
     domain = person_claims.email.rpartition("@")[2].lower()
     if provider.enter_domains and domain not in {each.lower() for each in provider.enter_domains}:
-        raise NotAdmittedError("no verified address in an admitted domain")
+        raise NotListedError("no verified address in an admitted domain")
 
 
 def _short_text(value: object) -> str:
@@ -216,7 +216,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
     """
     admit(provider, person_claims)
     person = visitor.user
-    if person is None or not _may_use_provider(person):
+    if person is None or not may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
     try:
         with transaction.atomic():
@@ -233,24 +233,31 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
     person = identity.user
     if not person.is_active:
         raise ClosedAccountError("the account is not active")
-    if not _may_use_provider(person):
+    if not may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
+    sessions.readmit(visitor, person)
     _update(visitor, identity, provider, person_claims)
     if person_claims.groups is not None or not ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
         _sync_groups(visitor, person, provider, person_claims)  # otherwise the directory has already set the groups
     return person
 
 
-def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> None:
+def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> bool:
     try:
-        sync_groups(visitor, person, provider, person_claims)
+        return sync_groups(visitor, person, provider, person_claims)
     except LastAccountManagerError as error:
         # The last account manager keeps their permissions: otherwise nobody could grant them any more.
         record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
+        return False
 
 
-def _may_use_provider(person: User) -> bool:
-    # A superuser may do everything, so no other server may sign in as one.
+def withdraw_groups(visitor: Visitor, person: User, provider: Provider) -> bool:
+    """Take the person out of all groups that the provider manages. Returns whether that changed anything. Recorded."""
+    return _sync_groups(visitor, person, provider, PersonClaims("", "", "", frozenset()))
+
+
+def may_use_provider(person: User) -> bool:
+    """Whether a provider may open this account: a superuser may do everything, so no other server may sign in as one."""
     return not person.is_superuser and not sign_in_settings.is_emergency(person.get_username())
 
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from chatui.accounts import sign_in_settings
+from chatui.accounts import identities, sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.models.provisioning import ProvisionedAccount
-from chatui.models.sign_in import OutsideIdentity, Passkey
+from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 
@@ -91,7 +91,7 @@ def _managers() -> QuerySet[User]:
 
 def _can_sign_in(person: User) -> bool:
     """Whether they have a password, a passkey, or an identity or directory account of a configured provider."""
-    if sign_in_settings.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
+    if identities.has_own_way(person):
         return True
     if person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
         return False

@@ -23,8 +23,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from chatui.accounts import identities
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledError
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
@@ -158,9 +160,32 @@ def is_still_valid(key: LiveKey) -> bool:
 
 
 def is_valid(row: ApiKey) -> bool:
-    """Whether the key is valid: neither revoked nor expired, and of an active account."""
-    is_expired = row.expires_at is not None and row.expires_at <= timezone.now()
-    return row.revoked_at is None and not is_expired and row.owner.is_active
+    """Whether the key is valid: neither revoked nor expired, and of an active account whose keys do not rest."""
+    return not _why_invalid(row)
+
+
+def _why_invalid(row: ApiKey) -> str:
+    if row.revoked_at:
+        return "revoked"
+    if not row.owner.is_active:
+        return "account closed"
+    if row.expires_at is not None and row.expires_at <= timezone.now():
+        return "expired"
+    return "rests until the owner signs in" if do_rest(row.owner) else ""
+
+
+def do_rest(owner: User) -> bool:
+    """Whether the keys of this person wait for their next sign-in.
+
+    They do if a provider's operator no longer admits the person, or if only a provider opens the account and has not done so for
+    ``CHATUI_KEY_REST_DAYS``: most people who leave never try again, and nobody tells us. At most two statements, for the latter.
+    """
+    if owner.rests_since is not None:
+        return True
+    days = environment().key_rest_days
+    if not days or (owner.last_login or owner.date_joined) > timezone.now() - timedelta(days=days):
+        return False
+    return not identities.has_own_way(owner) and owner.outside_identities.exists()
 
 
 def _views_hidden(row: ApiKey) -> bool:
@@ -185,8 +210,7 @@ def _exceeds_limit(row: ApiKey) -> bool:
 
 
 def _record_refused(row: ApiKey, address: str) -> None:
-    why = "revoked" if row.revoked_at else "account closed" if not row.owner.is_active else "expired"
-    _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {why}")
+    _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {_why_invalid(row)}")
 
 
 def _store_last_use(row: ApiKey) -> None:

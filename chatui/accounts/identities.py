@@ -55,10 +55,15 @@ def may_remove(person: User, identity_id: UUID) -> bool:
 
     An identity of a provider that is no longer configured does not count.
     """
-    if sign_in_settings.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
+    if has_own_way(person):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exclude(pk=identity_id).exists()
+
+
+def has_own_way(person: User) -> bool:
+    """Whether this person can sign in without a provider: with a password or a passkey."""
+    return sign_in_settings.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists())
 
 
 def remove(visitor: Visitor, identity_id: UUID) -> None:

@@ -68,6 +68,12 @@ class NotAdmittedError(SingleSignOnError):
     status = 403
 
 
+class NotListedError(NotAdmittedError):
+    """The person is not, or no longer, among those who may enter. ``account``: the name of the account that they had so far, or empty."""
+
+    account = ""
+
+
 class ClosedAccountError(SingleSignOnError):
     """The account is not active."""
 

@@ -114,8 +114,16 @@ class OwnSession:
     is_this: bool
 
 
+def readmit(visitor: Visitor, person: User) -> None:
+    """Let the keys and share links of a person work again who was not admitted before (``lifecycle.closing.turn_away``). Recorded."""
+    if User.objects.filter(pk=person.pk).exclude(rests_since=None).update(rests_since=None):
+        person.rests_since = None
+        record("keys and links work again", visitor, person.get_username(), detail="admitted again")
+
+
 def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign_in_method: str) -> None:
     """Record a new session, and delete the records of the person's ended sessions."""
+    readmit(visitor, person)
     active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     with transaction.atomic():
         BegunSession.objects.filter(user=person).exclude(key__in=active_keys).delete()

@@ -157,9 +157,12 @@ def _log_outcome(outcome: str, visitor: Visitor, person: str) -> None:
     log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": person})
 
 
-def record_provider_sign_in_refused(visitor: Visitor, detail: str) -> None:
-    """Record a failed sign-in with a provider. ``detail``: the provider's key, and the reason as a fixed text."""
-    _refusals[REFUSED].record(visitor.as_nobody(), address_group(visitor.address), None, detail)
+def record_provider_sign_in_refused(visitor: Visitor, detail: str, account: str = "") -> None:
+    """Record a failed sign-in with a provider.
+
+    ``detail``: the provider's key, and the reason as a fixed text. ``account``: the name of the account, if the provider said whose it is.
+    """
+    _refusals[REFUSED].record(visitor.as_nobody(), account or address_group(visitor.address), account or None, detail)
     _log_outcome("refused by a provider or a proxy", visitor, "")
 
 

@@ -12,8 +12,8 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, api_keys, people, sessions, sign_in_settings
-from chatui.accounts.openid import ProviderLogout
+from chatui.accounts import account_linking, account_managers, api_keys, people, sessions, sign_in_settings
+from chatui.accounts.openid import NotListedError, ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.models.sign_in import BegunSession, Invitation, OutsideIdentity, PasswordLink
@@ -169,7 +169,7 @@ def close_own(visitor: Visitor) -> None:
     close_account(person_of(visitor), ClosingCause.OWN, visitor)
 
 
-SIGNED_OUT = "signed out by provider"
+SIGNED_OUT, TURNED_AWAY = "signed out by provider", "not admitted any more"
 
 
 def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -> int:
@@ -189,6 +189,28 @@ def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -
         with contextlib.suppress(CannotCloseError):
             close_account(person, ClosingCause.LOGOUT, visitor, source=provider.key)
     return sum(ended.values())
+
+
+def turn_away(visitor: Visitor, provider: Provider, subject: str, error: NotListedError) -> None:
+    """Take back what this provider gave a person whom the operator does not admit any more: sessions, groups, and what programs and readers
+    of share links may do for them. Recorded, with their name, which the error gets as well.
+
+    Nothing is lost: at the next admitted sign-in the groups come back, and keys and links work again. Other ways to sign in stay, and so
+    does everything of an account that no provider may open.
+    """
+    person = _person(provider, subject)
+    if person is None or not person.is_active or not account_linking.may_use_provider(person):
+        return
+    error.account = person.get_username()
+    with transaction.atomic():
+        ended = sum(sessions.end_provider_sessions(provider.key, person, "").values())
+        is_new = User.objects.filter(pk=person.pk, rests_since=None).update(rests_since=timezone.now())
+        has_lost = account_linking.withdraw_groups(visitor, person, provider)
+        if is_new or ended or has_lost:
+            detail = f"by {provider.key}: {error.why}; {ended} sessions ended, keys and share links rest"
+            record(TURNED_AWAY, visitor, person.get_username(), detail=detail)
+    temporary.sign_out(person)
+    send_from_thread(bus.person(person.pk), {"type": "session.check"})
 
 
 def _person(provider: Provider, subject: str) -> User | None:

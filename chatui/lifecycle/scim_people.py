@@ -8,7 +8,7 @@ provisioned for them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from chatui.accounts import account_linking, account_managers
 from chatui.accounts.account_linking import PersonClaims
-from chatui.accounts.openid import NotAdmittedError
+from chatui.accounts.openid import NotAdmittedError, NotListedError
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing, scim_groups, scim_patches
@@ -263,7 +263,8 @@ def find_or_create_account(visitor: Visitor, provider: Provider, claims: PersonC
     identities = OutsideIdentity.objects.filter(issuer=provider.issuer, subject=claims.subject)
     identities.exclude(directory_id=claims.directory_id).update(directory_id=claims.directory_id)
     _merge(visitor, provider, claims)
-    return account_linking.find_or_create_account(visitor, provider, _with_groups(provider, claims), invitation)
+    with _turning_away(visitor, provider, claims):
+        return account_linking.find_or_create_account(visitor, provider, _with_groups(provider, claims), invitation)
 
 
 def connect(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
@@ -274,8 +275,19 @@ def connect(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
     row = _row(provider, claims)
     if row is not None and not row.user.is_active:
         raise NotAdmittedError("the account that the directory refers to is closed")
-    account_linking.connect(visitor, provider, _with_groups(provider, claims))
+    with _turning_away(visitor, provider, claims):
+        account_linking.connect(visitor, provider, _with_groups(provider, claims))
     _merge(visitor, provider, claims)
+
+
+@contextlib.contextmanager
+def _turning_away(visitor: Visitor, provider: Provider, claims: PersonClaims) -> Iterator[None]:
+    """A context manager around a sign-in: whoever may not enter any more loses what they have from this provider."""
+    try:
+        yield
+    except NotListedError as error:
+        closing.turn_away(visitor.as_nobody(), provider, claims.subject, error)
+        raise
 
 
 def _row(provider: Provider, claims: PersonClaims) -> ProvisionedAccount | None:

@@ -12,7 +12,7 @@ from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, Fil
 from chatui.models.message import Message, OpenedPage, SearchEntry
 from chatui.models.model_servers import Examination, StoredBackend
 from chatui.models.programs import ApiKey, ProgramAnswer
-from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup, ProvisioningToken
+from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup, ProvisioningToken
 from chatui.models.ratings import Rating
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import (
@@ -28,7 +28,7 @@ from chatui.models.sign_in import (
 from chatui.models.tools import ToolApproval, ToolCall, ToolRule, ToolSession
 from chatui.models.turn import FailedAnswer, Turn, TurnPiece
 from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit
-from chatui.models.user import AccountChange, ClosedAccount, FirstAccountCode, User
+from chatui.models.user import AccountChange, ClosedAccount, FirstAccountCode, GroupChange, User
 
 __all__ = [
     "AccountChange",
@@ -50,6 +50,8 @@ __all__ = [
     "FilePiece",
     "FirstAccountCode",
     "Folder",
+    "GivenGroups",
+    "GroupChange",
     "Invitation",
     "Message",
     "ModelPrice",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.db import models
 
 from chatui.models.keys import new_key
@@ -57,6 +58,29 @@ class ProvisionedGroup(models.Model):
 
     def __str__(self) -> str:
         return f"Provisioned group {self.id}"
+
+
+class GivenGroups(models.Model):
+    """The groups of the product that a provider, or its directory, gave a person. Memberships in no such row were given by staff.
+
+    ``said``: the values that it last named. ``table``: the digest of the operator's table when the groups were last set. ``gave_staff``: it
+    also made the person staff.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="given_groups")
+    issuer = models.CharField(max_length=250)
+    said = models.JSONField(default=list)
+    table = models.CharField(max_length=64, blank=True)
+    gave_staff = models.BooleanField(default=False, db_default=False)
+    groups = models.ManyToManyField(Group, related_name="+")
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["user", "issuer"], name="one_giver_per_issuer")]
+
+    def __str__(self) -> str:
+        return f"Given groups {self.id}"
 
 
 class ProvisioningToken(models.Model):

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.auth.models import AbstractUser, Group, UserManager
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q, QuerySet
@@ -72,6 +72,8 @@ class User(AbstractUser):
     IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: the model and reasoning effort of a
     new conversation; empty: the operator's defaults. ``instructions``: the person's preferences for all conversations, which rank below the
     operator's instructions; nobody else sees them. ``finds_documents``: their search includes the documents that they sent.
+    ``rests_since``: a provider's operator has not admitted them since then, so their keys and share links rest until they are admitted
+    again. ``is_heir``: the one account that receives the conversations of closed ones.
     ``sessions_ended_at``: when all sessions were last ended, which also ends a sign-in that began earlier. ``sign_in_news``: changes to
     their sign-in methods that they have not been told yet, one per line (``accounts.second_factor``).
     """
@@ -88,8 +90,13 @@ class User(AbstractUser):
     finds_documents = models.BooleanField(default=False, db_default=False)
     sessions_ended_at = models.DateTimeField(null=True, blank=True, editable=False)
     sign_in_news = models.TextField(blank=True, default="", db_default="", editable=False)
+    rests_since = models.DateTimeField(null=True, blank=True, editable=False)
+    is_heir = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects: ClassVar[PersonManager] = PersonManager()
+
+    class Meta(AbstractUser.Meta):
+        constraints = [models.UniqueConstraint(fields=["is_heir"], condition=Q(is_heir=True), name="one_heir")]
 
     def group_names(self) -> frozenset[str]:
         """The names of the groups that the person is in. Runs one query."""
@@ -144,6 +151,22 @@ class AccountChange(models.Model):
 
     def __str__(self) -> str:
         return f"Account change {self.id}"
+
+
+class GroupChange(models.Model):
+    """Somebody changed a group, and with it what everybody may do who is in it, or joins it later. ``changer_id``: as in AccountChange."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    changer_id = models.UUIDField()
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["changer_id", "at"], name="group_change_by_changer")]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Group change {self.id}"
 
 
 class ClosingCause(models.TextChoices):

@@ -46,11 +46,13 @@ def own_share_links(user: User) -> QuerySet[ShareLink]:
 
 
 def _readable() -> QuerySet[ShareLink]:
-    """The links of people who may share. Checked at each request, so that their links stop working as soon as they no longer may."""
+    """The links of people who may share, and may still enter. Checked at each request, so that their links stop working as soon as they no
+    longer may."""
     named = environment().share_groups
+    found = _live_links().filter(created_by__rests_since=None)
     if not named:
-        return _live_links()
-    return _live_links().filter(created_by__in=User.groups.through.objects.filter(group__name__in=named).values("user"))
+        return found
+    return found.filter(created_by__in=User.groups.through.objects.filter(group__name__in=named).values("user"))
 
 
 def _live_links() -> QuerySet[ShareLink]:

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui.accounts import account_linking, invitations, openid, sessions, sign_in
-from chatui.accounts.openid import BadSignInError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
+from chatui.accounts.openid import BadSignInError, NotListedError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
 from chatui.accounts.sign_in_settings import Provider, provider_of
 from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing, scim_people
@@ -139,7 +139,8 @@ def _connected(
 
 
 def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError) -> HttpResponse:
-    sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by {provider.key}: {error.why}")
+    account = error.account if isinstance(error, NotListedError) else ""
+    sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by {provider.key}: {error.why}", account)
     return refuse(request, error.code, error.status)
 
 

@@ -1,0 +1,156 @@
+"""Rights end with their reason: what is left of somebody whom the operator no longer admits, or who never came back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.utils import timezone
+
+from chatui.accounts import api_keys
+from chatui.accounts.api_keys import KeyRefusedError, NewKeyOptions
+from chatui.audit_log.record import Visitor
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author
+from chatui.models.shares import ShareLink
+from chatui.models.sign_in import OutsideIdentity
+from chatui.models.user import User
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from tests.chatui.accounts.conftest import configure, sign_in_with_provider
+from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
+from tests.chatui.conftest import PASSWORD, signed_in
+from tests.support.environment import change
+
+ADDRESS = "192.0.2.7"
+TABLE = {"/chat": "people", "/chat/admins": ["people", "debuggers"]}
+
+
+def new_key(person: User) -> str:
+    return api_keys.create(Visitor(person, ADDRESS, "page"), NewKeyOptions("A script", True, True, days=None)).text
+
+
+def works(key: str) -> bool:
+    try:
+        api_keys.admit(key, ADDRESS)
+    except KeyRefusedError:
+        return False
+    return True
+
+
+def new_link(person: User) -> str:
+    row = Conversation.objects.create(owner=person)
+    leaf = transcripts.append(row, None, Frame(Header("user"), "A question"), Author.PERSON)
+    return ShareLink.objects.create(token="t" * 22, conversation=row, leaf=leaf, created_by=person).token
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/").status_code == 200
+
+
+@pytest.fixture
+def admitted(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """The browser of Ada, whom her groups admit."""
+    for name in ("people", "debuggers", "by hand"):
+        Group.objects.create(name=name)
+    listing = {"who_may_enter": "listed", "enter_groups": ["/chat"], "enter_domains": ["example.org"]}
+    configure(monkeypatch, provider.table(groups=TABLE, **listing))
+    provider.person |= {"groups": ["/chat", "/chat/admins"], "email": "ada@example.org", "email_verified": True}
+    return sign_in_with_provider(provider)[0]
+
+
+@pytest.mark.parametrize(
+    ("claims", "why"),
+    [({"groups": ["/other"]}, "not in an admitted group"), ({"email": "ada@evil.example"}, "no verified address in an admitted domain")],
+)
+def test_whoever_may_no_longer_enter_keeps_nothing_from_the_provider_and_a_mistake_can_be_undone(
+    claims: dict[str, object], why: str, admitted: Client, provider: ScriptedProvider
+) -> None:
+    ada = User.objects.get(username="ada.l")
+    ada.groups.add(Group.objects.get(name="by hand"))
+    ada.set_password(PASSWORD)
+    ada.save()
+    by_password, link, key = signed_in(ada), f"/s/{new_link(ada)}/", new_key(ada)
+    admitted = sign_in_with_provider(provider)[0]
+    assert works(key) and is_in(admitted) and Client().get(link).status_code == 200, "the premise"
+    assert ada.group_names() == {"people", "debuggers", "by hand"}, "the premise"
+
+    before = provider.person
+    provider.person = before | claims
+    assert sign_in_with_provider(provider)[1].status_code == 403
+    assert not works(key) and not is_in(admitted) and Client().get(link).status_code == 404
+    assert is_in(by_password), "another way in is untouched"
+    assert ada.group_names() == {"by hand"} and User.objects.get(pk=ada.pk).is_active
+    line = AuditEvent.objects.get(action="not admitted any more")
+    assert (line.owner_name, line.detail) == ("ada.l", f"by company: {why}; 2 sessions ended, keys and share links rest")
+    assert AuditEvent.objects.filter(action="sign-in refused", owner_name="ada.l", detail=f"by company: {why}").exists()
+    assert AuditEvent.objects.filter(action="API key refused", detail__endswith="rests until the owner signs in").exists()
+    assert sign_in_with_provider(provider)[1].status_code == 403
+    assert AuditEvent.objects.filter(action="not admitted any more").count() == 1, "nothing more to take back"
+
+    provider.person = before
+    assert is_in(sign_in_with_provider(provider)[0])
+    assert works(key) and Client().get(link).status_code == 200
+    assert ada.group_names() == {"people", "debuggers", "by hand"}
+    assert AuditEvent.objects.get(action="keys and links work again").owner_name == "ada.l"
+
+
+def test_a_stranger_and_an_account_that_no_provider_opens_lose_nothing(admitted: Client, provider: ScriptedProvider) -> None:
+    ada = User.objects.get(username="ada.l")
+    key = new_key(ada)
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    before = provider.person
+    provider.person = before | {"groups": []}
+    assert sign_in_with_provider(provider)[1].status_code == 403
+    provider.person = before | {"groups": [], "sub": "a stranger"}
+    assert sign_in_with_provider(provider)[1].status_code == 403
+    assert works(key) and is_in(admitted) and not AuditEvent.objects.filter(action="not admitted any more").exists()
+
+
+def test_a_refused_identity_leaves_the_sessions_of_another_provider(
+    admitted: Client, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = User.objects.get(username="ada.l")
+    with running() as other:
+        listing = {"who_may_enter": "listed", "enter_groups": ["/chat"]}
+        configure(monkeypatch, provider.table(groups=TABLE, **listing), other.table(key="other", name="Other"))
+        OutsideIdentity.objects.create(user=ada, issuer=other.issuer, subject="ada-1", provider="other")
+        elsewhere = sign_in_with_provider(other, key="other")[0]
+        provider.person |= {"groups": []}
+        assert sign_in_with_provider(provider)[1].status_code == 403
+        assert is_in(elsewhere) and not is_in(admitted)
+
+
+@pytest.mark.parametrize(
+    ("what", "rests"),
+    [("", True), ("a sign-in", False), ("a password", False), ("no limit", False), ("an account without sign-in", False)],
+)
+def test_keys_rest_when_only_a_provider_opens_the_account_and_has_not_for_long(
+    what: str, rests: bool, admitted: Client, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = User.objects.get(username="ada.l")
+    key = new_key(ada)
+    long_ago = timezone.now() - timedelta(days=31)
+    User.objects.filter(pk=ada.pk).update(last_login=timezone.now() - timedelta(days=29))
+    assert works(key), "the premise"
+    User.objects.filter(pk=ada.pk).update(last_login=long_ago)
+    match what:
+        case "a sign-in":
+            sign_in_with_provider(provider)
+        case "a password":
+            User.objects.filter(pk=ada.pk).update(password=signed_password())
+        case "no limit":
+            change(monkeypatch, {"sign_in_file": "/no/such/file", "key_rest_days": 0})
+        case "an account without sign-in":
+            OutsideIdentity.objects.all().delete()
+            User.objects.filter(pk=ada.pk).update(last_login=None, date_joined=long_ago)
+    assert works(key) != rests
+
+
+def signed_password() -> str:
+    person = User(username="somebody")
+    person.set_password(PASSWORD)
+    return person.password
