@@ -60,7 +60,6 @@ class Environment(BaseModel):
         description="What purge does with accounts that were closed some days ago: keep, erase, or hand-over to the heir, then erase.",
     )
     closed_account_days: int = Field(30, ge=0, le=36_500, description="For how many days a closed account can be reopened before that.")
-    closed_account_heir: str = Field("", description="Name of the account that receives the conversations of closed ones.")
     close_own_account: bool = Field(False, description="Whether people may close their own account, on their settings page.")
     key_rest_days: int = Field(
         30, ge=0, le=36_500, description="Days without a sign-in after which keys of an account that only a provider opens rest. 0: never."

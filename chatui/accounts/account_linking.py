@@ -218,6 +218,8 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
     person = visitor.user
     if person is None or not may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
+    if person.is_heir:
+        raise NotAdmittedError("no further identity opens the heir of closed accounts")
     try:
         with transaction.atomic():
             OutsideIdentity.objects.create(user=person, last_used_at=timezone.now(), **_columns(provider, person_claims))
@@ -272,6 +274,8 @@ def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> Outsid
         raise ClosedAccountError("the account is not active")
     if found is None or OutsideIdentity.objects.filter(user=found.user, issuer=provider.issuer).exists():
         return None
+    if found.user.is_heir:
+        raise NotAdmittedError("no further identity opens the heir of closed accounts")
     return OutsideIdentity.objects.create(user=found.user, made_account=found.made_account, **_columns(provider, person_claims))
 
 
@@ -308,7 +312,7 @@ def _columns(provider: Provider, person_claims: PersonClaims) -> dict[str, str]:
 def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, person_claims: PersonClaims) -> None:
     """Update the identity. The account's name and e-mail address are updated only if the provider created the account."""
     person = identity.user
-    if identity.made_account and person_claims.name and person_claims.name != identity.name:
+    if identity.made_account and person_claims.name and person_claims.name != identity.name and not person.is_heir:
         name = free_name(person_claims.name, person)
         if name != person.username:
             record("account changed", visitor, person.username, detail=f"is called {name} now, says {provider.key}"[:200])

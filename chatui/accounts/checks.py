@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, register
 from django.db import DatabaseError
 
 from chatui import instructions
-from chatui.accounts import groups
+from chatui.accounts import groups, people
 from chatui.accounts.sign_in_settings import EVERYBODY, sign_in_file
 from chatui.env import environment
 from chatui.models.sign_in import Passkey
@@ -81,6 +81,17 @@ def emergency_accounts_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessa
         return []
     words = "CHATUI_SIGN_IN_FILE: no emergency account can sign in; while a provider is down, nobody can."
     return [] if is_there else [checks.Warning(words, id="chatui.W053")]
+
+
+@register()
+def heir_is_chosen(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Report a missing heir: closed accounts are then neither handed over nor erased."""
+    try:
+        is_missing = environment().closed_accounts == "hand-over" and people.heir() is None
+    except DatabaseError:
+        return []
+    words = "CHATUI_CLOSED_ACCOUNTS: no account is the heir, so nothing is handed over. Choose one: manage.py purge --heir NAME."
+    return [checks.Warning(words, id="chatui.W059")] if is_missing else []
 
 
 @register()

@@ -44,7 +44,7 @@ def identities_of(person: User) -> list[ShownIdentity]:
 
 def connectable(person: User) -> Sequence[tuple[str, str]]:
     """Providers with which the person has no identity yet: key and name."""
-    if person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
+    if person.is_heir or person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
         return []
     taken = set(OutsideIdentity.objects.filter(user=person).values_list("issuer", flat=True))
     return [(provider.key, provider.name) for provider in sign_in_file().providers if provider.issuer not in taken]

@@ -226,6 +226,12 @@ def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_s
     record_changed(visitor, person, before)
 
 
+def heir() -> User | None:
+    """The open account that the operator chose to receive the conversations of closed ones."""
+    found: User | None = User.objects.filter(is_heir=True, is_active=True).first()
+    return found
+
+
 PAGE = 50
 FILTERS = ("", "active", "closed", "staff", "debug")
 """The filters of the list: everybody, people whose account is open or closed, staff, and staff who may see hidden channels."""

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from chatui.accounts import people
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.lifecycle.erasure import erase
@@ -17,11 +18,11 @@ from chatui.models.user import ClosedAccount, User
 from chatui.permissions import shares
 from chatui.store import ownership_transfer
 
-HANDED_OVER = "conversations handed over"
+HANDED_OVER, CHOSEN, UNCHOSEN = "conversations handed over", "heir chosen", "heir not chosen any more"
 
 
 class NoHeirError(Exception):
-    """The operator wants conversations to be transferred, but the account that would receive them is not open. Nothing is erased."""
+    """The operator wants conversations to be transferred, but no open account is the heir. Nothing is erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +34,34 @@ class ErasedAccount:
     warning: str
 
 
+@transaction.atomic
+def choose_heir(visitor: Visitor, name: str) -> None:
+    """Make the account with that name the heir of closed accounts, in place of any other; nobody, if it is empty. Recorded.
+
+    From then on the account is the heir, whatever it is called, and nobody but the operator can change it. Raises NoHeirError if there is
+    no such account, or it is closed.
+    """
+    heir = User.objects.select_for_update(no_key=True).filter(username=name, is_active=True).first() if name else None
+    if name and heir is None:
+        raise NoHeirError
+    for earlier in User.objects.filter(is_heir=True).exclude(pk=heir and heir.pk):
+        record(UNCHOSEN, visitor, earlier.get_username())
+        User.objects.filter(pk=earlier.pk).update(is_heir=False)
+    if heir is not None and not heir.is_heir:
+        record(CHOSEN, visitor, heir.get_username())
+        User.objects.filter(pk=heir.pk).update(is_heir=True)
+
+
 def apply_retention(visitor: Visitor) -> Iterator[ErasedAccount]:
     """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded.
 
     Raises:
         NoHeirError: before anything is changed.
     """
-    people = due()
-    heir = _heir() if people and environment().closed_accounts == "hand-over" else None
-    for person in people:
-        if person.pk == getattr(heir, "pk", None) or not _claim(person):
+    closed = due()
+    heir = _heir() if closed and environment().closed_accounts == "hand-over" else None
+    for person in closed:
+        if not _claim(person):
             continue
         count = _transfer(visitor, person, heir) if heir else 0
         erased = erase(visitor, person)
@@ -69,7 +88,7 @@ def _due() -> QuerySet[ClosedAccount]:
 
 
 def _heir() -> User:
-    heir: User | None = User.objects.filter(username=environment().closed_account_heir, is_active=True).first()
+    heir = people.heir()
     if heir is None:
         raise NoHeirError
     return heir

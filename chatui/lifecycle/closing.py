@@ -50,6 +50,7 @@ def end_running_work(person: User) -> None:
 
 CLOSED, REOPENED, REFUSED = "account closed", "account reopened", "account not closed"
 
+HEIR = "it is the heir of closed accounts: choose another one first (manage.py purge --heir)"
 _PROTECTED = "no directory or sign-in service may close this account"
 
 
@@ -146,6 +147,8 @@ def _close(person: User, cause: ClosingCause, by: Visitor, source: str) -> bool:
 
 
 def _why_not_closable(person: User, cause: ClosingCause) -> str:
+    if User.objects.filter(pk=person.pk, is_heir=True).exists():
+        return HEIR
     if cause is ClosingCause.OPERATOR:
         return ""
     if cause.is_from_outside and (person.is_superuser or sign_in_settings.is_emergency(person.get_username())):

@@ -30,14 +30,14 @@ from chatui.models.user import User
 
 
 def changeable_accounts(provider: Provider) -> QuerySet[ProvisionedAccount]:
-    """The accounts that this directory has provisioned and may change: no superusers, and no emergency accounts."""
-    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, deleted_at=None, user__is_superuser=False)
+    """The accounts that this directory has provisioned and may change: no superusers, no emergency accounts, and not the heir."""
+    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, deleted_at=None, user__is_superuser=False, user__is_heir=False)
     return rows.exclude(user__username__in=sign_in_file().emergency_accounts).select_related("user").order_by("id")
 
 
 def may_change(user: User) -> bool:
     """Whether a directory may change this account."""
-    return not user.is_superuser and not sign_in_settings.is_emergency(user.get_username())
+    return not user.is_superuser and not user.is_heir and not sign_in_settings.is_emergency(user.get_username())
 
 
 @contextmanager

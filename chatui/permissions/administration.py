@@ -171,7 +171,12 @@ def may_change_group(staff: User, group: Group) -> bool:
 
 
 def has_no_more_permissions(staff: User | AnonymousUser, person: User) -> bool:
-    """Whether the account has no permission that the member of staff lacks, which they could gain by taking the account over."""
+    """Whether the account has nothing that the member of staff lacks, which they could gain by taking the account over.
+
+    That is a permission, or what closed accounts wrote: only the operator changes their heir.
+    """
+    if person.is_heir:
+        return False
     if staff.is_superuser or person == staff:
         return True
     return not person.is_superuser and permission_names(Q(user=person) | Q(group__user=person)) <= staff.get_all_permissions()
@@ -179,13 +184,13 @@ def has_no_more_permissions(staff: User | AnonymousUser, person: User) -> bool:
 
 def people_with_more_permissions(staff: User) -> QuerySet[User]:
     """Everybody for whom ``has_no_more_permissions`` is false, each once."""
-    nobody: QuerySet[User] = User.objects.none()
+    heirs: QuerySet[User] = User.objects.filter(is_heir=True)
     if staff.is_superuser:
-        return nobody
+        return heirs
     beyond = Permission.objects.exclude(pk__in=held_permissions(staff))
     some = Q(is_superuser=True) | Q(user_permissions__in=beyond) | Q(groups__permissions__in=beyond)
-    found: QuerySet[User] = User.objects.filter(some).exclude(pk=staff.pk).distinct()
-    return found
+    found: QuerySet[User] = User.objects.filter(some).exclude(pk=staff.pk)
+    return (found | heirs).distinct()
 
 
 def may_change(staff: User, person: User) -> bool:

@@ -182,8 +182,10 @@ def close(request: HttpRequest) -> HttpResponse:
         _writes.check(str(person.pk))
         try:
             closing.close_own(visitor_of(request, "page"))
-        except CannotCloseError:
+        except CannotCloseError as error:
             problem = gettext("Your account was not closed: nobody else could manage accounts.")
+            if error.why == closing.HEIR:
+                problem = gettext("Your account was not closed: it receives the conversations of closed accounts.")
         else:
             auth.logout(request)
             return redirect(f"{reverse('sign_in')}?signed-out")

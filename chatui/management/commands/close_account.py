@@ -12,7 +12,7 @@ from chatui.models.user import ClosingCause, User
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 done, or there was nothing to do; 1 there is no such account."""
+    """Exit codes: 0 done, or there was nothing to do; 1 there is no such account, or it is the heir."""
 
     help = "Close an account and end its sessions, sockets, answers, API keys, invitations and debug views. Erases nothing."
 
@@ -30,4 +30,8 @@ class Command(BaseCommand):
             was_open = "It was open." if person.is_active else "It is being erased."
             self.stdout.write("Opened." if closing.reopen_account(person, SHELL) else was_open)
         else:
-            self.stdout.write("Closed." if closing.close_account(person, ClosingCause.OPERATOR, SHELL) else "It was closed.")
+            try:
+                is_new = closing.close_account(person, ClosingCause.OPERATOR, SHELL)
+            except closing.CannotCloseError as error:
+                raise CommandError(f"Not closed: {error.why}.") from None
+            self.stdout.write("Closed." if is_new else "It was closed.")

@@ -7,13 +7,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.audit_log.record import SHELL
+from chatui.lifecycle import closing
 from chatui.lifecycle.erasure import contents_of, erase
 from chatui.models.user import User
 from renderer.terminal import safe_for_terminal
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 erased (or only counted, with --dry-run), 1 there is no such account, or it was not confirmed."""
+    """Exit codes: 0 erased (or only counted, with --dry-run), 1 there is no such account, it is the heir, or it was not confirmed."""
 
     help = "Erase a person: account, conversations, search index, share links, sessions, debug requests. Cannot be undone."
 
@@ -29,6 +30,8 @@ class Command(BaseCommand):
         person = User.objects.filter(username=options["name"]).first()
         if person is None:
             raise CommandError("There is no such account.")
+        if person.is_heir:
+            raise CommandError(f"Not erased: {closing.HEIR}.")
         self.stdout.write(f"{safe_for_terminal(person.get_username())}: {contents_of(person)}")
         if options["dry_run"]:
             return

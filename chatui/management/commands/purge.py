@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from chatui.accounts import sessions
@@ -33,10 +33,14 @@ class Command(BaseCommand):
         """The retention time of the bin, in days."""
         days = environment().bin_days
         parser.add_argument("--days", type=int, default=days, help=f"days to keep a deleted conversation (CHATUI_BIN_DAYS: {days})")
+        parser.add_argument("--heir", metavar="NAME", help="only choose the account that gets conversations of closed ones; '': none")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove the data, and print what was removed."""
+        if options["heir"] is not None:
+            self._choose_heir(options["heir"])
+            return
         aggregation.close_expired(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)
@@ -54,10 +58,17 @@ class Command(BaseCommand):
         warning = lifecycle_erasure.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
 
+    def _choose_heir(self, name: str) -> None:
+        try:
+            closed_accounts.choose_heir(SHELL, name)
+        except closed_accounts.NoHeirError:
+            raise CommandError("There is no such open account.") from None
+        self.stdout.write("This account is the heir now." if name else "No account is the heir now.")
+
     def _erase_closed_accounts(self) -> None:
         try:
             for account in closed_accounts.apply_retention(SHELL):
                 transferred = f" after {account.handed_over} conversations were handed over" if account.handed_over else ""
                 self.stdout.write(f"Erased a closed account{transferred}.")
         except closed_accounts.NoHeirError:
-            self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts were left unchanged.")
+            self.stderr.write("No account is the heir (purge --heir NAME): closed accounts were left unchanged.")

@@ -15,7 +15,7 @@ from django.utils import timezone
 from chatui.accounts import api_keys, invitations, sign_in_settings
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.lifecycle import closing
+from chatui.lifecycle import closed_accounts, closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation, Folder
@@ -199,11 +199,12 @@ def test_conversations_are_transferred_and_found_by_the_heir_only(ada: User, bel
     Conversation.objects.filter(pk=binned.pk).update(deleted_at=timezone.now())
     closing.close_account(ada, ClosingCause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
-    change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "nobody"})
+    change(monkeypatch, {"closed_accounts": "hand-over"})
     output = StringIO()
     call_command("purge", stdout=StringIO(), stderr=output)
-    assert "CHATUI_CLOSED_ACCOUNT_HEIR" in output.getvalue() and User.objects.filter(pk=ada.pk).exists()
-    change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
+    assert "No account is the heir" in output.getvalue() and User.objects.filter(pk=ada.pk).exists()
+    call_command("purge", heir="bela", stdout=StringIO())
+    assert User.objects.filter(pk=ada.pk).exists(), "choosing is all that this does"
     own = Folder.objects.create(owner=bela, name="ada", instructions="Mine.")
     messages, key = Message.objects.filter(conversation=row).count(), ada.pk
     call_command("purge", stdout=StringIO())
@@ -222,7 +223,8 @@ def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: Us
         long_conversation(person, 2, "carrot")
         closing.close_account(person, ClosingCause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
-    change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
+    change(monkeypatch, {"closed_accounts": "hand-over"})
+    closed_accounts.choose_heir(SHELL, "bela")
     opened, output, real = [], StringIO(), ownership_transfer.transfer
 
     def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
