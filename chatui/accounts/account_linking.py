@@ -25,10 +25,10 @@ from django.utils import timezone
 from chatui.accounts import account_managers, invitations, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.openid import ClosedAccountError, LinkedElsewhereError, NotAdmittedError, NotListedError
-from chatui.accounts.sign_in_settings import Provider
-from chatui.audit_log.record import Visitor, record
+from chatui.accounts.sign_in_settings import Provider, sign_in_file
+from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models.keys import new_key
-from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
+from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User, check_looks
 from chatui.permissions.access import NotFoundError
@@ -67,9 +67,8 @@ class PersonClaims:
     """A person's claims; a missing text is empty.
 
     ``subject`` is the identity. ``email`` is empty unless verified. ``groups`` is None if the claim is missing, for example because of too
-    many groups or without the scope; that differs from being in no group. ``directory_groups``: the groups from the directory, which decide
-    about admission if the claim is missing. ``session``: the provider's id of its own session. ``directory_id``: the directory's id of the
-    person.
+    many groups or without the scope; that differs from being in no group. ``directory_groups``: the groups from the directory, which hold
+    if the claim is missing. ``session``: the provider's id of its own session. ``directory_id``: the directory's id of the person.
     """
 
     subject: str
@@ -139,28 +138,25 @@ def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[
 log = logging.getLogger(__name__)
 
 
-def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> bool:
-    """Add the person to and remove them from groups that the provider manages, and no others. Call it in a transaction.
+def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None) -> bool:
+    """Give the person the groups, and the staff status, that the operator's table has for what the provider or its directory says, and take
+    back what it gave them before and does not give now. Call it in a transaction. Recorded. Returns whether anything changed.
 
-    Returns whether anything changed. Without the claim nothing changes: a provider omits it for people in very many groups. An empty claim
-    removes them from all managed groups.
+    ``said`` None: as it said last; the table may have changed since. Groups that staff gave stay, and so does what another provider gives.
+    Somebody who may not enter (``rests_since``) is given nothing, but what was said is kept.
 
     Raises:
         LastAccountManagerError: no account manager would be left. Nothing was changed.
     """
-    if person_claims.groups is None:
-        if provider.managed_groups or provider.staff:
-            # The person's id, not the name: names are often e-mail addresses, which only the audit log may contain.
-            log.warning("the provider %r sent no groups of a person, so they stay", provider.key, extra={"person": str(person.pk)})
-            record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
-        return False
     was_staff = person.is_staff
     try:
         with account_managers.keep_last_manager(person):
-            changes = [
-                *_synced_groups(person, provider, provider.groups_for(person_claims.groups)),
-                *_staff(person, provider, person_claims.groups),
-            ]
+            given = _given(person, provider)
+            given.said = sorted(given.said if said is None else said)
+            values = frozenset(given.said) if person.rests_since is None else frozenset()
+            changes = [*_synced_groups(person, provider, given, values), *_staff(person, provider, given, values)]
+            given.table = provider.table_digest
+            given.save()
     except account_managers.LastAccountManagerError:
         person.is_staff = was_staff
         raise
@@ -169,18 +165,73 @@ def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claim
     return bool(changes)
 
 
-def _synced_groups(person: User, provider: Provider, wanted: frozenset[str]) -> list[str]:
-    ours = {group.name: group for group in Group.objects.filter(name__in=provider.managed_groups)}
-    current = set(person.groups.filter(name__in=provider.managed_groups).values_list("name", flat=True))
-    joined, left = sorted((wanted & set(ours)) - current), sorted(current - wanted)
-    person.groups.add(*(ours[name] for name in joined))
-    person.groups.remove(*(ours[name] for name in left))
-    return [*(f"joined group {name}" for name in joined), *(f"left group {name}" for name in left)]
+def apply_tables() -> int:
+    """Apply the operator's tables to everybody whose groups were set with another one. Returns how many people that changed.
+
+    Called at the start of a server. A provider that is no longer configured gives nothing. A file with mistakes changes nothing.
+    """
+    file = sign_in_file()
+    if file.problems:
+        return 0
+    known = {provider.issuer: provider for provider in file.providers}
+    issuers = GivenGroups.objects.order_by("issuer").values_list("issuer", flat=True).distinct()
+    return sum(_apply_table(known.get(issuer) or _gone(issuer)) for issuer in list(issuers))
 
 
-def _staff(person: User, provider: Provider, values: frozenset[str]) -> list[str]:
-    is_staff = bool(values & set(provider.staff))
-    if not provider.staff or is_staff == person.is_staff:
+def _gone(issuer: str) -> Provider:
+    return Provider.model_construct(key="the sign-in file", name="", issuer=issuer, client_id="", who_may_enter="everybody")
+
+
+def _apply_table(provider: Provider) -> int:
+    changed = 0
+    rows = GivenGroups.objects.filter(issuer=provider.issuer).exclude(table=provider.table_digest)
+    for given in rows.select_related("user").prefetch_related("groups"):
+        gives = provider.groups_for(frozenset(given.said)) == {group.name for group in given.groups.all()}
+        if gives and not provider.staff and not given.gave_staff:
+            GivenGroups.objects.filter(pk=given.pk).update(table=provider.table_digest)
+            continue
+        with transaction.atomic():
+            changed += _set_groups(SHELL, given.user, provider, None)
+    return changed
+
+
+def remember_giver(person: User, provider: Provider) -> None:
+    """Note that this provider has given the person nothing yet: the groups that they are in were given by staff."""
+    GivenGroups.objects.get_or_create(user=person, issuer=provider.issuer)
+
+
+def _given(person: User, provider: Provider) -> GivenGroups:
+    """What this provider gave the person so far."""
+    given, is_new = GivenGroups.objects.select_for_update().get_or_create(user=person, issuer=provider.issuer)
+    if is_new:
+        # An account from before this was noted: then the provider alone decided about the groups in its table.
+        given.groups.set(person.groups.filter(name__in=provider.managed_groups))
+        given.gave_staff = person.is_staff and bool(provider.staff)
+    return given
+
+
+def _synced_groups(person: User, provider: Provider, given: GivenGroups, values: frozenset[str]) -> list[str]:
+    wanted, ours = set(Group.objects.filter(name__in=provider.groups_for(values))), set(given.groups.all())
+    of_others = set(
+        Group.objects.filter(
+            pk__in=GivenGroups.groups.through.objects.filter(givengroups__user=person).exclude(givengroups=given).values("group")
+        )
+    )
+    current = set(person.groups.all())
+    wanted -= current - ours - of_others  # what staff gave remains theirs
+    joined, left = wanted - current, (ours - wanted - of_others) & current
+    given.groups.set(wanted)
+    person.groups.add(*joined)
+    person.groups.remove(*left)
+    changes = [*(f"joined group {group.name}" for group in joined), *(f"left group {group.name}" for group in left)]
+    return sorted(changes)
+
+
+def _staff(person: User, provider: Provider, given: GivenGroups, values: frozenset[str]) -> list[str]:
+    """With ``staff``, the provider alone decides. Without it any more, it takes back what it gave."""
+    is_staff = bool(values & set(provider.staff)) if provider.staff else person.is_staff and not given.gave_staff
+    given.gave_staff = bool(provider.staff) and is_staff and (given.gave_staff or not person.is_staff)
+    if is_staff == person.is_staff:
         return []
     person.is_staff = is_staff
     person.save(update_fields=["is_staff"])
@@ -222,6 +273,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
         raise NotAdmittedError("no further identity opens the heir of closed accounts")
     try:
         with transaction.atomic():
+            remember_giver(person, provider)
             OutsideIdentity.objects.create(user=person, last_used_at=timezone.now(), **_columns(provider, person_claims))
             record("identity connected", visitor, person.get_username(), detail=f"of {provider.key}")
     except IntegrityError:
@@ -237,16 +289,30 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
         raise ClosedAccountError("the account is not active")
     if not may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
+    may_enter_again = person.rests_since is not None
     sessions.readmit(visitor, person)
     _update(visitor, identity, provider, person_claims)
-    if person_claims.groups is not None or not ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
-        _sync_groups(visitor, person, provider, person_claims)  # otherwise the directory has already set the groups
+    if person_claims.groups is not None:
+        _set_groups(visitor, person, provider, person_claims.groups)
+    elif ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
+        _set_groups(visitor, person, provider, person_claims.directory_groups)
+    else:
+        _note_missing_groups(visitor, person, provider)
+        if may_enter_again:
+            _set_groups(visitor, person, provider, None)
     return person
 
 
-def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> bool:
+def _note_missing_groups(visitor: Visitor, person: User, provider: Provider) -> None:
+    if provider.managed_groups or provider.staff:
+        # The person's id, not the name: names are often e-mail addresses, which only the audit log may contain.
+        log.warning("the provider %r sent no groups of a person, so they stay", provider.key, extra={"person": str(person.pk)})
+        record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
+
+
+def _set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None) -> bool:
     try:
-        return sync_groups(visitor, person, provider, person_claims)
+        return set_groups(visitor, person, provider, said)
     except LastAccountManagerError as error:
         # The last account manager keeps their permissions: otherwise nobody could grant them any more.
         record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
@@ -254,8 +320,8 @@ def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_clai
 
 
 def withdraw_groups(visitor: Visitor, person: User, provider: Provider) -> bool:
-    """Take the person out of all groups that the provider manages. Returns whether that changed anything. Recorded."""
-    return _sync_groups(visitor, person, provider, PersonClaims("", "", "", frozenset()))
+    """Take back the groups that the provider gave somebody who may not enter now. Returns whether that changed anything. Recorded."""
+    return _set_groups(visitor, person, provider, None)
 
 
 def may_use_provider(person: User) -> bool:
@@ -286,6 +352,7 @@ def _create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, i
         free_name(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
     )
     record("account created", visitor, person.get_username(), detail=f"with the first sign-in by {provider.key}")
+    remember_giver(person, provider)
     if invitation:
         _accept(visitor, invitation, person)
     return OutsideIdentity.objects.create(user=person, made_account=True, **_columns(provider, person_claims))

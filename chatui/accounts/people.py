@@ -82,6 +82,8 @@ def record_deleted(visitor: Visitor, row: User | Group) -> None:
 def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapshot, detail: str) -> None:
     kind = "group" if isinstance(row, Group) else "account"
     record(f"{kind} {what}", visitor, about.name, detail=detail)
+    if isinstance(row, Group) and what != "deleted":
+        four_eyes.record_group_change(visitor.user, row)
     # Changing a group changes what its members may do.
     changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
     four_eyes.record_change(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")

@@ -120,6 +120,7 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     record("group changed", visitor, f"group {group.name}", detail=words)
     if not is_on:
         # Recorded as when a factor is removed: the visitor could now sign in to a member's account with the password alone.
+        four_eyes.record_group_change(visitor.user, group)
         four_eyes.record_change(visitor.user, group.user_set.values_list("pk", flat=True), f"group changed: {words}")
     exempt = {staff, *administration.people_with_more_permissions(staff)}
     ended = [person for person in members_without_factor(group) if person not in exempt] if is_on and ends_sessions else []

@@ -6,7 +6,9 @@ on in a header. A password is for everybody, or only for the operator's emergenc
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
+import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -136,6 +138,12 @@ class Provider(BaseModel):
         """The managed groups that these values map to. Values without a mapping are ignored."""
         found = (names for value, names in self.groups.items() if value in values)
         return frozenset(name for names in found for name in ((names,) if isinstance(names, str) else names))
+
+    @property
+    def table_digest(self) -> str:
+        """Changes if the provider's groups map to other groups or make other people staff."""
+        table = [sorted((value, sorted([names] if isinstance(names, str) else names)) for value, names in self.groups.items())]
+        return hashlib.sha256(json.dumps([*table, sorted(self.staff)]).encode()).hexdigest()
 
     def secret(self) -> str:
         """The client secret; empty for a public client. Raises OSError if the file cannot be read."""

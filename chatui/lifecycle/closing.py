@@ -207,7 +207,9 @@ def turn_away(visitor: Visitor, provider: Provider, subject: str, error: NotList
     error.account = person.get_username()
     with transaction.atomic():
         ended = sum(sessions.end_provider_sessions(provider.key, person, "").values())
-        is_new = User.objects.filter(pk=person.pk, rests_since=None).update(rests_since=timezone.now())
+        now = timezone.now()
+        is_new = User.objects.filter(pk=person.pk, rests_since=None).update(rests_since=now)
+        person.rests_since = person.rests_since or now
         has_lost = account_linking.withdraw_groups(visitor, person, provider)
         if is_new or ended or has_lost:
             detail = f"by {provider.key}: {error.why}; {ended} sessions ended, keys and share links rest"

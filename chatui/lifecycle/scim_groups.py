@@ -14,7 +14,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from chatui.accounts import account_linking, account_managers
-from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import scim_patches
@@ -50,7 +49,7 @@ def remove_from_all(visitor: Visitor, provider: Provider, user: User) -> None:
 
 
 def _sync(visitor: Visitor, provider: Provider, user: User, values: frozenset[str]) -> None:
-    if account_linking.sync_groups(visitor, user, provider, PersonClaims(str(user.pk), "", "", values)):
+    if account_linking.set_groups(visitor, user, provider, values):
         transaction.on_commit(partial(send_from_thread, bus.person(user.pk), {"type": "session.check"}))
 
 
@@ -126,39 +125,42 @@ def _of_resource(body: Mapping[str, Any]) -> list[Change]:
 def _apply(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[Change]) -> None:
     ProvisionedGroup.objects.select_for_update().get(pk=row.pk)
     before = set(row.members.values_list("pk", flat=True))
-    for change in changes:
-        _apply_change(provider, row, change)
+    named = {key for change in changes for key in _apply_change(provider, row, change)}
     after = set(row.members.values_list("pk", flat=True))
     is_renamed = ProvisionedGroup.objects.exclude(name=row.name, external_id=row.external_id).filter(pk=row.pk).exists()
     row.save()
-    # A new name may map to other groups of the product, which affects all members.
-    sync_members(visitor, provider, before | after if is_renamed else before ^ after)
+    # A new name may map to other groups of the product, which affects all members. Those who are named again are synchronized again: the
+    # operator's table, or what the provider said at a sign-in, may have changed since.
+    sync_members(visitor, provider, before | after if is_renamed else (before ^ after) | named)
 
 
-def _apply_change(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
+def _apply_change(provider: Provider, row: ProvisionedGroup, change: Change) -> set[UUID]:
+    """Apply one change. Returns the members that it names, whether or not they are new."""
     if change.attribute == "members":
-        _change_members(provider, row, change)
-    elif change.kind == "remove":
+        return _change_members(provider, row, change)
+    if change.kind == "remove":
         raise ScimError("Only members can be removed from a group.", "mutability")
-    elif change.attribute == "displayname":
+    if change.attribute == "displayname":
         row.name = _text(change.value)
     elif change.attribute == "externalid":
         row.external_id = _text(change.value)
+    return set()
 
 
-def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
+def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -> set[UUID]:
     if change.selector is not None:
         if change.kind != "remove" or change.selector[0] != "value":
             raise ScimError('A filter of members must look like members[value eq "id"], and can only remove them.', "invalidPath")
         row.members.remove(*row.members.filter(pk__in=_uuids([change.selector[1]])))
-        return
+        return set()
     if change.kind == "remove":
         removed = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(scim_patches.member_ids(change.value)))
         row.members.remove(*removed)
-        return
+        return set()
     # Ids of accounts that the directory may not change are ignored, like ids that do not exist.
     members = changeable_accounts(provider).filter(pk__in=_uuids(scim_patches.member_ids(change.value)))
     row.members.set(members) if change.kind == "replace" else row.members.add(*members)
+    return {each.pk for each in members}
 
 
 def _text(value: object) -> str:

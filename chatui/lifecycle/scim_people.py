@@ -200,6 +200,7 @@ def _row_for_known_person(provider: Provider, external_id: str) -> ProvisionedAc
 
 def _new_account(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> User:
     user: User = User.objects.create_user(account_linking.free_name(sent.user_name or ""), email=sent.email or "")
+    account_linking.remember_giver(user, provider)
     record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
     return user
 

@@ -1,4 +1,4 @@
-"""The four-eyes rule: two accounts may belong to one person if one of them created or changed the other."""
+"""The four-eyes rule: two accounts may belong to one person if one of them created or changed the other, or a group of the other's."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
+from django.contrib.auth.models import Group
 from django.utils import timezone
 from django.utils.translation import gettext_noop as noop
 
 from chatui.env import environment
-from chatui.models.user import AccountChange, User
+from chatui.models.user import AccountChange, GroupChange, User
 
 ACCOUNT_PERMISSIONS = {
     "chatui.add_user": noop("create accounts"),
@@ -31,8 +32,15 @@ def record_change(changer: User | None, changed: Iterable[UUID], what: str) -> N
         )
 
 
+def record_group_change(changer: User | None, group: Group) -> None:
+    """Record that ``changer`` created or changed this group, and so linked themselves with everybody who is in it now or joins it later."""
+    if changer is not None:
+        GroupChange.objects.create(changer_id=changer.pk, group=group)
+
+
 def are_linked(one: User, other: User) -> bool:
-    """Whether one created or changed the other's account within ``CHATUI_FOUR_EYES_DAYS``, directly or through accounts in between."""
+    """Whether one created or changed the other's account, or a group that the other is in, within ``CHATUI_FOUR_EYES_DAYS``, directly or
+    through accounts in between."""
     return _reaches(one.pk, other.pk) or _reaches(other.pk, one.pk)
 
 
@@ -47,6 +55,8 @@ def _reaches(changer: UUID, changed: UUID) -> bool:
     reached = frontier = {changer}
     for _ in range(_MAX_CHAIN_LENGTH):
         found = set(AccountChange.objects.filter(changer_id__in=frontier, at__gt=since).values_list("changed_id", flat=True))
+        groups = GroupChange.objects.filter(changer_id__in=frontier, at__gt=since).values("group")
+        found |= set(User.groups.through.objects.filter(group__in=groups).values_list("user_id", flat=True))
         if changed in found:
             return True
         frontier = found - reached

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from chatui.accounts import groups
+from chatui.accounts import account_linking, groups
 from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
 from chatui.live.server import MAX_FRAME_BYTES, Server
@@ -41,6 +41,7 @@ class Command(BaseCommand):
         # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
         forked.run(_prepare)
         groups.log_missing()
+        account_linking.apply_tables()
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)

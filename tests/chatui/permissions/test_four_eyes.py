@@ -14,7 +14,7 @@ from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
-from chatui.models.user import AccountChange, User
+from chatui.models.user import AccountChange, GroupChange, User
 from chatui.permissions import debug_requests, four_eyes
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.environment import change
@@ -114,6 +114,25 @@ def test_an_account_created_by_such_an_account_cannot_approve(asker: User, appro
 def test_somebody_who_changed_the_requesters_account_cannot_approve(asker: User, approver: User, conversation: Conversation) -> None:
     save(asker, approver, email="elsewhere@example.org")
     assert approve(approver, asker, conversation) == 403
+
+
+def test_whoever_changes_an_empty_group_is_linked_with_everybody_who_joins_it(
+    asker: User, approver: User, conversation: Conversation
+) -> None:
+    """A provider's list can make somebody a member later, and no account is changed by hand."""
+    group = Group.objects.create(name="lookers")
+    kept, gone = Group.objects.create(name="kept"), Group.objects.create(name="gone")
+    permission_ids = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
+    for row in (group, gone):
+        fields = {"name": row.name, "permissions": permission_ids}
+        assert signed_in(asker).post(f"/admin/auth/group/{row.pk}/change/", fields).status_code == 302
+    approver.groups.add(kept, gone)
+    approver.groups.remove(gone)
+    assert approve(asker, approver, conversation) == 302, "the premise: nobody changed a group that they are in"
+    approver.groups.add(group)
+    assert approve(asker, approver, conversation) == 403
+    GroupChange.objects.update(at=timezone.now() - timedelta(days=31))
+    assert approve(asker, approver, conversation) == 302, "old changes link nobody"
 
 
 def test_password_links_and_group_changes_link_accounts(asker: User, approver: User, conversation: Conversation) -> None:
