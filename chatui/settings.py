@@ -24,8 +24,13 @@ except ValidationError as error:
     sys.exit("\n".join(f"CHATUI_{name.upper()}: {problem}" for name, problem in _wrong))
 _HTTPS = bool(ENVIRONMENT.origins) and all(origin.startswith("https://") for origin in ENVIRONMENT.origins)
 
-ENVIRONMENT.make_data_dir()
-SECRET_KEY = ENVIRONMENT.signing_key()
+STATIC_ROOT = ENVIRONMENT.data_dir / "static"
+try:
+    ENVIRONMENT.make_data_dir()
+    SECRET_KEY = ENVIRONMENT.signing_key()
+    STATIC_ROOT.mkdir(exist_ok=True)
+except OSError as error:
+    sys.exit(f"CHATUI_DATA_DIR: {error.filename} cannot be used by this account (uid {os.geteuid()}): {error.strerror}.")
 DEBUG = ENVIRONMENT.debug
 ALLOWED_HOSTS = ENVIRONMENT.hosts
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.origins
@@ -88,12 +93,9 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 if ENVIRONMENT.database_url:
-    DATABASES = {"default": dj_database_url.parse(ENVIRONMENT.database_url)}
-    # Under ASGI each request has its own thread, so connections are kept in a pool and not per thread.
-    # While the server is away, the pool would pause for longer and longer between two attempts, and pages would fail for as long after the
-    # server is back. So it gives up soon, and the next page makes it try again.
-    _POOL = {"min_size": 1, "max_size": 20, "timeout": 20, "reconnect_timeout": 3}
-    DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": _POOL}
+    DATABASES = {"default": dj_database_url.parse(ENVIRONMENT.database_url, engine="chatui.database")}
+    # Under ASGI each request has its own thread, so connections are kept in a pool (``chatui/database/base.py``) and not per thread.
+    DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": True}
 else:
     DATABASES = {
         "default": {
@@ -147,8 +149,6 @@ FORMAT_MODULE_PATH = "chatui.site.formats"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = ENVIRONMENT.data_dir / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Pages name files only with their hash. For each served file, headers and compressed versions are held in memory.
 SERVESTATIC_KEEP_ONLY_HASHED_FILES = True

@@ -1,18 +1,20 @@
-"""Database connections for our own threads, and the database's clock, which all processes share even if those of their machines differ.
+"""Database connections for our own threads, long work in short transactions, and the database's clock, which all processes share even if
+those of their machines differ.
 
-Such a connection stays open, is outside Django's connection pool, and has its own timeouts.
+Such a connection stays open, is outside the pool for pages, and has its own timeouts.
 """
 
 from __future__ import annotations
 
 import copy
+import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import DateTimeField, Expression, ExpressionWrapper
 from django.db.models.functions import Now
@@ -23,12 +25,28 @@ CHECK_SECONDS = 5.0
 CONNECT_SECONDS = 5
 STEPS_BETWEEN_CHECKS = 50_000
 """How many steps SQLite's virtual machine takes between two checks of the deadline: about a millisecond."""
+_MIN_PAUSE_SECONDS = 0.01
+_MAX_PAUSE_SECONDS = 0.25
 
 
 def release_request_connection() -> None:
     """Release this request's connection while it waits for something other than the database: PostgreSQL has a limited number of them."""
     if not connection.in_atomic_block:
         connection.close()
+
+
+@contextmanager
+def short_transaction() -> Iterator[None]:
+    """One step of long work: a transaction, followed by a pause as long as it took, of at least 10 ms, so that others can write.
+
+    SQLite has one writer at a time, and waiting writers only poll the lock (at most every 100 ms): without pauses they would wait for the
+    last transaction.
+    """
+    started = time.monotonic()
+    with transaction.atomic():
+        yield
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        time.sleep(min(max(time.monotonic() - started, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS))
 
 
 class ThreadConnection:
@@ -53,7 +71,8 @@ class ThreadConnection:
     def ready(self, deadline: float = float("inf")) -> Iterator[None]:
         """Use the connection until ``deadline`` (monotonic clock). No statement begins after it; in SQLite, a running one is aborted."""
         self.wrapper.close_if_unusable_or_obsolete()
-        self.wrapper.health_check_done = time.monotonic() - self._used_at < CHECK_SECONDS  # type: ignore[attr-defined]
+        is_trusted = time.monotonic() - self._used_at < CHECK_SECONDS and not self._has_heard()
+        self.wrapper.health_check_done = is_trusted  # type: ignore[attr-defined]
         self._deadline = deadline
         if self.wrapper.vendor == "sqlite":
             self.wrapper.ensure_connection()
@@ -64,6 +83,14 @@ class ThreadConnection:
             self._deadline = float("inf")
             self.wrapper.close_if_unusable_or_obsolete()
             self._used_at = time.monotonic()
+
+    def _has_heard(self) -> bool:
+        """Whether the server sent something unasked, such as the end of the connection."""
+        if self.wrapper.vendor == "sqlite" or self.wrapper.connection is None:
+            return False
+        waiting = select.poll()
+        waiting.register(self.wrapper.connection.fileno(), select.POLLIN)
+        return bool(waiting.poll(0))
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline

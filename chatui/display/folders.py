@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.display.conversation_list import ShownList, shown_list
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User

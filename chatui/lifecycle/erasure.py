@@ -26,7 +26,7 @@ from chatui.accounts import account_managers
 from chatui.audit_log import aggregation
 from chatui.audit_log.lines import LineFilters, rows
 from chatui.audit_log.record import Visitor, record
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.lifecycle import closing
 from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder

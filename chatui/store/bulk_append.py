@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, SearchEntry
 from chatui.models.user import User

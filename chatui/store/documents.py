@@ -18,7 +18,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.documents.kinds import HiddenPart
 from chatui.documents.reading import FileReading, ReadingState
 from chatui.models.conversation import Conversation

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.files import SentDocument, StoredFile

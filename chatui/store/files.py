@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.utils import timezone
 
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.env import environment
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.user import User

@@ -24,7 +24,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.codes import ProductCode
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.env import environment
 from chatui.models.keys import first_key_at
 from chatui.models.message import Author, Message

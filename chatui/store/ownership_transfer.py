@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, StoredFile
 from chatui.models.message import SearchEntry

@@ -19,7 +19,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Substr
 from django.urls import reverse
 
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import short_transaction
 from chatui.documents.chunks import Chunk, chunks
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentUse, FileSource, SentDocument, StoredFile
 from chatui.store import branches, search_index

@@ -23,8 +23,7 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 
 from chatui.audit_log.record import Visitor
-from chatui.database.connections import release_request_connection
-from chatui.database.short_transactions import short_transaction
+from chatui.database.connections import release_request_connection, short_transaction
 from chatui.documents import kinds, reading
 from chatui.documents.reading import FileReading, ReadingState
 from chatui.env import environment

@@ -67,10 +67,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     if not isinstance(error, django.db.Error):
         return refuse(request, ProductCode.INTERNAL, 500)
-    # The page would read the person from the same database and fail as well.
+    # The page would read the person from the same database, and fail or wait as well.
     request.user = AnonymousUser()
     if faults.is_transient(error):
-        return refuse(request, faults.busy_error(error).code, 503)
+        response = refuse(request, faults.busy_error(error).code, 503)
+        response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs a traceback for every page of an outage
+        return response
     return refuse(request, ProductCode.INTERNAL, 500)
 
 

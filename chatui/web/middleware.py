@@ -81,7 +81,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "languages": LANGUAGES,
         "language_chosen": person.language if person else request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
         "theme": person.theme if person else "",
-        "is_demo": connected.is_demo(),
+        "is_demo": connected.is_demo,  # asks the database, so only where it is shown: not on an error page while that is away
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),
         "can_read_audit": access.can_read_audit(person),

@@ -1,20 +1,81 @@
-"""Creates temporary databases on the PostgreSQL server of CHATUI_TEST_DATABASE_URL."""
+"""Creates temporary databases on the PostgreSQL server of CHATUI_TEST_DATABASE_URL, and servers that a test may stop."""
 
 from __future__ import annotations
 
 import atexit
 import os
+import pwd
+import shutil
+import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 import psycopg
+import pytest
 
-from tests.support.served import Deployment
+from tests.support.served import Deployment, free_port
+
+
+class OwnServer:
+    """A PostgreSQL server of one test, from Debian's packages: started, stopped and frozen at will. ``url`` leads to its empty database."""
+
+    def __init__(self) -> None:
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
+        if not found:
+            pytest.skip("There is no /usr/lib/postgresql/*/bin/pg_ctl on this machine (Debian: apt-get install postgresql).")
+        self._programs = found[-1].parent
+        self._user = "postgres" if os.getuid() == 0 else None  # PostgreSQL refuses to run as root
+        self._place = Path(tempfile.mkdtemp())
+        if self._user:
+            os.chown(self._place, pwd.getpwnam(self._user).pw_uid, -1)
+        self.port = free_port()
+        self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+        self._run("initdb", "--pgdata", "data", "--username", "postgres", "--auth", "trust", "--no-sync")
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it accepts connections."""
+        self._control("start", "--options", f"-p {self.port} -k {self._place} -c fsync=off -c listen_addresses=127.0.0.1")
+
+    def stop(self) -> None:
+        """End all of its connections, and then the server."""
+        self._control("stop", "--mode", "fast")
+
+    def signal(self, how: signal.Signals) -> None:
+        """Send a signal to each of its processes."""
+        main = int((self._place / "data/postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        for process in (main, *map(int, children)):
+            os.kill(process, how)
+
+    def remove(self) -> None:
+        """End it, and delete its files."""
+        with suppress(subprocess.CalledProcessError):
+            self._control("stop", "--mode", "immediate")
+        shutil.rmtree(self._place)
+
+    def _control(self, *arguments: str) -> None:
+        self._run("pg_ctl", "--wait", "--silent", "--log", "log", "--pgdata", "data", *arguments)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        quiet = subprocess.DEVNULL  # a pipe would stay open as long as the server runs
+        subprocess.run([self._programs / program, *arguments], cwd=self._place, user=self._user, stdout=quiet, stderr=quiet, check=True)
+
+
+@contextmanager
+def own_server() -> Iterator[OwnServer]:
+    """A server that is removed afterwards."""
+    server = OwnServer()
+    try:
+        yield server
+    finally:
+        server.remove()
 
 
 @contextmanager

@@ -1,0 +1,78 @@
+"""Pages while a real PostgreSQL server is stopped or frozen, and after it is back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.services.databases import OwnServer, own_server
+from tests.support.served import Deployment, Server, served
+
+pytestmark = [pytest.mark.services, pytest.mark.faults]
+
+AT_ONCE = 6
+AWAY_SECONDS = 2.0
+"""The longest that a page may take while the database is away; three times as long on a busy machine."""
+SLACK = 3
+
+
+@pytest.fixture
+def database() -> Iterator[OwnServer]:
+    with own_server() as server:
+        yield server
+
+
+@pytest.fixture
+def page(database: OwnServer, tmp_path: Path) -> Iterator[tuple[Server, httpx.Client]]:
+    deployment = Deployment(tmp_path, CHATUI_DATABASE_URL=database.url, CHATUI_REDIS_URL=os.environ["CHATUI_TEST_REDIS_URL"])
+    with served(deployment, "ada") as server:
+        yield server, server.sign_in("ada")
+
+
+def at_once(client: httpx.Client, count: int = AT_ONCE) -> list[tuple[int, float]]:
+    """The status of each of some pages that are opened together, and the seconds that it took."""
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(lambda _: opened(client), range(count)))
+
+
+def opened(client: httpx.Client) -> tuple[int, float]:
+    started = time.monotonic()
+    return client.get("/").status_code, time.monotonic() - started
+
+
+def test_no_page_fails_or_waits_once_a_stopped_server_is_back(database: OwnServer, page: tuple[Server, httpx.Client]) -> None:
+    server, client = page
+    for away in (0.0, 3.0):
+        assert {status for status, _ in at_once(client)} == {200}, "the premise: several connections are open"
+        database.stop()
+        missed = [*at_once(client), opened(client)] if away else []
+        time.sleep(away)
+        database.start()
+        found = [opened(client) for _ in range(AT_ONCE)] + at_once(client)
+        assert {status for status, _ in missed} <= {503}
+        assert max((seconds for _, seconds in missed), default=0) < AWAY_SECONDS * SLACK, missed
+        assert {status for status, _ in found} == {200}, (away, found)
+        assert max(seconds for _, seconds in found) < AWAY_SECONDS * SLACK, (away, found)
+    assert "Traceback" not in server.console
+    assert server.console.count("PostgreSQL cannot be reached for pages: connection failed") == 1
+
+
+def test_pages_of_a_frozen_server_fail_soon_and_work_when_it_goes_on(database: OwnServer, page: tuple[Server, httpx.Client]) -> None:
+    _, client = page
+    assert {status for status, _ in at_once(client)} == {200}, "the premise"
+    database.signal(signal.SIGSTOP)
+    try:
+        missed = [opened(client), *at_once(client), opened(client)]
+    finally:
+        database.signal(signal.SIGCONT)
+    found = [opened(client) for _ in range(AT_ONCE)] + at_once(client)
+    assert {status for status, _ in missed} == {503}
+    assert max(seconds for _, seconds in missed) < AWAY_SECONDS * SLACK, missed
+    assert {status for status, _ in found} == {200}
