@@ -16,7 +16,24 @@ def main() -> None:
         if error.name != "django":
             raise
         sys.exit("This Python has no Django. Use .venv/bin/python manage.py …, which make run sets up.")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except Exception as error:
+        sentence = explained(error)
+        if not sentence or "--traceback" in sys.argv:
+            raise
+        sys.exit(f"Error: {sentence}")
+
+
+def explained(error: Exception) -> str:
+    """See ``chatui.database.faults``, which is there once the settings are."""
+    from django.conf import settings
+
+    if not settings.configured:
+        return ""
+    from chatui.database import faults
+
+    return faults.explained(error)
 
 
 if __name__ == "__main__":

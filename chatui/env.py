@@ -291,6 +291,20 @@ class Environment(BaseModel):
             raise ValueError("must look like smtp+starttls://user:password@host:587; write / in a password as %2F")
         return value
 
+    @field_validator("database_url")
+    @classmethod
+    def _names_a_database(cls, value: str) -> str:
+        if value and not _is_address(value, ("postgres", "postgresql"), needs_path=True):
+            raise ValueError("must look like postgres://user:password@host:5432/name; write / in a password as %2F")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _names_a_redis(cls, value: str) -> str:
+        if value and not _is_address(value, ("redis", "rediss", "unix"), needs_path=value.startswith("unix:")):
+            raise ValueError("must look like redis://host:6379/0")
+        return value
+
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> Self:
         """The settings in these variables. Names may be in small letters; variables that are no settings are ignored.
@@ -329,9 +343,13 @@ class Environment(BaseModel):
 
 
 def _is_mail_server(address: str) -> bool:
+    return _is_address(address, ("smtp", "smtp+starttls", "smtps")) and bool(urlsplit(address).hostname)
+
+
+def _is_address(address: str, schemes: tuple[str, ...], *, needs_path: bool = False) -> bool:
     try:
         parts = urlsplit(address)
-        return parts.scheme in ("smtp", "smtp+starttls", "smtps") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in schemes and parts.port != 0 and (len(parts.path) > 1 or not needs_path)
     except ValueError:  # the port is not a number, such as part of a password
         return False
 

@@ -1,11 +1,11 @@
-"""Database faults: which are temporary, which error callers get, and when the last one occurred."""
+"""Database faults: which are temporary, which error callers get, what operators are told of them, and when the last one occurred."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
 
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from chatui.codes import ProductCode
 from renderer.errors import ErrorCode
@@ -15,6 +15,8 @@ FAULTS = (OperationalError, InterfaceError)
 
 _OWN_FAULT_CLASSES = ("40", "55", "57014")
 """SQLSTATEs of PostgreSQL after which the connection is still usable: deadlock, lock not available, statement timeout."""
+
+_NO_TABLE, _NO_PRIVILEGE = "42P01", "42501"
 
 
 class DatabaseBusyError(Exception):
@@ -47,6 +49,28 @@ def ends_one_statement(error: BaseException) -> bool:
 def busy_error(error: BaseException) -> DatabaseBusyError:
     """The error for a caller who cannot wait until the fault is over."""
     return DatabaseBusyError(ProductCode.STORAGE_FULL if is_full(error) else ProductCode.SERVER_BUSY)
+
+
+def explained(error: BaseException) -> str:
+    """One line that tells an operator why a command cannot use the database or a file; empty for every other error.
+
+    What PostgreSQL and SQLite say about these faults has names of databases, users and tables, but no content and no password.
+    """
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    says = " ".join(str(error).split()).removeprefix("connection failed: ").rstrip(".")
+    if isinstance(error, DatabaseError) and (_sqlstate(error) == _NO_TABLE or says.startswith("no such table")):
+        return f"{_place()} has no tables of this product: run manage.py migrate, or correct the setting that names the database."
+    if isinstance(error, FAULTS) or "not a database" in says or "malformed" in says or _sqlstate(error) == _NO_PRIVILEGE:
+        return f"{_place()} cannot be used: {says}."
+    return ""
+
+
+def _place() -> str:
+    database = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"The database {database['NAME']} (CHATUI_DATA_DIR)"
+    return f"PostgreSQL at {database['HOST'] or 'the local socket'}:{database['PORT'] or 5432} (CHATUI_DATABASE_URL)"
 
 
 def _sqlstate(error: BaseException) -> str:

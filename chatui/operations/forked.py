@@ -16,6 +16,8 @@ from contextlib import suppress
 from django.core.management.base import CommandError
 from django.db import connections
 
+from chatui.database.faults import explained
+
 _SET_DEATH_SIGNAL = 1
 _SIGNAL_EXIT_CODES = 128
 """Added to a signal's number: a shell's exit code for a program that the signal ended."""
@@ -75,8 +77,11 @@ def _run_and_exit(work: Callable[[], object], parent: int, mask: set[int | signa
         code = error.returncode
     except KeyboardInterrupt:
         pass  # the parent process was interrupted as well, and reports it
-    except BaseException:  # noqa: BLE001 - reported here, because the child must never continue as if it were the serving process
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001 - reported here, because the child must never continue as if it were the serving process
+        if sentence := explained(error):
+            sys.stderr.write(f"Error: {sentence}\n")
+        else:
+            traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

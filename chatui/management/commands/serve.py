@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -34,6 +36,13 @@ class Command(BaseCommand):
         """The address to listen on."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
         parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """First see whether what it needs can be had: every system check would wait for a database that is away."""
+        _require_port(options["host"], options["port"])
+        if connection.vendor != "sqlite":
+            connection.ensure_connection()
+        return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare, then serve until a signal ends the process."""
@@ -80,6 +89,22 @@ class Command(BaseCommand):
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")
         self.stdout.write("")
         self.stdout.flush()
+
+
+def _require_port(host: str, port: int) -> None:
+    """Refuse a port that the server cannot listen on, before anything is prepared. The server itself reports what a name leads to."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except socket.gaierror:
+        return
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            other = f"serve --port {port + 1}, or make run PORT={port + 1}"
+            raise CommandError(f"Port {port} of {host} is taken by another program: end it, or take another port ({other}).") from None
+        raise CommandError(f"{host}:{port} cannot be listened on ({error.strerror}): take another --host or --port.") from None
 
 
 def _prepare() -> None:
