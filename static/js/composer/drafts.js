@@ -136,6 +136,35 @@ export class MessageDraft {
   };
 }
 
+// What people paste into the box, drop or pick.
+
+/** @typedef {Event & Partial<ClipboardEvent & DragEvent>} FileEvent */
+/** @typedef {{ files: File[], text: string, html: string, isNative: boolean, target: EventTarget | null }} Brought */
+
+export const LONG_TEXT = 8_000;
+
+/** Whether it is a picture. @param {File} file */
+export function isPicture({ type }) {
+  return type.startsWith("image/") && type !== "image/svg+xml";
+}
+
+/**
+ * What was pasted, dropped or picked, if it concerns files; `isNative`: the browser pastes it, but it is long. Office
+ * programs add a picture of the words that somebody copies: the words are meant.
+ * @param {FileEvent} event
+ * @returns {Brought | null}
+ */
+export function brought({ clipboardData, dataTransfer, target }) {
+  const from = /** @type {Partial<DataTransfer>} */ (clipboardData ?? dataTransfer ?? target);
+  const text = from.getData?.("text/plain") ?? "";
+  const files = [...(from.files ?? [])];
+  const hasFiles = files.length || from.types?.includes("Files");
+  const isNative = !hasFiles || (clipboardData && text.trim() && files.every(isPicture));
+  if (isNative && !(clipboardData && text.length >= LONG_TEXT)) return null;
+  const html = from.getData?.("text/html") ?? "";
+  return { files, text, html, isNative: Boolean(isNative), target };
+}
+
 // Drafts: unsent text, stored in the browser for each person and conversation. They survive a reload or a failed send.
 
 /**

@@ -1,10 +1,12 @@
 // The menu of tools, fetched when it is opened.
 
+import { brought } from "./drafts.js";
 import { seek, find } from "../page/dom.js";
 import { laterStyles } from "../exchange/later-styles.js";
 import { recall, remember, newId, textStorage } from "../page/storage.js";
 import { t } from "../language/words.js";
 
+/** @import { Brought } from "./drafts.js" */
 /** @import { PageParts, NextMessage } from "./next-message.js" */
 
 export function listenToToolsMenu() {
@@ -78,26 +80,20 @@ export function nextMessageOnDemand(around) {
 // Loads the file modules when somebody first attaches a file, with the button or by dragging or pasting anywhere on the
 // page, or already has files.
 
-/** @typedef {Event & Partial<ClipboardEvent & DragEvent>} FileEvent */
-
-const LONG_TEXT = 8_000;
-
 /** @param {import("./composer.js").ChatComposer} composer */
 export function filesOnDemand(composer) {
-  const { files: some } = composer.dataset;
-  const bring = (/** @type {[string, File[], string]} */ ...all) => void Promise.all([
+  const { files } = composer.dataset;
+  const bring = (/** @type {[string, Brought?]} */ ...all) => void Promise.all([
     import("../files/pending-files.js"), laterStyles(),
   ]).then(([made]) => made.bring(composer, ...all));
-  if (some === "") bring(some, [], some);
-  composer.querySelector(".earlier")?.addEventListener("click", () => bring("earlier", [], ""));
+  if (files === "") bring(files);
+  composer.querySelector(".earlier")?.addEventListener("click", () => bring("earlier"));
   for (const name of ["change", "dragover", "drop", "paste"]) {
-    addEventListener(name, (/** @type {FileEvent} */ event) => {
-      const from = event.clipboardData ?? event.dataTransfer ?? event.target;
-      const { files, types } = /** @type {Partial<DataTransfer>} */ (from);
-      const text = event.clipboardData?.getData("text") ?? "";
-      if (files?.length || types?.includes("Files")) event.preventDefault();
-      else if (text.length < LONG_TEXT) return;
-      bring(name, [...(files ?? [])], text);
+    addEventListener(name, (event) => {
+      const what = brought(event);
+      if (!what) return;
+      if (!what.isNative) event.preventDefault();
+      bring(name, what);
     });
   }
 }

@@ -318,7 +318,7 @@ export function joined(before, written, limit) {
 /** @param {ChatComposer} composer @param {Message} message whose text is back in the box */
 function bringBack(composer, { files }) {
   if (!files?.length) return;
-  import("../files/pending-files.js").then(({ bring }) => bring(composer, "", [], ""), () => undefined);
+  import("../files/pending-files.js").then(({ bring }) => bring(composer, ""), () => undefined);
 }
 
 // Coordinates the tabs of a browser: actions for one tab only, and ids that belong to this tab across a reload.

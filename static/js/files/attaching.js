@@ -5,10 +5,12 @@ import { toast } from "../page/menus.js";
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "../composer/next-messages.js";
 import { conversationHere } from "./chip.js";
-import { find } from "../page/dom.js";
+import { isPicture } from "../composer/drafts.js";
+import { find, parse } from "../page/dom.js";
 
 /** @import { Chip } from "./chip.js" */
 /** @import { ChatComposer } from "../composer/composer.js" */
+/** @import { Brought } from "../composer/drafts.js" */
 
 const DROP_MS = 300;
 
@@ -28,20 +30,49 @@ export function hideDropHint() {
 
 // Turns a long pasted text into a file, and back into text.
 
-/** @typedef {HTMLTextAreaElement | import("../composer/composer.js").ChatComposer} Box */
+/** @typedef {HTMLTextAreaElement | ChatComposer} Box */
+
+/**
+ * Adds the files that were brought, or the words that they are a picture of.
+ * @param {Box} box
+ * @param {Brought} what
+ * @param {(files: File[]) => Chip | undefined} add
+ */
+export function takeIn(box, { files, text, html, isNative, target }, add) {
+  hideDropHint();
+  if (isNative) return offerText(box, text, add);
+  const words = files.every(isPicture) ? text.trim() && text || wordsOf(html) : "";
+  if (!words) return void add(files);
+  const isField = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
+  (isField ? target : box).focus();
+  document.execCommand("insertText", false, words); // as if typed: it can be undone
+}
+
+/**
+ * The words of HTML from another program, a line for each block. No element of it is made: the page's policy would
+ * report its styles and scripts, although they would have no effect.
+ * @param {string} html
+ */
+function wordsOf(html) {
+  const text = html.replace(/<!--.*?-->|<(script|style|template|title)\b.*?<\/\1\s*>/gis, "").replace(/\s+/g, " ")
+    .replace(/<\/t[dh]\b[^>]*>/gi, "\t").replace(/<(?:br|\/(?:div|h\d|li|p|tr))\b[^>]*>/gi, "\n")
+    .replace(/<[^>]*>/g, "").replace(/</g, "&lt;");
+  const words = parse(text).textContent; // with its characters instead of their names
+  return words.replace(/ *([\t\n]) */g, "$1").replace(/\t*\n+/g, "\n").trim();
+}
 
 /**
  * @param {Box} box
  * @param {string} text
- * @param {(file: File) => Chip | undefined} add
+ * @param {(files: File[]) => Chip | undefined} add
  */
-export function offerText(box, text, add) {
+function offerText(box, text, add) {
   const label = t("Attach it as a file");
   toast(t("You pasted a long text."), { label, run: () => {
     const before = read(box);
     if (!before.includes(text)) return;
     write(box, before.replace(text, () => ""));
-    const chip = add(new File([text], `${t("Pasted text")}.txt`, { type: "text/plain" }));
+    const chip = add([new File([text], `${t("Pasted text")}.txt`, { type: "text/plain" })]);
     toast(t("The text was attached as a file."), { label: t("Undo"), run: () => {
       chip?.remove();
       write(box, before);
@@ -107,11 +138,6 @@ function hintFor(chips) {
   const problem = problemOf(chips);
   if (problem || !chips.length) return problem;
   return document.querySelector("chat-transcript .question-editor") ? EDITING : "";
-}
-
-/** Whether it is a picture. @param {File} file */
-export function isPicture({ type }) {
-  return type.startsWith("image/") && type !== "image/svg+xml";
 }
 
 /** @param {File} picture */

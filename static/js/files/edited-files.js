@@ -3,9 +3,8 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import {
-  showDropHint, hideDropHint, offerText, MAX_FILES, TOO_MANY, isPicture, seesNone, whyNot, queuedFiles,
-} from "./attaching.js";
+import { brought, isPicture } from "../composer/drafts.js";
+import { showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, seesNone, whyNot, queuedFiles } from "./attaching.js";
 import { Chip, filesOf, waiting } from "./chip.js";
 
 /** @import { ChatComposer } from "../composer/composer.js" */
@@ -13,7 +12,6 @@ import { Chip, filesOf, waiting } from "./chip.js";
 
 /** @typedef {(sentence: string) => void} Say */
 
-const LONG_TEXT = 8_000;
 const UNKNOWN = t("The files of this question cannot be shown at the moment. They will not be changed.");
 
 export class EditedFiles {
@@ -119,20 +117,15 @@ export class EditedFiles {
     this.#tools.append(button);
   }
 
-  /** Dragged or pasted, anywhere but at the message box. @param {Event & Partial<ClipboardEvent & DragEvent>} event */
+  /** Dragged or pasted, anywhere but at the message box. @param {Event} event */
   #dropped = (event) => {
     const isElsewhere = event.target instanceof Node && this.#composer.contains(event.target);
-    if (isElsewhere || this.#before === null || this.#tools.inert) return;
-    const { files, types } = event.clipboardData ?? event.dataTransfer ?? {};
-    const text = event.target === this.#area ? (event.clipboardData?.getData("text") ?? "") : "";
-    const isFile = Boolean(files?.length) || (types?.includes("Files") ?? false);
-    if (!isFile && text.length < LONG_TEXT) return;
+    const what = isElsewhere || this.#before === null || this.#tools.inert ? null : brought(event);
+    if (!what || (what.isNative && event.target !== this.#area)) return;
     event.stopPropagation();
-    if (isFile) event.preventDefault();
+    if (!what.isNative) event.preventDefault();
     if (event.type === "dragover") return showDropHint();
-    hideDropHint();
-    if (isFile) this.#add([...(files ?? [])]);
-    else offerText(this.#area, text, (file) => this.#add([file]));
+    takeIn(this.#area, what, (files) => this.#add(files));
   };
 
   /** @param {File[]} files @returns {Chip | undefined} the last of all */

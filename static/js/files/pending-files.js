@@ -2,13 +2,14 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
+import { isPicture } from "../composer/drafts.js";
 import {
-  showDropHint, hideDropHint, offerText, MAX_FILES, TOO_MANY, hint, isPicture, seesNone, whyNot, isEdited,
-  queuedFiles,
+  showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, seesNone, whyNot, isEdited, queuedFiles,
 } from "./attaching.js";
 import { Chip, waiting } from "./chip.js";
 
 /** @import { ChatComposer } from "../composer/composer.js" */
+/** @import { Brought } from "../composer/drafts.js" */
 /** @import { AttachedFile, UploadedFile } from "./chip.js" */
 
 /** @type {PendingFiles | null} */
@@ -17,10 +18,9 @@ let bringing = null;
 /**
  * @param {ChatComposer} composer
  * @param {string} what the event; empty after the page has loaded
- * @param {File[]} files
- * @param {string} text that was pasted
+ * @param {Brought} [all]
  */
-export function bring(composer, what, files, text) {
+export function bring(composer, what, all) {
   bringing ??= new PendingFiles(composer);
   if (!what) return void bringing.restore();
   if (what === "dragover") return showDropHint();
@@ -29,8 +29,7 @@ export function bring(composer, what, files, text) {
     const again = (/** @type {UploadedFile} */ taken) => made.again(taken);
     return void import("./earlier-files.js").then(({ showEarlier }) => showEarlier(composer, again));
   }
-  if (text && !files.length) return offerText(composer, text, (file) => made.add([file]));
-  made.add(files);
+  if (all) takeIn(composer, all, (files) => made.add(files));
 }
 
 class PendingFiles {
@@ -74,7 +73,6 @@ class PendingFiles {
   /** @param {File[]} files @returns {Chip | undefined} the last of all */
   add(files) {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
-    hideDropHint();
     for (const file of files) {
       if (isPicture(file)) this.#composer.say(seesNone(file));
       else if (this.#chips.length < MAX_FILES) this.#put(this.#made(file));

@@ -195,6 +195,77 @@ def test_a_long_pasted_text_becomes_a_file_and_text_again(demo: Server, visits: 
     assert chat.box.input_value() == "word " * 2000
 
 
+SEES_NONE = "cannot see pictures"
+CELLS = "Name\tSum\nAda\t3"
+ROWS = """<html><head><style>td { color: red }</style></head><body><!--StartFragment--><table>
+  <tr><td>Name</td>
+  <td>Sum</td></tr> <tr><td>Ada &amp; B&ouml;</td><td onclick="x()" style="color: red">3</td></tr></table></body></html>"""
+COPY = """async (text) => {
+  const canvas = new OffscreenCanvas(2, 2);
+  canvas.getContext("2d");
+  const forms = { "image/png": await canvas.convertToBlob() };
+  if (text) forms["text/plain"] = new Blob([text], { type: "text/plain" });
+  await navigator.clipboard.write([new ClipboardItem(forms)]);
+}"""
+BRING = """(element, [what, text, html, name, type]) => {
+  const data = new DataTransfer();
+  if (text) data.setData("text/plain", text);
+  if (html) data.setData("text/html", html);
+  data.items.add(new File(["Some text in a file"], name, { type }));
+  element.dispatchEvent(what === "drop" ?
+    new DragEvent(what, { dataTransfer: data, bubbles: true, cancelable: true }) :
+    new ClipboardEvent(what, { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_words_that_were_copied_as_a_picture_too_are_pasted_and_a_picture_alone_is_refused(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    chat.last.get_by_role("button", name="Edit").first.click()
+    editor = chat.page.get_by_role("form", name="Edit your message")
+    for form, box in ((chat.page.locator("chat-composer"), chat.box), (editor, editor.get_by_role("textbox"))):
+        for text in (CELLS, " "):
+            chat.page.evaluate(COPY, text)
+            box.fill("Draft: ")
+            box.press("Control+v")
+            if text.strip():
+                expect(box).to_have_value(f"Draft: {text}")
+                expect(form).not_to_contain_text(SEES_NONE)
+            else:
+                expect(form).to_contain_text(SEES_NONE)
+                expect(box).to_have_value("Draft: ")
+
+
+def test_words_are_taken_out_of_html_beside_a_picture_and_typed_where_they_can_be_undone(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.box.fill("Draft: ")
+    for what in ("paste", "drop"):
+        chat.box.evaluate(BRING, [what, "", ROWS, "image.png", "image/png"])
+        expect(chat.box).to_have_value("Draft: Name\tSum\nAda & B\u00f6\t3")
+        chat.box.press("Control+z")
+        expect(chat.box).to_have_value("Draft: ")
+    expect(chat.page.locator("chat-composer")).not_to_contain_text(SEES_NONE)
+    chat.box.evaluate(BRING, ["paste", "", '<meta charset="utf-8"><img src="https://x/c.png" alt="c">', "image.png", "image/png"])
+    expect(chat.page.locator("chat-composer")).to_contain_text(SEES_NONE)
+    expect(chat.box).to_have_value("Draft: ")
+
+
+def test_dropped_words_of_an_office_program_are_words_and_a_file_beside_its_name_is_a_file(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
+    chat.box.fill("Draft: ")
+    body = chat.page.locator("body")
+    body.evaluate(BRING, ["drop", "Some words", "", "image.png", "image/png"])
+    expect(chat.box).to_have_value("Draft: Some words")
+    for what in ("drop", "paste"):
+        body.evaluate(BRING, [what, "notes.txt", "", "notes.txt", "text/plain"])
+        expect(chat.page.locator(".chip")).to_contain_text(["of the limit"])
+        expect(chat.box).to_have_value("Draft: Some words")
+        chat.page.get_by_role("button", name="Remove notes.txt").click()
+        expect(chat.page.locator(".chip")).to_have_count(0)
+
+
 def test_files_are_dropped_anywhere_and_the_page_stays(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits, **PHONE)
     chat.box.fill("Draft")
