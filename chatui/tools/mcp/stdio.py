@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import fcntl
 import itertools
 import json
 import os
@@ -17,6 +18,7 @@ import re
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,6 +46,7 @@ _BEGINS_ANSWER = re.compile(rb'\s*\{\s*(?:%b\s*,\s*)?(?:"id"\s*:\s*([0-9]{1,15})
 _ENDS_ANSWER = re.compile(rb',\s*"id"\s*:\s*([0-9]{1,15})\s*(?:,\s*%b\s*)?\}\s*\Z' % _VERSION)
 """The two ends of an answer that is too long to be kept. Its id is found there only as a member of the message itself, never of what is in
 it, which has other braces around it."""
+_BEGINS_MESSAGE = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
 PRIVATE = "{session}"
 """In a command or a variable: a directory of this run of the program alone, which is deleted with it."""
 
@@ -141,7 +144,7 @@ class StdioPeer:
 
 async def _start(command: Sequence[str], environment: Mapping[str, str], directory: Path | None, tell: Tell) -> _Program:
     texts = (*command, *environment.values())
-    place = tempfile.mkdtemp(prefix="chatui-tool-") if any(PRIVATE in text for text in texts) else ""
+    place = _private_place() if any(PRIVATE in text for text in texts) else ""
     variables = {name: text.replace(PRIVATE, place) for name, text in environment.items()}
     try:
         process = await asyncio.create_subprocess_exec(
@@ -256,7 +259,7 @@ class _Program:
                 try:
                     self._take(messages.read(line))
                 except ServerError:
-                    self._skip()
+                    self._take_end(line)
                 # Reading a buffered line does not yield: without this, a flood would block every other tool.
                 await asyncio.sleep(0)
         except OSError:
@@ -305,6 +308,13 @@ class _Program:
         if waiting is not None and not waiting.done():
             self._idle_bytes = 0
             waiting.set_exception(ServerError("the program's answer is too long", Moment.ANSWERED))
+
+    def _take_end(self, line: bytes) -> None:
+        """Take the message at the end of a line that begins with something else, such as a progress bar without a line end."""
+        self._skip()
+        if begin := _BEGINS_MESSAGE.search(line):
+            with suppress(ServerError):
+                self._take(messages.read(line[begin.start() :]))
 
     def _skip(self) -> None:
         self._skipped += 1
@@ -371,9 +381,42 @@ def _kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+_PREFIX = "chatui-tool-"
+_YOUNG_SECONDS = 60.0
+_held: dict[str, int] = {}
+"""The lock on each private directory: it says to every process that this one is alive."""
+
+
+def _private_place() -> str:
+    """A new private directory. Those that a killed process left behind, with what people had stored there, are deleted first."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # it is another user's, or a living process holds it
+            found = left.lstat()
+            if found.st_uid == os.getuid() and found.st_mtime < time.time() - _YOUNG_SECONDS:
+                _hold(str(left))
+                _delete(str(left))
+    place = tempfile.mkdtemp(prefix=_PREFIX)
+    _hold(place)
+    return place
+
+
+def _hold(place: str) -> None:
+    if place in _held:
+        raise BlockingIOError
+    opened = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        raise
+    _held[place] = opened
+
+
 def _delete(place: str) -> None:
     if place:
         shutil.rmtree(place, ignore_errors=True)
+        if (held := _held.pop(place, None)) is not None:
+            os.close(held)
 
 
 IDLE_SECONDS = 600.0

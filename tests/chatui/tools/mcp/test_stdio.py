@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -348,3 +350,31 @@ def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
     output = run_with_server(program(loop=deaf), run)
     assert all(isinstance(each, ToolError | TimeoutError) for each in output)
     assert "does not read" in str(next(each for each in output if isinstance(each, ToolError)))
+
+
+def test_private_directories_that_a_killed_process_left_are_deleted_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead, alive, young, other = (tmp_path / name for name in ("chatui-tool-dead", "chatui-tool-alive", "chatui-tool-young", "other"))
+    for place in (dead, alive, young, other):
+        place.mkdir()
+        (place / "memory.jsonl").write_text("salary 5000")
+    for place in (dead, alive, other):
+        os.utime(place, (0, 0))
+    holds = [sys.executable, "-c", "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], 0), fcntl.LOCK_EX); print(flush=True); input()"]
+    with subprocess.Popen([*holds, str(alive)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"\n"
+        made = Path(stdio._private_place())
+        assert {each.name for each in tmp_path.iterdir()} == {alive.name, young.name, other.name, made.name}
+        process.kill()
+    stdio._delete(str(made))
+    assert not made.exists() and (alive / "memory.jsonl").exists()
+
+
+def test_an_answer_behind_a_progress_bar_is_read() -> None:
+    """Without a line end between them, they are one line."""
+    bar = """
+def call(m):
+    sys.stdout.write("{50%} \\r100% ")
+    say({"id": m["id"], "result": {"content": [{"type": "text", "text": "3"}]}})
+"""
+    assert run_with_server(program(bar), called) == "3"
