@@ -12,12 +12,14 @@ from django.contrib.auth.models import Group
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.core.checks.security import base, csrf
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
+from django.http.request import validate_host
 from django.utils.module_loading import import_string
 
 from chatui.backends import registry
 from chatui.backends.auto import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX
+from chatui.database import versions
 from chatui.documents import process
 from chatui.env import Environment, environment
 from chatui.model_servers import vocabulary
@@ -123,7 +125,9 @@ def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     bad += [origin for origin in environment().origins if urlsplit(origin).scheme not in ("http", "https")]
     if bad:
         return [Error("CHATUI_ORIGINS must look like https://chat.example.org, without a path.", id="chatui.E004")]
-    return []
+    words = "CHATUI_ORIGINS has {}, whose host is not in CHATUI_HOSTS: every page there is refused."
+    strange = [each for each in environment().origins if not validate_host(urlsplit(each).hostname or "", environment().hosts)]
+    return [checks.Warning(words.format(each), id="chatui.W062") for each in strange]
 
 
 @register()
@@ -136,6 +140,16 @@ def group_limits(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []  # not migrated yet, or down: other checks report that
     words = "CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {!r}, so this limit applies to nobody."
     return [checks.Warning(words.format(name), id="chatui.W018") for name in unknown]
+
+
+@register()
+def newer_database(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """An older version must not write to a newer database: every command that is checked refuses it."""
+    try:
+        newer = versions.newer(connection)
+    except DatabaseError:
+        return []  # down: whatever needs it says so
+    return [Error(newer, id="chatui.E061")] if newer else []
 
 
 @register()

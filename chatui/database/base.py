@@ -44,12 +44,15 @@ _IDLE_SECONDS = 600.0
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's connection, from the pool if the settings have one."""
 
+    _connection_pools: dict[str, PagePool]
+    _configure_connection: Callable[[Connection], bool]
+
     @property
     def pool(self) -> Any:
         """The pool that all connections of this process to the database share; None for a connection on its own."""
         if self.alias == NO_DB_ALIAS or not self.settings_dict["OPTIONS"].get("pool"):
             return None
-        pools: dict[str, PagePool] = self._connection_pools
+        pools = self._connection_pools
         return pools.get(self.alias) or pools.setdefault(self.alias, PagePool(self._connected))
 
     def _connected(self) -> Connection:

@@ -30,6 +30,22 @@ def refuse_separate_steps(connection: BaseDatabaseWrapper) -> None:
         )
 
 
+def newer(connection: BaseDatabaseWrapper) -> str:
+    """One sentence with both versions and the remedy if a newer version of the product has migrated this database; empty otherwise."""
+    return sentence(unknown(MigrationRecorder(connection).applied_migrations()))
+
+
+def sentence(unknown: list[str]) -> str:
+    """The same for the names of migrations that only the newer version has, in order; empty if there are none."""
+    if not unknown:
+        return ""
+    own = max(name for app, name in MigrationLoader(None).disk_migrations if app == APP)
+    return (
+        f"The database was migrated by a newer version of the product: it has {unknown[-1]}, and this version ends at {own}. "
+        "Start the newer version, or go back with the backup from before the upgrade (docs/operating.md, Upgrade)."
+    )
+
+
 def unknown(applied: Migrations) -> list[str]:
     """The names of applied migrations that a newer version of the product must have brought, in order."""
     known = _replaced() | {name for app, name in MigrationLoader(None).disk_migrations if app == APP}

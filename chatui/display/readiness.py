@@ -14,6 +14,7 @@ from django.apps import apps
 from django.core.cache import cache as counters
 from django.db import connection
 
+from chatui.database import versions
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.pools import Pool
 from chatui.env import environment
@@ -32,10 +33,13 @@ class RequirementState(StrEnum):
 
     GOOD = "ok"
     FAILED = "failed"
+    NEWER = "newer"
+    """The database was migrated by a newer version since this process started. It goes on, until it is replaced."""
     NOT_USED = "not used"
 
 
-Findings = dict[str, RequirementState]
+Findings = dict[str, RequirementState | str]
+"""The state of each requirement, and perhaps a ``problem`` in words."""
 _UNKNOWN: Findings = {"database": RequirementState.FAILED}
 
 
@@ -69,7 +73,10 @@ def is_ready(findings: Findings) -> bool:
 
 
 def _find() -> Findings:
-    found = {name: _state(check) for name, check in _CHECKS.items()}
+    found: Findings = {name: _state(check) for name, check in _CHECKS.items()}
+    if found["migrations"] == RequirementState.GOOD and (newer := _newer()):
+        found["migrations"] = RequirementState.NEWER if _begun_with.names else RequirementState.FAILED
+        found["problem"] = newer
     found["redis"] = _state(_redis) if environment().redis_url else RequirementState.NOT_USED
     return found
 
@@ -79,6 +86,26 @@ def _state(check: Callable[[], bool]) -> RequirementState:
         return RequirementState.GOOD if check() else RequirementState.FAILED
     except Exception:  # noqa: BLE001 - whatever the error is, the requirement is not met, and a caller is told nothing more
         return RequirementState.FAILED
+
+
+class _BegunWith:
+    """The migrations that were applied when this process started to serve, having made sure that none was newer; empty before."""
+
+    names: frozenset[tuple[str, str]] = frozenset()
+
+
+_begun_with = _BegunWith()
+
+
+def begin() -> None:
+    """Remember what was applied: whatever comes later is newer. Call it after the database was migrated to this version."""
+    _begun_with.names = frozenset(applied())
+
+
+def _newer() -> str:
+    later = {(app, name) for app, name in applied() - on_disk() - _begun_with.names if app == versions.APP}
+    # Loading the migrations takes 23 MB, so only if one is not known.
+    return versions.sentence(versions.unknown(later)) if later else ""
 
 
 def _database() -> bool:

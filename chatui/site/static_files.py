@@ -412,15 +412,35 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
     """
 
     support_js_module_import_aggregation = True
+    _replaces = False
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
         """Called by Django when all files are copied. ``paths``: for each name, the storage and path of its source."""
         if dry_run:
             return
         mark_incomplete()
+        self._replaces = True
         self._bundle(paths)
         yield from super().post_process(paths, **options)
+        self._replaces = False
         mark_complete()
+
+    def delete(self, name: str) -> None:
+        """Nothing while files are processed: each is replaced in one step, because another process may be serving it."""
+        if not self._replaces:
+            super().delete(name)
+
+    def _save(self, name: str, content: Any) -> str:
+        """Called by Django to write a file."""
+        if not self._replaces:
+            return str(super()._save(name, content))
+        path = Path(self.path(name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.new")
+        with new.open("wb") as file:
+            file.writelines(content.chunks())
+        new.replace(path)
+        return name
 
     def _bundle(self, paths: dict[str, Any]) -> None:
         """Replace the source files of bundles by the bundles."""

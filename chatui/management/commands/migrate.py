@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -28,6 +29,8 @@ class Command(migrate.Command):
         connection = connections[options["database"]]
         with _locked(connection):
             versions.refuse_separate_steps(connection)
+            if newer := versions.newer(connection):
+                raise CommandError(newer)
             super().handle(*args, **options)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ from django.db import connection
 from chatui.accounts import account_linking, groups
 from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
+from chatui.display import readiness
 from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.model_servers import choice, connected
 from chatui.operations import forked
@@ -47,8 +49,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare, then serve until a signal ends the process."""
         self._lock = _take_serve_lock()
-        # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
-        forked.run(_prepare)
+        # Until this process has read the list of static files, no other one that shares the directory collects them anew.
+        with file_locks.take(Path(settings.STATIC_ROOT), file_locks.COLLECTING, wait=True):
+            # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
+            forked.run(_prepare)
+            import_module("chatui.asgi")
+        readiness.begin()
         groups.log_missing()
         account_linking.apply_tables()
         sweep.interrupt_abandoned()

@@ -8,12 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError, SystemCheckError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import OperationalError
 from django.test import Client
 
+from chatui.checks import newer_database
 from chatui.display import readiness
 from chatui.model_servers import connected
 from tests.support.environment import change
@@ -67,6 +70,32 @@ def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.Monkey
     finally:
         if missing == "migrations":
             MigrationRecorder(connection).record_applied("chatui", "0001_squashed_0051_ends_of_frames")
+
+
+def test_a_newer_database_is_refused_unless_it_became_so_while_the_process_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = MigrationRecorder(connection)
+    monkeypatch.setattr(readiness._begun_with, "names", frozenset())
+    own = max(name for app, name in readiness.on_disk() if app == "chatui")
+    recorder.record_applied("chatui", "0052_from_the_future")
+    try:
+        status, found = ready()
+        assert (status, found["ready"], found["migrations"]) == (503, False, "failed")
+        assert "0052_from_the_future" in found["problem"]
+        assert own in found["problem"]
+        [error] = newer_database(None)
+        assert str(error.msg) == found["problem"]
+        with pytest.raises(CommandError, match="0052_from_the_future"):
+            call_command("migrate", verbosity=0)
+        with pytest.raises(SystemCheckError, match="0052_from_the_future"):
+            call_command("purge", skip_checks=False)
+        recorder.record_unapplied("chatui", "0052_from_the_future")
+        readiness.begin()
+        recorder.record_applied("chatui", "0052_from_the_future")
+        status, found = ready()
+        assert (status, found["ready"], found["migrations"]) == (200, True, "newer")
+        assert "0052_from_the_future" in found["problem"]
+    finally:
+        recorder.record_unapplied("chatui", "0052_from_the_future")
 
 
 def test_frequent_checks_are_answered_from_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:

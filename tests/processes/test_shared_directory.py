@@ -1,0 +1,38 @@
+"""Two processes that start at the same moment in one data directory whose static files have to be collected."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.services.databases import own_database
+from tests.support.served import Deployment, Server
+
+pytestmark = [pytest.mark.services, pytest.mark.slow, pytest.mark.faults]
+
+
+def test_neither_disturbs_the_other_nor_one_that_already_serves(tmp_path: Path) -> None:
+    with own_database() as address:
+        deployment = Deployment(tmp_path, CHATUI_DATABASE_URL=address, CHATUI_SECRET_KEY="x" * 50)
+        try:
+            first = deployment.start()
+            sheet = re.findall(r'href="(/static/[^"]+css)"', httpx.get(f"{first.url}/", follow_redirects=True).text)[0]
+            (tmp_path / "static.collected").write_text("of another version")
+            others = [Server(deployment.environment) for _ in range(2)]
+            deployment.servers += others
+            with concurrent.futures.ThreadPoolExecutor() as threads:
+                started = [threads.submit(other.wait_until_healthy) for other in others]
+                served = []
+                while not all(each.done() for each in started):
+                    served.append(httpx.get(f"{first.url}{sheet}").status_code)
+                assert [each.exception() for each in started] == [None, None]
+            assert set(served) == {200}
+            for server in deployment.servers:
+                assert httpx.get(f"{server.url}{sheet}").status_code == 200
+                assert "Traceback" not in server.console
+        finally:
+            deployment.stop()
