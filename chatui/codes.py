@@ -61,6 +61,7 @@ class ProductCode(ErrorCode):
     TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES"
     WITHHELD = "E-X-WITHHELD"
     WRONG_HOST = "E-X-WRONG-HOST"
+    WRONG_PROXY = "E-X-WRONG-PROXY"
 
     @property
     def sentence(self) -> str:
@@ -135,4 +136,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.TOO_MANY_PAGES: noop("Too many pages are open. Close some, then reload this one."),
     ProductCode.WITHHELD: noop("Part of this answer was withheld because it looked like the model's private reasoning."),
     ProductCode.WRONG_HOST: noop("This site is not set up for this address. Its operator can add the host name to CHATUI_HOSTS."),
+    ProductCode.WRONG_PROXY: noop(
+        "This site or its proxy is not set up for this address. Its operator finds the reason in the server's log."
+    ),
 }

@@ -1,10 +1,22 @@
-"""Determines a visitor's address behind trusted reverse proxies, for HTTP requests and WebSockets."""
+"""Determines a visitor's address and the public host behind reverse proxies, for HTTP requests and WebSockets, and tells the operator of a
+proxy or an origin that is set up wrongly: one line for each fault, because it occurs with every page.
+"""
 
 from __future__ import annotations
 
+import logging
+import time
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from chatui.env import environment
+
+log = logging.getLogger(__name__)
+
+MAX_LINES = 20
+"""The most faults that a process reports: origins are written by strangers."""
+MEMORY_SECONDS = 60.0
+"""For how long a handshake that a proxy has spoilt counts."""
 
 
 def is_trusted(address: str) -> bool:
@@ -34,3 +46,56 @@ def visitor_address(peer: str, forwarded: str) -> str:
             break  # not an address: only what the nearest proxy saw is known
         address = hop
     return address
+
+
+def public_host(host: str) -> str:
+    """The host and port that people use for a request with this Host header: if it lacks the port of an origin, or has the process's own
+    port, those of the only origin with that name; otherwise ``host``."""
+    places = {urlsplit(origin).netloc for origin in environment().origins}
+    if host in places:
+        return host
+    named = [place for place in places if urlsplit(f"//{place}").hostname == _name_in(host)]
+    return named[0] if len(named) == 1 else host
+
+
+def _name_in(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+class SetupFaults:
+    """What was found wrong in front of this process."""
+
+    def __init__(self) -> None:
+        self._said: set[tuple[str, str]] = set()
+        self._spoilt_at = float("-inf")
+
+    def note_untrusted(self, peer: str) -> None:
+        """A proxy that is not trusted says that a page was requested by HTTPS. To send it to HTTPS would send it to itself, for ever."""
+        self._say("%s passes on X-Forwarded-Proto, but is not in CHATUI_TRUSTED_PROXIES, so no page can be opened by HTTPS", peer)
+
+    def note_spoilt(self, header: str) -> None:
+        """The handshake of a WebSocket came without this header."""
+        self._spoilt_at = time.monotonic()
+        self._say("a proxy does not pass on the header %s to /ws/, so no page gets a connection (docs/operating.md)", header)
+
+    def note_origin(self, origin: str) -> None:
+        """A socket was refused for its origin."""
+        allowed = ", ".join(environment().origins) or "only the address that the server itself is asked for"
+        self._say("a page of %s was refused its connection; allowed (CHATUI_ORIGINS): %s", origin, allowed)
+
+    @property
+    def spoils_sockets(self) -> bool:
+        """Whether a proxy has spoilt a handshake a short while ago."""
+        return time.monotonic() - self._spoilt_at < MEMORY_SECONDS
+
+    def _say(self, words: str, named: str, *more: str) -> None:
+        if (words, named) not in self._said and len(self._said) < MAX_LINES:
+            self._said.add((words, named))
+            log.warning(words, ascii(named)[1:-1][:200], *more)
+
+
+setup_faults = SetupFaults()
+"""Those of this process."""

@@ -163,6 +163,7 @@ urlpatterns = [
     path("manifest.webmanifest", pages.manifest, name="manifest"),
     path("sw.js", pages.service_worker, name="service_worker"),
     path("offline/", pages.offline, name="offline"),
+    path("ws/", health.socket, name="socket"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("shortcuts/", pages.shortcuts, name="shortcuts"),

@@ -18,7 +18,7 @@ from django.urls import path
 
 from chatui.env import environment
 from chatui.live.consumer import ChatConsumer
-from chatui.proxies import is_trusted
+from chatui.proxies import is_trusted, setup_faults
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
@@ -32,6 +32,9 @@ class ExactOriginCheck:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
         if is_allowed(scope):
             return await self._application(scope, receive, send)
+        setup_faults.note_origin(
+            next((value.decode("latin-1") for name, value in scope.get("headers", []) if name == b"origin"), "no origin")
+        )
         return await WebsocketDenier()(scope, receive, send)
 
 

@@ -33,6 +33,7 @@ from chatui.live import channel
 from chatui.live.channel import PROGRAMS, SERVER_ERRORS, error_object, max_bytes_read, refusal_of
 from chatui.live.consumer import CLOSE_RESTART
 from chatui.observability import tracing
+from chatui.proxies import setup_faults
 from chatui.turns import running
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
@@ -179,6 +180,9 @@ class _Request(WebRequest):  # type: ignore[misc]
         """See Daphne. Twisted also calls this after a refusal, if there is no body to wait for."""
         if self._is_refused:
             return None
+        connection, upgrade = self.getHeader("connection") or "", self.getHeader("upgrade") or ""
+        if upgrade.lower() == "websocket" and "upgrade" not in connection.lower():
+            setup_faults.note_spoilt("Connection")
         if self._received > self._max_bytes:
             # If the client gave no length, Django would take what was kept for the whole.
             self.requestHeaders.setRawHeaders(b"content-length", [str(self._received).encode()])

@@ -1,11 +1,18 @@
-"""Liveness (``/healthz``) and readiness (``/readyz``), open to everybody, with no other information."""
+"""Liveness (``/healthz``) and readiness (``/readyz``), open to everybody, with no other information; and whether a page's WebSocket is
+refused because of how the site is set up.
+"""
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
+from chatui.codes import ProductCode
 from chatui.display import readiness
+from chatui.live import routing
+from chatui.proxies import setup_faults
+from chatui.site.languages import sentence_of
+from chatui.web.middleware import PEER
 
 
 @require_safe
@@ -22,6 +29,31 @@ async def readyz(request: HttpRequest) -> HttpResponse:
     response = JsonResponse({"ready": is_ready, **findings}, status=200 if is_ready else 503)
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error for every request
     return _uncached(response)
+
+
+@require_safe
+def socket(request: HttpRequest) -> HttpResponse:
+    """426 for the handshake of a WebSocket from which a proxy took the header ``Upgrade``, and to a page whose sockets fail, if the reason
+    is how the site is set up. The page names its ``origin``. Otherwise 404, as there is no page at this address."""
+    if "Sec-WebSocket-Key" in request.headers:
+        setup_faults.note_spoilt("Upgrade")
+    elif not setup_faults.spoils_sockets and _is_allowed(request, request.GET.get("origin", "")):
+        return _socket_answer(ProductCode.NOT_FOUND, 404)
+    return _socket_answer(ProductCode.WRONG_PROXY, 426)
+
+
+def _socket_answer(code: ProductCode, status: int) -> HttpResponse:
+    """Without a line in the log: every page asks again and again, and the fault has its own line."""
+    response = JsonResponse({"ok": False, "code": code, "message": sentence_of(code)}, status=status)
+    response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs every one
+    return _uncached(response)
+
+
+def _is_allowed(request: HttpRequest, origin: str) -> bool:
+    """Whether a socket from this origin would be let in at the address of the request."""
+    named = [(b"origin", origin.encode()), (b"host", request.get_host().encode())]
+    named += [(b"x-forwarded-proto", request.headers.get("X-Forwarded-Proto", "").encode())]
+    return not origin or routing.is_allowed({"client": (request.META.get(PEER, ""),), "headers": named})
 
 
 def _uncached(response: HttpResponse) -> HttpResponse:

@@ -33,7 +33,7 @@ from django.contrib.auth.middleware import AuthenticationMiddleware as DjangoAut
 from django.contrib.messages.middleware import MessageMiddleware as DjangoMessages
 from django.contrib.sessions.middleware import SessionMiddleware as DjangoSessions
 from django.core.exceptions import MiddlewareNotUsed
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponsePermanentRedirect
 from django.middleware.clickjacking import XFrameOptionsMiddleware as DjangoXFrameOptions
 from django.middleware.common import CommonMiddleware as DjangoCommon
 from django.middleware.csrf import CsrfViewMiddleware as DjangoCsrf
@@ -52,7 +52,7 @@ from chatui.env import BASE_DIR, environment
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, ratings, shares
 from chatui.permissions.access import as_person
-from chatui.proxies import is_trusted, visitor_address
+from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, is_available, page_language, preferred_language, tag
 from chatui.web.deferred import Deferred
@@ -106,6 +106,9 @@ def catalogue_of(language: str) -> str:
     """The static path of the module with the scripts' messages in that language; empty if there is none to load."""
     return f"{_CATALOGUES}/{language}.js" if language in _SPOKEN else ""
 
+
+MONITORED = ("/healthz", "/readyz", "/metrics")
+"""They reveal nothing, or need the operator's token."""
 
 PEER = "chatui.peer"
 """The key under which TrustedProxyMiddleware stores the address of the connection's peer, whatever the headers say about the visitor."""
@@ -190,7 +193,16 @@ class InlineMiddleware:
 
 
 class SecurityMiddleware(InlineMiddleware, DjangoSecurity):
-    """HTTPS and the headers that go with it."""
+    """HTTPS and the headers that go with it. What an untrusted proxy was asked for by HTTPS is not sent to itself, but refused inside."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        """See Django."""
+        response = super().process_request(request)
+        if response is None or request.META.get("HTTP_X_FORWARDED_PROTO") != "https":
+            return response
+        setup_faults.note_untrusted(str(request.META.get(PEER, "")))
+        request.is_misled = True  # type: ignore[attr-defined]
+        return None
 
 
 class XFrameOptionsMiddleware(InlineMiddleware, DjangoXFrameOptions):
@@ -210,7 +222,11 @@ class SessionMiddleware(InlineMiddleware, DjangoSessions):
 
 
 class CommonMiddleware(InlineMiddleware, DjangoCommon):
-    """Slashes at the ends of addresses, and the length of what is sent."""
+    """Host names, slashes at the ends of addresses, and the length of what is sent."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        """See Django. Monitors ask each process at its own address, whatever people call the site."""
+        return None if request.path_info in MONITORED else super().process_request(request)
 
 
 class AuthenticationMiddleware(InlineMiddleware, DjangoAuthentication):
@@ -266,7 +282,7 @@ Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]
 
 
 class TrustedProxyMiddleware:
-    """Sets REMOTE_ADDR and the scheme from the headers of a trusted proxy; others' headers are ignored."""
+    """Sets REMOTE_ADDR and the scheme from the headers of a trusted proxy; others' headers are ignored. Sets the public host and port."""
 
     async_capable = True
     sync_capable = True
@@ -278,7 +294,9 @@ class TrustedProxyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         peer = request.META.get("REMOTE_ADDR") or ""
-        request.META["chatui.peer"] = peer
+        request.META[PEER] = peer
+        if host := request.META.get("HTTP_HOST"):
+            request.META["HTTP_HOST"] = public_host(host)
         if is_trusted(peer):
             request.META["REMOTE_ADDR"] = visitor_address(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
             if request.META.get("HTTP_X_FORWARDED_PROTO") == "https":
@@ -288,7 +306,16 @@ class TrustedProxyMiddleware:
 
 
 class RefusedMethodMiddleware(InlineMiddleware, MiddlewareMixin):
-    """Replaces a blank 405 by the error page. The innermost middleware, so that the page has a language."""
+    """Replaces a blank 405 by the error page, and refuses what a proxy without trust passes on. The innermost middleware, so that the page
+    has a language."""
+
+    def may_wait_before(self, request: HttpRequest) -> bool:
+        """The page may read the person's settings."""
+        return hasattr(request, "is_misled")
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """The page, if the request was misled."""
+        return refuse(request, ProductCode.WRONG_PROXY, 400) if hasattr(request, "is_misled") else None
 
     def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
         """The page may read the person's settings."""

@@ -1234,6 +1234,9 @@ ROUTES: tuple[Route, ...] = (
         "Whoever is signed in: the list of keyboard shortcuts, the same for all.",
         (Ask("GET", "/shortcuts/", _SIGNED_IN), Ask("POST", "/shortcuts/", _NEVER)),
     ),
+    Route(
+        "ws/", "Everybody: that there is no page; or that the site is not set up for the page's socket.", (Ask("GET", "/ws/", _NOT_THERE),)
+    ),
     Route("healthz", "Everybody: that it lives.", (Ask("GET", "/healthz", _EVERYBODY),)),
     Route("readyz", "Everybody: whether what it needs is there, in a word for each.", (Ask("GET", "/readyz", _EVERYBODY),)),
     Route("admin/", "Staff: what their permissions name.", (Ask("GET", "/admin/", _ALL_STAFF),)),

@@ -23,6 +23,7 @@ export class ConnectionBanner {
   #settling;
   #isDown = true;
   #closingMessage = "";
+  #losses = 0;
 
   /**
    * @param {HTMLElement} line
@@ -50,6 +51,7 @@ export class ConnectionBanner {
     this.#isDown = false;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#losses = 0;
     this.#line.hidden = true;
   }
 
@@ -57,7 +59,15 @@ export class ConnectionBanner {
     clearTimeout(this.#settling);
     this.#isDown = true;
     this.#timer ??= setTimeout(() => this.#sayDown(), PATIENCE_MS);
+    if (++this.#losses % 4 === 0) void import("./refused-socket.js").then(({ why }) => why()).then(this.#refused);
   }
+
+  /** @param {string} sentence why the server refuses every socket; empty if it does not */
+  #refused = (sentence) => {
+    if (!sentence || !this.#isDown) return;
+    this.#say(sentence);
+    this.#onLost(sentence);
+  };
 
   /** Nothing has arrived for so long that the banner is shown. */
   silent() {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Route, expect
@@ -13,7 +14,7 @@ from tests.browser.chat import Chat
 from tests.browser.relay import Relay
 from tests.browser.visits import Visits
 from tests.support.cases import drawn
-from tests.support.served import Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -307,3 +308,12 @@ def test_stop_without_a_connection_takes_effect_when_it_is_back(half_written: tu
     chat.stop.click()
     cable.restore()
     chat.finish("stopped")
+
+
+def test_a_page_at_an_address_that_is_not_set_up_says_so_and_not_that_it_reconnects(visits: Visits, tmp_path: Path) -> None:
+    visits.allow("WebSocket connection to .* failed|Failed to load resource")
+    with served(Deployment(tmp_path, CHATUI_ORIGINS="http://localhost:1"), "ada") as server:
+        page = visits.open(server, "ada")
+        page.goto(server.url)
+        sentence = "This site or its proxy is not set up for this address. Its operator finds the reason in the server's log."
+        expect(page.locator(".banner-connection")).to_have_text(sentence, timeout=60_000)
