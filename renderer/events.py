@@ -172,5 +172,5 @@ class UnansweredCalls:
 
 
 def hidden(header: Header) -> Header:
-    """The header of a frame that follows an unanswered call."""
+    """The same header for a frame that people may not see, because it follows an unanswered call or has a fault."""
     return replace(header, intent=Intent.DEBUG)

@@ -13,7 +13,7 @@ from renderer import strict_json
 from renderer.errors import BodyConstraintError, CallSchemaError, Code, Problem
 from renderer.events import violates_constraint
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.ocml.document_header import Profile
+from renderer.ocml.document_header import DocumentHeader, Profile
 from renderer.ocml.frame_header import HeaderFault, fault_of_terminator
 from renderer.strict_json import JsonError, JsonValue
 
@@ -58,27 +58,27 @@ class Reply:
             raise Problem(self.error, _TOOL_ERROR_HINTS[self.error]).error()
 
 
-def read_call(frame: Frame) -> Call:
-    """The call in a frame that ends in ``<|call|>``.
+def read_call(frame: Frame, document: DocumentHeader | None = None) -> Call:
+    """The call in a frame that ends in ``<|call|>``, to be carried out. ``document``: the header of its document, if it is from one.
 
     Raises:
-        CallSchemaError: it is not a call, the tool's name is not allowed, the arguments are not an object, or the deadline is not a number
-        of milliseconds from 1 to a day. BodyConstraintError: the body is declared as JSON and is not. ParseHeaderError: there is no ``to=``
-        or no ``call_id=``.
+        CallSchemaError: it is not a call, it has an intent (as a frame with a fault has in a lenient reading), the document allows no such
+        call, the tool's name is not allowed, the arguments are not an object, or the deadline is not a number of milliseconds from 1 to a
+        day. BodyConstraintError: the body is declared as JSON and is not. ParseHeaderError: there is no ``to=`` or no ``call_id=``.
     """
-    header = frame.header
-    if frame.terminator is not Terminator.CALL:
+    header, document = frame.header, document or DocumentHeader()
+    if frame.terminator is not Terminator.CALL or header.intent is not None or document.is_version_1:
         raise CallSchemaError("the frame is not a call")
     if fault := fault_of_terminator(header, frame.terminator):
         raise Problem(fault.code, fault.hint).error()
     if violates_constraint(frame):
         raise BodyConstraintError("the body is not valid JSON, although its header says so")
-    faults = list(_call_faults(frame))
+    faults = [*Pairing(document.profile).opened(header), *_call_faults(frame)]
     tool, call_id = header.recipient or "", header.call_id or ""
     if not TOOL_NAME.fullmatch(tool):
         raise CallSchemaError("the tool name is not valid")
     if faults:
-        raise CallSchemaError(faults[0].hint)
+        raise Problem(faults[0].code, faults[0].hint).error()
     arguments = _json_or_none(frame) if _is_json_call(frame) else frame.body
     deadline = _milliseconds(arguments.pop("deadline_ms", None)) if isinstance(arguments, dict) else None
     return Call(tool, call_id, arguments, deadline)
@@ -120,7 +120,8 @@ class Pairing:
             return CallFault(fault.code, fault.hint)
         call_id = header.call_id or ""
         if call_id in self._recipients:
-            return CallFault(Code.CALL_SCHEMA, "the call id was already used by an earlier call")
+            # It hides nothing: what one message may show must not depend on whether another was understood.
+            return CallFault(Code.CALL_SCHEMA, "the call id was already used by an earlier call", hides=False)
         self._recipients[call_id] = header.recipient or ""
         return None
 

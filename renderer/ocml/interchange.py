@@ -21,9 +21,9 @@ from dataclasses import replace
 
 from renderer import strict_json
 from renderer.errors import Code, Location, OpenChatMLError, ParseHeaderError, Problem
-from renderer.events import Finished, violates_constraint
-from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool
-from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator, Transcript
+from renderer.events import Finished, hidden, violates_constraint
+from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool, is_for_people
+from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.document import DocumentRules, Reading, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
@@ -192,19 +192,29 @@ class _Reader:
             self.report(Problem(Code.PARSE_HEADER, hint, _BEGINNING, is_refused=False))
         return document
 
-    def _frames(self, message: JsonValue, number: int, rules: DocumentRules) -> Iterator[Finished]:
+    def _frames(self, message: JsonValue, number: int, rules: DocumentRules) -> list[Finished]:
         """The frames of one message: usually one."""
         location = Location(0, 1, 1, number)
-        found: list[Code] = []
+        found: list[HeaderFault] = []
 
         def report(fault: HeaderFault) -> None:
             is_refused = not isinstance(fault, calls.CallFault) or fault.is_refused
             self.report(Problem(fault.code, fault.hint, location, is_refused))
-            found.append(fault.code)
+            found.append(fault)
 
+        finished = []
         for frame in _Message(report).frames(message):
             frame = _checked(frame, rules, report)
-            yield Finished(frame, error=found[0] if found else None)
+            finished.append(Finished(frame, error=found[0].code if found else None))
+        if any(fault.hides for fault in found):
+            # The fault may be in a later frame: a message that is not understood is not understood in part. Calls are hidden as they are.
+            finished = [item if addresses_tool(item.frame.header) else _hidden(item, found[0].code) for item in finished]
+        return finished
+
+
+def _hidden(item: Finished, error: Code) -> Finished:
+    frame = replace(item.frame, header=hidden(item.frame.header))
+    return replace(item, frame=frame, error=item.error or error)
 
 
 def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
@@ -212,56 +222,57 @@ def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
     header = frame.header
     for fault in rules.at_start(frame):
         report(fault)
-        header = replace(header, intent=Intent.DEBUG) if fault.hides else header
+        header = hidden(header) if fault.hides else header
     if end := rules.at_end(frame):
         report(end)
         frame = replace(frame, terminator=Terminator.END)
     if violates_constraint(frame):
-        report(HeaderFault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint"))
+        report(HeaderFault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint", hides=False))
     for fault in calls.body_faults(frame):
         report(fault)
     return replace(frame, header=header)
 
 
 class _Message:
-    """One message being read. A fault that hides applies to the frames returned after it was found."""
+    """One message being read. A fault that hides applies to all of its frames: none is returned before all of it was read."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._hides = False
 
-    def frames(self, message: JsonValue) -> Iterator[Frame]:
+    def frames(self, message: JsonValue) -> list[Frame]:
         """``thinking`` comes before the message's own frame, visible text before its call."""
         if not isinstance(message, dict):
             self._fault("a message must be an object")
-            yield Frame(BROKEN, json.dumps(message, ensure_ascii=False))
-            return
+            return [Frame(BROKEN, json.dumps(message, ensure_ascii=False))]
+        frames = list(self._read(message))
+        return [replace(frame, header=hidden(frame.header)) for frame in frames] if self._hides else frames
+
+    def _read(self, message: dict[str, JsonValue]) -> Iterator[Frame]:
         self._check_keys(message)
         if thinking := self._text(message, "thinking"):
             if message.get("role") != Role.ASSISTANT:
                 self._fault("only an assistant message can have thinking")
-            yield self._frame(ANALYSIS, thinking)
+            yield Frame(ANALYSIS, thinking)
         header, content, ending = self._header(message), self._text(message, "content"), self._terminator(message)
         call = message.get("tool_call")
         if call is None:
             if ending is Terminator.CALL:
                 self._fault("the message ends with <|call|> but has no tool_call", Code.CALL_SCHEMA, hides=False)
                 ending = None
-            yield self._frame(header, content or "", ending or Terminator.END)
+            yield Frame(header, content or "", ending or Terminator.END)
             return
         if ending not in (None, Terminator.CALL):
             self._fault("a call must end with <|call|>", Code.CALL_SCHEMA)
         if content:
-            yield self._frame(replace(header, recipient=None, call_id=None, constrain=None), content)
-            header = replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None)
+            yield Frame(replace(header, recipient=None, call_id=None, constrain=None), content)
+            if header is not BROKEN:
+                header = replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None)
         yield self._call(call, header)
 
     def _fault(self, hint: str, code: Code = Code.PARSE_HEADER, *, hides: bool = True) -> None:
-        self._report(HeaderFault(code, hint))
+        self._report(HeaderFault(code, hint, hides=hides))
         self._hides = self._hides or hides
-
-    def _frame(self, header: Header, body: str, terminator: Terminator = Terminator.END) -> Frame:
-        return Frame(replace(header, intent=Intent.DEBUG) if self._hides else header, body, terminator)
 
     def _check_keys(self, message: dict[str, JsonValue]) -> None:
         if "tool_calls" in message:
@@ -293,16 +304,19 @@ class _Message:
         if not isinstance(call, dict) or set(call) - _CALL_KEYS:
             self._fault("tool_call must be an object with id, recipient, content_type and arguments", Code.CALL_SCHEMA)
         if not isinstance(call, dict):
-            return self._frame(header, json.dumps(call, ensure_ascii=False))
+            return Frame(header, json.dumps(call, ensure_ascii=False))
         given = {key: self._text(call, key) for key in _CALL_KEYS}
+        if header is BROKEN:
+            # Nobody says whose call this is: only the assistant's are carried out, and nothing makes this one the assistant's.
+            return Frame(BROKEN, given["arguments"] or "")
         message: dict[str, JsonValue] = dict(header.as_written())
         for key, word in (("id", "call_id"), ("recipient", "to"), ("content_type", "constrain")):
             if given[key] not in (None, message.setdefault(word, given[key])):
                 self._fault("the call and its message disagree", Code.CALL_SCHEMA)
         header = self._header(message)
         # Arguments are never meant for people, whatever the recipient is.
-        self._hides = self._hides or not addresses_tool(header)
-        return self._frame(header, given["arguments"] or "", Terminator.CALL)
+        self._hides = self._hides or header.role != Role.ASSISTANT or is_for_people(header.recipient)
+        return Frame(header, given["arguments"] or "", Terminator.CALL)
 
     def _text(self, values: dict[str, JsonValue], key: str) -> str | None:
         value = values.get(key)

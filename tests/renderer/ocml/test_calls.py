@@ -7,6 +7,7 @@ import pytest
 from renderer.errors import (
     BodyConstraintError,
     CallSchemaError,
+    ChannelMissingError,
     Code,
     OpenChatMLError,
     ParseHeaderError,
@@ -15,7 +16,8 @@ from renderer.errors import (
 )
 from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import calls
-from renderer.ocml.document_header import Profile
+from renderer.ocml.document import read_leniently
+from renderer.ocml.document_header import STRICTEST, DocumentHeader, Profile
 
 
 def call(body: str, *, to: str | None = "functions.x", call_id: str | None = "c1", constrain: str | None = "json") -> Frame:
@@ -61,6 +63,48 @@ def test_arguments_are_json_if_the_header_says_so_or_else_if_a_function_is_calle
 ) -> None:
     header = Header("assistant", "commentary", to, "c1", content_type=content_type, constrain=constrain)
     assert calls.read_call(Frame(header, '{"a": 1}', Terminator.CALL)).arguments == arguments
+
+
+REFUSED_HERE = [
+    "assistant to=functions.x call_id=c1 colour=red<|channel|>commentary",
+    "assistant to=functions.x to=functions.y call_id=c1<|channel|>commentary",
+    "assistant to=functions.x call_id=c1<|channel|>commentary<|channel|>analysis",
+    "assistant to=functions.x call_id=c1 intent=debug<|channel|>commentary",
+    "assistant to=functions.x call_id=c1 intent=mystery<|channel|>commentary",
+    "assistant to=functions.x call_id=c1<|channel|>analysis",
+    "assistant to=functions.x call_id=c1<|channel|>final",
+    "assistant to=functions.x call_id=c1",
+]
+
+
+@pytest.mark.parametrize("header", REFUSED_HERE)
+def test_a_call_that_a_document_keeps_with_a_fault_is_not_carried_out(header: str) -> None:
+    (found,) = read_leniently(f"version: 2.2\n\n<|start|>{header}<|message|>{{}}<|call|>").finished
+    assert found.frame.terminator is Terminator.CALL
+    with pytest.raises(CallSchemaError):
+        calls.read_call(found.frame)
+
+
+@pytest.mark.parametrize(
+    ("document", "to", "channel", "error"),
+    [
+        (DocumentHeader(version="1.0"), "functions.x", "commentary", CallSchemaError),
+        (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "commentary", CallSchemaError),
+        (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "analysis", None),
+        (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "commentary", CallSchemaError),
+        (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "analysis", None),
+        (DocumentHeader(profile=STRICTEST), "python", None, ChannelMissingError),
+    ],
+)
+def test_a_call_is_carried_out_as_its_document_allows(
+    document: DocumentHeader, to: str, channel: str | None, error: type[OpenChatMLError] | None
+) -> None:
+    frame = Frame(Header("assistant", channel, to, "c1"), "{}", Terminator.CALL)
+    if error is None:
+        assert calls.read_call(frame, document).tool == to
+        return
+    with pytest.raises(error):
+        calls.read_call(frame, document)
 
 
 def faults(header: Header, profile: Profile | None = None) -> list[tuple[str, bool, bool]]:

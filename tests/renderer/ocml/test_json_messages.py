@@ -107,13 +107,28 @@ def lines(reading: Reading) -> list[Line]:
         ({"tool_call": {"arguments": "{}"}}, [(HIDDEN, "{}", END)], PARSE),
         (
             {"content": "Hi", "tool_call": {**CALL, "recipient": "assistant"}},
-            [(FINAL, "Hi", END), (f"assistant to=assistant call_id=1 intent=debug{JSON_CALL}", "{}", CALLED)],
+            [(FINAL, "Hi", END), (f"assistant to=assistant call_id=1{JSON_CALL}", "{}", CALLED)],
             None,
         ),
         (
             {"content": "Hi", "tool_call": {**CALL, "more": 1}},
-            [(FINAL, "Hi", END), (f"assistant to=functions.x call_id=1 intent=debug{JSON_CALL}", "{}", CALLED)],
+            [(HIDDEN, "Hi", END), (f"assistant to=functions.x call_id=1 intent=debug{JSON_CALL}", "{}", CALLED)],
             SCHEMA,
+        ),
+        (
+            {"content": "Hi", "tool_call": {**CALL, "id": None}},
+            [(HIDDEN, "Hi", END), (f"assistant to=functions.x{JSON_CALL}", "{}", END)],
+            PARSE,
+        ),
+        (
+            {"content": "Hi", "tool_call": {**CALL, "arguments": '{"tool_calls": []}'}},
+            [(HIDDEN, "Hi", END), (f"assistant to=functions.x call_id=1{JSON_CALL}", '{"tool_calls": []}', CALLED)],
+            SCHEMA,
+        ),
+        (
+            {"role": None, "content": "Hi", "tool_call": CALL},
+            [("assistant intent=debug<|channel|>analysis", "Hi", END), ("assistant intent=debug<|channel|>analysis", "{}", END)],
+            PARSE,
         ),
         (
             {"content": "Hi", "terminator": "end", "tool_call": CALL},

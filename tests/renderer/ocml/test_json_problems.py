@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from renderer.errors import Code, OpenChatMLError
 from renderer.gate import Audience, may_see
@@ -22,6 +24,7 @@ ANSWER = {"role": "assistant", "channel": "final", "content": "Hi"}
 CALLED = "assistant to=functions.x call_id=1<|channel|>commentary '{}' <|call|>"
 REPLIED = "tool to=assistant call_id=1 name=functions.x<|channel|>commentary '{}' <|end|>"
 ANSWERED = "SEEN assistant<|channel|>final 'Hi' <|end|>"
+UNANSWERED = "assistant intent=debug<|channel|>final 'Hi' <|end|>"
 BROKEN = "assistant intent=debug<|channel|>analysis"
 PARSE, SCHEMA, BODY = Code.PARSE_HEADER, Code.CALL_SCHEMA, Code.BODY_CONSTRAINT_VIOLATION
 
@@ -70,7 +73,7 @@ NO_CALL = (0, SCHEMA, "tool_call must be an object with id, recipient, content_t
         ({"thinking": 5}, [f"{BROKEN} '5' <|end|>", "assistant intent=debug<|channel|>final 'Hi' <|end|>"], [NO_TEXT]),
         (
             {"thinking": "Hm", "content": {}},
-            ["assistant<|channel|>analysis 'Hm' <|end|>", "assistant intent=debug<|channel|>final '{}' <|end|>"],
+            ["assistant intent=debug<|channel|>analysis 'Hm' <|end|>", "assistant intent=debug<|channel|>final '{}' <|end|>"],
             [NO_TEXT],
         ),
         (
@@ -105,20 +108,20 @@ NO_CALL = (0, SCHEMA, "tool_call must be an object with id, recipient, content_t
         ({"tool_call": None}, [ANSWERED], []),
         (
             {"tool_call": {**TOOL_CALL, "id": 5}},
-            [ANSWERED, "assistant to=functions.x intent=debug<|channel|>commentary '{}' <|end|>"],
+            [UNANSWERED, "assistant to=functions.x intent=debug<|channel|>commentary '{}' <|end|>"],
             [NO_TEXT, NO_ID],
         ),
         (
             {"tool_call": {**TOOL_CALL, "arguments": 5}},
-            [ANSWERED, "assistant to=functions.x call_id=1 intent=debug<|channel|>commentary '5' <|call|>"],
+            [UNANSWERED, "assistant to=functions.x call_id=1 intent=debug<|channel|>commentary '5' <|call|>"],
             [NO_TEXT, (0, SCHEMA, "the arguments of a call are not a JSON object")],
         ),
-        ({"tool_call": [1]}, [ANSWERED, "assistant intent=debug<|channel|>commentary '[1]' <|end|>"], [NO_CALL]),
-        ({"tool_call": {"more": 1}}, [ANSWERED, "assistant intent=debug<|channel|>commentary '' <|end|>"], [NO_CALL, NO_ID]),
+        ({"tool_call": [1]}, [UNANSWERED, "assistant intent=debug<|channel|>commentary '[1]' <|end|>"], [NO_CALL]),
+        ({"tool_call": {"more": 1}}, [UNANSWERED, "assistant intent=debug<|channel|>commentary '' <|end|>"], [NO_CALL, NO_ID]),
         ({"channel": "analysis", "tool_call": TOOL_CALL}, ["assistant<|channel|>analysis 'Hi' <|end|>", CALLED], []),
         (
             {"role": "user", "channel": None, "tool_call": TOOL_CALL},
-            ["SEEN user 'Hi' <|end|>", "user to=functions.x call_id=1 intent=debug<|channel|>commentary '{}' <|end|>"],
+            ["user intent=debug 'Hi' <|end|>", "user to=functions.x call_id=1 intent=debug<|channel|>commentary '{}' <|end|>"],
             [(0, SCHEMA, "only an assistant can call a tool, and the recipient must be a tool")],
         ),
         (
@@ -128,7 +131,7 @@ NO_CALL = (0, SCHEMA, "tool_call must be an object with id, recipient, content_t
         ),
     ]
 )
-def test_every_problem_of_a_message_is_reported_and_each_that_hides_applies_to_what_follows(
+def test_every_problem_of_a_message_is_reported_and_each_that_hides_applies_to_the_whole_message(
     message: dict[str, Any], expected: list[str], problems: list[tuple[int, Code, str]]
 ) -> None:
     check([{**ANSWER, **message}], expected, problems)
@@ -208,3 +211,47 @@ def test_bytes_that_are_neither_utf_8_nor_json_have_two_problems() -> None:
         ("the bytes are not valid UTF-8", 2),
         ("the text is not valid JSON", 8),
     ]
+
+
+_ROLES = ["user", "assistant", "assistant", "tool", "functions.x", "robot", None]
+_CALLS = some.fixed_dictionaries(
+    {"arguments": some.sampled_from(["{}", "[1]", "{", '{"a": 1, "a": 2}'])},
+    optional={"id": some.sampled_from(["c1", "c2"]), "recipient": some.sampled_from(["functions.x", "python", "user", "assistant"])},
+)
+_MESSAGES = some.fixed_dictionaries(
+    {"role": some.sampled_from(_ROLES), "content": some.just("KIWI")},
+    optional={
+        "channel": some.sampled_from(["analysis", "commentary", "final"]),
+        "intent": some.sampled_from(["preamble", "status"]),
+        "to": some.sampled_from(["user", "functions.x"]),
+        "name": some.sampled_from(["functions.x", "document"]),
+        "thinking": some.just("LIME"),
+        "terminator": some.sampled_from(["end", "return", "call"]),
+        "tool_call": _CALLS,
+    },
+)
+_NO_TEXT = some.sampled_from([1, True, [], {}, ["x"], "\ud800"])
+_NO_VALUE = some.sampled_from(["", "a b", "<|end|>", "é"]) | _NO_TEXT
+_HEADER_KEYS = ["role", "channel", "intent", "to", "name", "call_id", "content_type", "constrain"]
+_FAULTS = (
+    some.tuples(some.sampled_from(["colour", "tool_calls", "visible", "Role"]), some.none() | some.integers())
+    | some.tuples(some.sampled_from(_HEADER_KEYS), _NO_VALUE)
+    | some.tuples(some.sampled_from(["content", "thinking", "terminator"]), _NO_TEXT)
+    | some.tuples(some.just("tool_call"), some.sampled_from([1, False, "", "x", [], {}, {"more": 1}]))
+    | some.tuples(some.just("tool_call"), some.builds(lambda call, key: {**call, key: 5}, _CALLS, some.sampled_from([*TOOL_CALL, "more"])))
+)
+
+
+@given(some.lists(_MESSAGES, min_size=1, max_size=4), some.integers(0, 3), _FAULTS)
+def test_a_message_with_a_fault_in_its_form_shows_nothing_and_lets_no_other_show_more(
+    messages: list[dict[str, Any]], place: int, fault: tuple[str, Any]
+) -> None:
+    place %= len(messages)
+    messages = [{**message, "content": f"KIWI{number}Q"} for number, message in enumerate(messages)]
+    faulty = [*messages[:place], {**messages[place], fault[0]: fault[1]}, *messages[place + 1 :]]
+    assert shown(faulty) == [text for text in shown(messages) if text != f"KIWI{place}Q"]
+
+
+def shown(messages: list[dict[str, Any]]) -> list[str]:
+    reading = interchange.read_leniently(document(*messages))
+    return [done.frame.body for done in reading.finished if may_see(done.frame.header, Audience.END_USER)]
