@@ -31,3 +31,23 @@
   addEventListener("keydown", hold, true);
   addEventListener("submit", hold, true);
 })();
+
+// Moves the focus to the message box when a key writes: the browser then writes into it, also with an input method. It
+// is here because people type before the page's modules are loaded.
+
+(() => {
+  // After a click, a button has the focus without showing it: nobody writes to that.
+  const controls = ":is(a, button, summary):focus-visible, input, select, textarea, iframe, [contenteditable]";
+  /** AltGr counts as Ctrl and Alt in some browsers; a Mac's Option writes other letters. @param {KeyboardEvent} event */
+  const writes = ({ key, ctrlKey, altKey, metaKey }) => {
+    if (metaKey || (ctrlKey && !altKey)) return false;
+    return (altKey && !ctrlKey ? /^(?:[^\0-~]|Dead)$/u : /^(?:\S|Dead|Process)$/u).test(key);
+  };
+  /** @param {KeyboardEvent} event */
+  const lead = (event) => {
+    const { activeElement: active } = document;
+    const isElsewhere = active?.matches(controls) || document.querySelector("dialog[open], :popover-open");
+    if (writes(event) && !isElsewhere) document.getElementById("composer-text")?.focus({ preventScroll: true });
+  };
+  addEventListener("keydown", lead, true);
+})();

@@ -40,6 +40,9 @@ export class ChatComposer extends HTMLElement {
     this.#model.listen();
     this.#draft.begin();
     this.text = this.text;
+    // Elsewhere, an on-screen keyboard would cover the conversation.
+    const isFree = document.activeElement === document.body && matchMedia("(pointer: fine)").matches;
+    if (isFree) this.#area.focus({ preventScroll: true });
   }
 
   /** The text in the box. */

@@ -33,14 +33,12 @@ class DebugSearch extends HTMLElement {
     this.#form.addEventListener("input", () => this.#later());
     find(this, "[data-action=previous]", HTMLButtonElement).addEventListener("click", () => this.#step(-1));
     this.#text.addEventListener("keydown", this.#typed);
-    document.addEventListener("keydown", this.#slash);
     this.#observer.observe(this.#view, { childList: true, characterData: true, subtree: true });
     this.#search();
   }
 
   disconnectedCallback() {
     this.#observer.disconnect();
-    document.removeEventListener("keydown", this.#slash);
     clearTimeout(this.#timer);
   }
 
@@ -53,15 +51,6 @@ class DebugSearch extends HTMLElement {
       this.#text.value = "";
       this.#search();
     }
-  };
-
-  /** @param {KeyboardEvent} event */
-  #slash = (event) => {
-    const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    this.#text.focus();
-    this.#text.select();
   };
 
   #later() {

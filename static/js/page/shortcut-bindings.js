@@ -9,18 +9,18 @@ import { tc } from "../language/words.js";
 
 const USUAL = Object.freeze({
   new: "Ctrl+Shift+O",
-  temporary: "T",
+  temporary: "Alt+Shift+N",
   search: "Ctrl+K",
-  find: "F",
-  message: "M",
-  copy: "C",
-  edit: "E",
-  regenerate: "R",
-  stop: "S",
-  previous: "K",
-  next: "J",
-  fold: "L",
-  help: "?",
+  find: "Alt+Shift+F",
+  message: "Alt+Shift+M",
+  copy: "Alt+Shift+C",
+  edit: "Alt+Shift+E",
+  regenerate: "Alt+Shift+R",
+  stop: "Alt+Shift+S",
+  previous: "Alt+Shift+K",
+  next: "Alt+Shift+J",
+  fold: "Alt+Shift+L",
+  help: "Alt+Shift+H",
 });
 /** Its name in storage events. */
 export const SHORTCUTS_KEY = "chatui:shortcuts";
@@ -29,7 +29,6 @@ export class Bindings {
   #storage;
   /** @type {Map<Action, string>} */
   #keys = new Map();
-  #singles = true;
 
   /** @param {Pick<TextStorage, "getItem" | "setItem" | "removeItem"> | null} storage null if there is none */
   constructor(storage) {
@@ -37,26 +36,19 @@ export class Bindings {
     this.load();
   }
 
-  /** Reads what this or another tab has stored. Damaged values count as unchanged. */
+  /** Reads what this or another tab has stored. Damaged values count as unchanged; what was chosen wins over defaults. */
   load() {
-    this.#keys = new Map(actions().map((action) => [action, USUAL[action]]));
-    const stored = this.#read();
-    this.#singles = stored.singles !== false;
-    const changed = /** @type {Record<string, unknown>} */ (Object(stored.keys));
+    this.#keys = new Map();
+    const changed = /** @type {Record<string, unknown>} */ (Object(this.#read().keys));
     for (const action of actions()) {
-      const keys = changed[action];
-      if (keys === "" || (typeof keys === "string" && isFree(keys))) this.#keys.set(action, keys);
+      const stored = changed[action];
+      if (typeof stored !== "string") continue;
+      const keys = withModifier(stored);
+      if (!keys || (isFree(keys) && !this.actionOf(keys))) this.#keys.set(action, keys);
     }
-  }
-
-  /** Whether shortcuts of a single character work. */
-  get singles() {
-    return this.#singles;
-  }
-
-  set singles(on) {
-    this.#singles = on;
-    this.#store();
+    for (const action of actions()) {
+      if (!this.#keys.has(action)) this.#keys.set(action, this.actionOf(USUAL[action]) ? "" : USUAL[action]);
+    }
   }
 
   /** The keys of an action; empty if it has none. @param {Action} action */
@@ -66,11 +58,10 @@ export class Bindings {
 
   /**
    * @param {string} keys
-   * @returns {Action | null} null also if they are switched off
+   * @returns {Action | null}
    */
   actionOf(keys) {
-    if (!keys || (!this.#singles && isSingle(keys))) return null;
-    return this.#owner(keys);
+    return (keys && actions().find((action) => this.of(action) === keys)) || null;
   }
 
   /**
@@ -80,7 +71,7 @@ export class Bindings {
    * @returns {Outcome}
    */
   set(action, keys) {
-    const owner = keys ? this.#owner(keys) : null;
+    const owner = this.actionOf(keys);
     if (owner && owner !== action) return { clash: owner };
     if (keys && keys !== USUAL[action] && !isFree(keys)) return "not free";
     this.#keys.set(action, keys);
@@ -88,7 +79,7 @@ export class Bindings {
     return "free";
   }
 
-  /** Restores the default keys, and switches all of them on. */
+  /** Restores the default keys. */
   reset() {
     try {
       this.#storage?.removeItem(SHORTCUTS_KEY);
@@ -96,11 +87,6 @@ export class Bindings {
       // Then nothing was stored.
     }
     this.load();
-  }
-
-  /** @param {string} keys */
-  #owner(keys) {
-    return actions().find((action) => this.of(action) === keys) ?? null;
   }
 
   /** @returns {Record<string, unknown>} */
@@ -117,7 +103,7 @@ export class Bindings {
     const changed = actions().filter((action) => this.of(action) !== USUAL[action]);
     const keys = Object.fromEntries(changed.map((action) => [action, this.of(action)]));
     try {
-      this.#storage?.setItem(SHORTCUTS_KEY, JSON.stringify({ singles: this.#singles, keys }));
+      this.#storage?.setItem(SHORTCUTS_KEY, JSON.stringify({ keys }));
     } catch {
       // Without storage, they last as long as the page.
     }
@@ -129,7 +115,11 @@ export function actions() {
   return /** @type {Action[]} */ (Object.keys(USUAL));
 }
 
-// Names of keys that are pressed together, such as "Ctrl+Shift+O" or "?", and which of them a shortcut may have.
+// Names of keys that are pressed together, such as "Ctrl+Shift+O", and which of them a shortcut may have. All of them
+// have a modifier that writes nothing: whoever types, or dictates, without seeing the focus does no harm.
+
+/** A Mac's ⌘ counts as Ctrl, and its Control as Alt: with its Option, one writes. */
+const IS_MAC = /^(?:Mac|iP)/.test(globalThis.navigator?.platform);
 
 /**
  * @typedef {object} PressedKey the part of a keyboard event that is read here
@@ -141,24 +131,28 @@ export function actions() {
  * @property {boolean} shiftKey
  */
 
-/** With Ctrl, what browsers and text boxes use. Ctrl stands for ⌘, too. */
+/** With Ctrl, what browsers and text boxes use. */
 const TAKEN_WITH_CTRL = "ABCDEFGHJLMNOPQRSTUVWXYZ0123456789+-=";
 const TAKEN_WITH_CTRL_SHIFT = "ABCDEGHIJKMNPQRSTUVWYZ+-=";
-/** Without Ctrl: Firefox's quick find. */
-const TAKEN_ALONE = "/'";
 
 /**
  * @param {PressedKey} event
- * @returns {string} empty for a key that only changes others, and for one without a name
+ * @param {boolean} [isMac]
+ * @returns {string} empty for a key that only changes others, for one without a name, and for one that AltGr writes
  */
-export function keysOf(event) {
+export function keysOf(event, isMac = IS_MAC) {
+  const [ctrl, alt, writes] = isMac
+    ? [event.metaKey, event.ctrlKey, event.altKey]
+    : [event.ctrlKey || event.metaKey, event.altKey, event.ctrlKey && event.altKey];
   const key = characterOf(event);
-  if (["Control", "Shift", "Alt", "Meta", "AltGraph", "Dead", "Process", "Unidentified", ""].includes(key)) return "";
+  if (["Control", "Shift", "Alt", "Meta", "AltGraph", "Dead", "Process", "Unidentified", ""].includes(key) || writes) return "";
+  // On Windows, Alt and the digits at the right write, too.
+  if (alt && event.code?.startsWith("Numpad")) return "";
   const isCharacter = key.length === 1;
   const name = key === " " ? "Space" : isCharacter ? key.toUpperCase() : key;
   // For a character that is not a letter, Shift is just part of typing it.
-  const isShifted = event.shiftKey && (!isCharacter || event.ctrlKey || event.metaKey || /^[A-Z]$/.test(name));
-  const modifiers = [event.ctrlKey || event.metaKey ? "Ctrl" : "", event.altKey ? "Alt" : "", isShifted ? "Shift" : ""];
+  const isShifted = event.shiftKey && (!isCharacter || ctrl || /^[A-Z]$/.test(name));
+  const modifiers = [ctrl ? "Ctrl" : "", alt ? "Alt" : "", isShifted ? "Shift" : ""];
   return [...modifiers.filter(Boolean), name].join("+");
 }
 
@@ -169,11 +163,11 @@ function characterOf({ key, code }) {
 }
 
 /**
- * Whether people who use speech input, or type without seeing the focus, could press them by mistake (WCAG 2.1.4).
+ * The keys with the modifier that a shortcut needs, if they have none.
  * @param {string} keys
  */
-export function isSingle(keys) {
-  return !keys.startsWith("Ctrl+");
+export function withModifier(keys) {
+  return keys.replace(/^(?:Shift\+)?([A-Z])$/, "Alt+Shift+$1").replace(/^[!-~]$/, "Alt+$&");
 }
 
 /**
@@ -181,18 +175,28 @@ export function isSingle(keys) {
  * @param {string} keys
  */
 export function isFree(keys) {
-  const [, ctrl, shift, name = ""] = /^(Ctrl\+)?(Shift\+)?([\x21-\x7e])$/.exec(keys) ?? [];
-  if (!name) return false;
-  const taken = ctrl ? (shift ? TAKEN_WITH_CTRL_SHIFT : TAKEN_WITH_CTRL) : TAKEN_ALONE;
-  return !taken.includes(name);
+  // Menus of browsers have letters with Alt; for other characters, Shift is just part of typing them.
+  if (/^Alt\+(?:Shift\+[A-Z]|[!-@[-~])$/.test(keys)) return true;
+  const [, shift, name = ""] = /^Ctrl\+(Shift\+)?([!-~])$/.exec(keys) ?? [];
+  return name !== "" && !(shift ? TAKEN_WITH_CTRL_SHIFT : TAKEN_WITH_CTRL).includes(name);
 }
 
 /**
- * The keys as labelled on keyboards of the page's language: "Strg+Umschalt+O".
+ * The keys as labelled on keyboards of the page's language, "Strg+Umschalt+O", or of a Mac, "⌘⇧O".
  * @param {string} keys
  */
 export function keysShown(keys) {
   /** @type {Record<string, string>} */
-  const names = { Ctrl: tc("key", "Ctrl"), Shift: tc("key", "Shift"), Space: tc("key", "Space") };
-  return keys.replace(/[A-Z][a-z]+/g, (name) => names[name] ?? name);
+  const names = IS_MAC
+    ? { "Ctrl+": "⌘", "Alt+": "⌃", "Shift+": "⇧" }
+    : { Ctrl: tc("key", "Ctrl"), Shift: tc("key", "Shift") };
+  return Object.entries(names).reduce((shown, [name, label]) => shown.replace(name, label), keys);
+}
+
+/**
+ * The keys in the syntax of the standard (aria-keyshortcuts).
+ * @param {string} keys
+ */
+export function keysSpoken(keys) {
+  return IS_MAC ? keys.replace("Alt+", "Control+").replace("Ctrl+", "Meta+") : keys.replace("Ctrl+", "Control+");
 }

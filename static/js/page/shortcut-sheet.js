@@ -1,10 +1,10 @@
-// The sheet that lists the keyboard shortcuts, changes their keys, and switches single-key ones off.
+// The sheet that lists the keyboard shortcuts and changes their keys.
 
 import { t, tc } from "../language/words.js";
 import { closestTo, find, parse, seek } from "./dom.js";
 import { read } from "./server.js";
 import { laterStyles } from "../exchange/later-styles.js";
-import { actions, keysOf, keysShown } from "./shortcut-bindings.js";
+import { actions, keysOf, keysShown, withModifier } from "./shortcut-bindings.js";
 
 /** @import { Action, Bindings } from "./shortcut-bindings.js" */
 
@@ -36,7 +36,6 @@ export function sheetOf(page, bindings, changed) {
 export class ShortcutSheet {
   #dialog = find(document, "#shortcuts", HTMLDialogElement);
   #says = find(this.#dialog, ".shortcuts-says", HTMLElement);
-  #singles = find(this.#dialog, "input[name=singles]", HTMLInputElement);
   #bindings;
   #changed;
   /** The action that waits for its new keys. @type {Action | null} */
@@ -58,10 +57,6 @@ export class ShortcutSheet {
       // The event comes a moment later: the next key may have moved the focus already, for example into the find bar.
       if (document.activeElement === document.body) this.#opener?.focus();
     });
-    this.#singles.addEventListener("change", () => {
-      bindings.singles = this.#singles.checked;
-      this.#done(SAVED);
-    });
   }
 
   /** @param {Element | null} opener what gets the focus afterwards */
@@ -74,7 +69,6 @@ export class ShortcutSheet {
 
   /** Shows the current keys, which another tab may have changed. */
   show() {
-    this.#singles.checked = this.#bindings.singles;
     for (const action of actions()) {
       const keys = this.#bindings.of(action);
       const button = this.#button(action);
@@ -111,7 +105,7 @@ export class ShortcutSheet {
   /** @param {KeyboardEvent} event */
   #key = (event) => {
     const action = this.#asked;
-    const keys = keysOf(event);
+    const keys = withModifier(keysOf(event));
     // Tab moves the focus, as everywhere.
     if (!action || !keys || event.key === "Tab") return;
     event.preventDefault();

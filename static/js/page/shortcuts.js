@@ -1,10 +1,10 @@
 // The keyboard shortcuts of the chat page: finds the action for the pressed keys, and carries it out.
 
 import { t } from "../language/words.js";
-import { closestTo, find, seek } from "./dom.js";
+import { closestTo, find } from "./dom.js";
 import { menuOpener, toast } from "./menus.js";
 import { openStorage } from "./storage.js";
-import { Bindings, SHORTCUTS_KEY, isSingle, keysOf, keysShown } from "./shortcut-bindings.js";
+import { Bindings, SHORTCUTS_KEY, keysOf, keysShown, keysSpoken } from "./shortcut-bindings.js";
 
 /** @import { Action } from "./shortcut-bindings.js" */
 /** @import { ShortcutSheet } from "./shortcut-sheet.js" */
@@ -17,9 +17,6 @@ import { Bindings, SHORTCUTS_KEY, isSingle, keysOf, keysShown } from "./shortcut
  * @property {() => void} stop
  * @property {() => void} escape
  */
-
-/** Where typing enters text or chooses something. */
-const FIELDS = "textarea, select, input:not([type=checkbox], [type=radio], [type=button]), [contenteditable]";
 
 export class Shortcuts {
   #around;
@@ -44,9 +41,8 @@ export class Shortcuts {
     if (event.isComposing || event.defaultPrevented) return;
     if (document.querySelector("dialog:modal")) return;
     if (event.key === "Escape") return this.#around.escape();
-    const keys = keysOf(event);
-    const action = this.#bindings.actionOf(keys);
-    if (!action || event.repeat || (isSingle(keys) && isWriting(event))) return;
+    const action = this.#bindings.actionOf(keysOf(event));
+    if (!action || event.repeat) return;
     event.preventDefault();
     this.#run(action);
   };
@@ -135,24 +131,10 @@ export class Shortcuts {
   #tell() {
     for (const element of document.querySelectorAll("[data-keys-of]")) {
       const keys = this.#bindings.of(/** @type {Action} */ (element.getAttribute("data-keys-of")));
-      const works = keys && this.#bindings.actionOf(keys);
       const label = element.getAttribute("data-keys-label") ?? "";
-      element.setAttribute("title", works ? t("%(label)s (%(keys)s)", { label, keys: keysShown(keys) }) : label);
-      if (works) element.setAttribute("aria-keyshortcuts", spoken(keys));
+      element.setAttribute("title", keys ? t("%(label)s (%(keys)s)", { label, keys: keysShown(keys) }) : label);
+      if (keys) element.setAttribute("aria-keyshortcuts", keysSpoken(keys));
       else element.removeAttribute("aria-keyshortcuts");
     }
-    const note = seek(document, ".shortcuts-off", HTMLElement);
-    if (note) note.hidden = this.#bindings.singles;
   }
-}
-
-/** In the syntax of the standard (aria-keyshortcuts). @param {string} keys */
-function spoken(keys) {
-  const control = keys.replace("Ctrl+", "Control+");
-  return control === keys ? keys : `${control} ${keys.replace("Ctrl+", "Meta+")}`;
-}
-
-/** @param {KeyboardEvent} event */
-function isWriting({ target }) {
-  return target instanceof Element && (target.closest(FIELDS) !== null || target.closest("[popover]") !== null);
 }

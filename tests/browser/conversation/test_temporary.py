@@ -102,7 +102,7 @@ def test_leaving_the_page_ends_the_chat_soon_unless_another_tab_shows_it(demo: S
 def test_a_key_begins_a_temporary_chat(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada")
     page.get_by_role("heading", level=1).click()
-    page.keyboard.press("t")
+    page.keyboard.press("Alt+Shift+N")
     expect(page.get_by_text(SAYS)).to_be_visible()
 
 

@@ -120,3 +120,19 @@ def test_the_edit_button_is_visible_without_a_mouse(demo: Server, visits: Visits
     chat.button("Edit").focus()
     chat.page.keyboard.press("Enter")
     expect(chat.last.get_by_role("textbox", name="Your message")).to_be_focused()
+
+
+def test_sentences_stand_in_the_box_while_an_answer_is_written_and_after_stop(paced: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(paced, "ada"))
+    chat.page.wait_for_load_state()
+    chat.box.fill("Hello!")
+    chat.send.click()
+    expect(chat.stop).to_be_visible()
+    chat.page.keyboard.type("terse")
+    expect(chat.box).to_have_value("terse")
+    chat.box.fill("")
+    chat.stop.click()
+    chat.finish("stopped")
+    chat.page.keyboard.type("terse")
+    expect(chat.box).to_have_value("terse")
+    expect(chat.exchanges).to_have_count(1)

@@ -28,7 +28,7 @@ def test_matches_are_counted_marked_and_stepped_through(demo: Server, visits: Vi
     chat.settle()
     before = chat.question.inner_html()
     chat.page.locator("main").focus()
-    chat.page.keyboard.press("f")
+    chat.page.keyboard.press("Alt+Shift+F")
     box = bar(chat.page).get_by_role("searchbox")
     expect(box).to_be_focused()
     box.fill("the needle")
@@ -58,8 +58,8 @@ def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortc
     held: list[Route] = []
     chat.page.route("**/page/find-bar*.js", lambda route: held.append(route))
     chat.page.locator("main").focus()
-    chat.page.keyboard.press("f")
-    chat.page.keyboard.type("ret")  # outside a text field, these keys regenerate, edit, and open a temporary chat
+    chat.page.keyboard.press("Alt+Shift+F")
+    chat.page.keyboard.type("ret")
     while not held:
         chat.page.wait_for_timeout(20)
     held[0].continue_()
@@ -92,7 +92,7 @@ def test_what_is_not_loaded_is_found_and_opened(keys: str, demo_deployment: Depl
     chat = Chat(visits.open(demo, "ada", address))
     chat.page.wait_for_load_state()
     chat.page.locator("main").focus()
-    chat.page.keyboard.press("f")
+    chat.page.keyboard.press("Alt+Shift+F")
     box = bar(chat.page).get_by_role("searchbox")
     box.fill("question 7?")
     expect(bar(chat.page)).to_contain_text("No match in this part. Messages above: 1.")
@@ -110,7 +110,7 @@ def test_previous_goes_on_with_the_last_match_of_the_part_that_it_loads(demo_dep
     chat = Chat(visits.open(demo, "ada", address))
     chat.page.route("**/exchanges/**", lambda route: None)  # scrolling up loads nothing meanwhile
     chat.page.locator("main").focus()
-    chat.page.keyboard.press("f")
+    chat.page.keyboard.press("Alt+Shift+F")
     box = bar(chat.page).get_by_role("searchbox")
     box.fill("few lines")  # three times in each answer
     expect(bar(chat.page)).to_contain_text("Messages above:")

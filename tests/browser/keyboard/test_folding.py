@@ -55,15 +55,15 @@ def test_a_key_folds_it_and_a_search_brings_it_back(demo: Server, visits: Visits
     sidebar = chat.page.locator("#sidebar")
     main = chat.page.locator("main")
     main.focus()
-    chat.page.keyboard.press("l")
+    chat.page.keyboard.press("Alt+Shift+L")
     expect(sidebar).to_be_hidden()
     expect(main).to_be_focused()
     chat.page.keyboard.press("Control+k")
     expect(sidebar).to_be_visible()
     expect(chat.page.get_by_role("searchbox")).to_be_focused()
     main.focus()
-    chat.page.keyboard.press("l")
-    chat.page.keyboard.press("l")
+    chat.page.keyboard.press("Alt+Shift+L")
+    chat.page.keyboard.press("Alt+Shift+L")
     expect(sidebar).to_be_visible()
 
 

@@ -1,6 +1,8 @@
-"""Keyboard shortcuts do what the buttons do, do not interfere with typing, and can be changed and switched off."""
+"""Keyboard shortcuts do what the buttons do, need a modifier, and can be changed."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -35,27 +37,27 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
     away(chat)
     keys = chat.page.keyboard
 
-    keys.press("c")
+    keys.press("Alt+Shift+C")
     chat.page.wait_for_function("() => globalThis.copied.length > 10")
-    keys.press("e")
+    keys.press("Alt+Shift+E")
     expect(chat.page.get_by_role("textbox", name="Your message")).to_be_focused()
     expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()  # now Escape closes it
     keys.press("Escape")
-    keys.press("r")
+    keys.press("Alt+Shift+R")
     expect(chat.button("Previous version")).to_be_visible()
     chat.finish()
     away(chat)
-    keys.press("m")
+    keys.press("Alt+Shift+M")
     expect(chat.box).to_be_focused()
     keys.press("Control+k")
     expect(chat.page.get_by_role("searchbox")).to_be_focused()
 
     away(chat)
-    keys.press("j")
+    keys.press("Alt+Shift+J")
     expect(chat.question).to_have_text("The first one")
     chat.page.wait_for_load_state()
     away(chat)
-    keys.press("k")
+    keys.press("Alt+Shift+K")
     expect(chat.question).to_have_text("The second one")
     chat.page.wait_for_load_state()
     keys.press("Control+Shift+O")
@@ -63,15 +65,17 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
 
 
 @pytest.mark.extended
-def test_shortcut_letters_are_text_while_one_types(demo: Server, visits: Visits) -> None:
+def test_what_somebody_chose_without_a_modifier_before_works_with_one(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
+    chat.page.evaluate("localStorage.setItem('chatui:shortcuts', JSON.stringify({ singles: true, keys: { message: 'N' } }))")
+    chat.page.reload()
     chat.page.wait_for_load_state()
-    chat.box.press_sequentially("more? ce")
-    expect(chat.box).to_have_value("more? ce")
-    expect(sheet(chat.page)).to_be_hidden()
     away(chat)
-    chat.page.keyboard.press("?")
-    expect(sheet(chat.page)).to_be_visible()
+    chat.page.keyboard.press("Alt+Shift+N")
+    expect(chat.box).to_be_focused()
+    chat.page.keyboard.press("Alt+Shift+H")
+    expect(sheet(chat.page).get_by_role("button", name="Go to the message box")).to_have_accessible_name(re.compile(r"Alt\+Shift\+N$"))
+    expect(sheet(chat.page).get_by_role("button", name="New temporary chat")).to_have_accessible_name(re.compile("None$"))
 
 
 def test_the_sheet_keeps_the_focus_and_gives_it_back(demo: Server, visits: Visits) -> None:
@@ -79,7 +83,7 @@ def test_the_sheet_keeps_the_focus_and_gives_it_back(demo: Server, visits: Visit
     chat.page.wait_for_load_state()
     new = chat.page.get_by_role("link", name="New conversation").first
     new.focus()
-    chat.page.keyboard.press("?")
+    chat.page.keyboard.press("Alt+Shift+H")
     expect(sheet(chat.page)).to_be_visible()
     for _ in range(15):
         chat.page.keyboard.press("Tab")
@@ -101,12 +105,12 @@ def test_keys_can_be_changed_and_a_clash_is_reported(demo: Server, visits: Visit
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
     away(chat)
-    chat.page.keyboard.press("?")
+    chat.page.keyboard.press("Alt+Shift+H")
     box = sheet(chat.page).get_by_role("button", name="Go to the message box")
     status = sheet(chat.page).get_by_role("status")
     box.click()
     chat.page.keyboard.press("c")
-    expect(status).to_have_text("C is already used for “Copy the last answer”. Choose other keys, or change that shortcut first.")
+    expect(status).to_have_text("Alt+Shift+C is already used for “Copy the last answer”. Choose other keys, or change that shortcut first.")
     chat.page.keyboard.press("Control+t")
     expect(status).to_contain_text("are reserved for the browser")
     chat.page.keyboard.press("x")
@@ -116,31 +120,15 @@ def test_keys_can_be_changed_and_a_clash_is_reported(demo: Server, visits: Visit
     chat.page.reload()
     chat.page.wait_for_load_state()
     away(chat)
-    chat.page.keyboard.press("m")
+    chat.page.keyboard.press("Alt+Shift+M")
     expect(chat.box).not_to_be_focused()
-    chat.page.keyboard.press("x")
+    chat.page.keyboard.press("Alt+Shift+X")
     expect(chat.box).to_be_focused()
     away(chat)
-    chat.page.keyboard.press("?")
-    expect(box).to_have_accessible_name("Go to the message box X")
+    chat.page.keyboard.press("Alt+Shift+H")
+    expect(box).to_have_accessible_name("Go to the message box Alt+Shift+X")
     sheet(chat.page).get_by_role("button", name="Restore the default keys").click()
-    expect(box).to_have_accessible_name("Go to the message box M")
-
-
-@pytest.mark.extended
-def test_shortcuts_of_one_key_can_be_switched_off(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "sam"))
-    chat.page.wait_for_load_state()
-    away(chat)
-    chat.page.keyboard.press("?")
-    sheet(chat.page).get_by_role("checkbox").uncheck()
-    chat.page.keyboard.press("Escape")
-    away(chat)
-    for key in ("m", "?"):
-        chat.page.keyboard.press(key)
-    chat.page.keyboard.press("Control+k")
-    expect(chat.page.get_by_role("searchbox")).to_be_focused()
-    expect(sheet(chat.page)).to_be_hidden()
+    expect(box).to_have_accessible_name("Go to the message box Alt+Shift+M")
 
 
 @pytest.mark.extended
@@ -149,11 +137,12 @@ def test_a_key_right_after_escape_keeps_its_focus_when_the_sheet_returns_the_foc
     chat.ask_and_wait("Find me quickly")
     chat.settle()
     away(chat)
-    chat.page.keyboard.press("?")
+    chat.page.keyboard.press("Alt+Shift+H")
     expect(sheet(chat.page)).to_be_visible()
     focused = chat.page.evaluate("""async () => {
+      const KEYS = { key: "F", code: "KeyF", altKey: true, shiftKey: true };
       document.querySelector("dialog[open]").close();
-      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "f", code: "KeyF", bubbles: true, cancelable: true }));
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { ...KEYS, bubbles: true, cancelable: true }));
       const isThere = () => document.activeElement.className === "find-text";
       // The bar is loaded on first use.
       for (let tries = 0; tries < 100 && !isThere(); tries += 1) await new Promise((done) => setTimeout(done, 50));

@@ -20,8 +20,8 @@ def test_what_is_typed_while_the_editor_of_a_question_is_loaded_stands_in_it(dem
     held: list[Route] = []
     chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
     chat.page.locator("main").focus()
-    chat.page.keyboard.press("e")
-    chat.page.keyboard.type(" there")  # outside a text field, these keys regenerate, edit, stop and open a temporary chat
+    chat.page.keyboard.press("Alt+Shift+E")
+    chat.page.keyboard.type(" there")
     while not held:
         chat.page.wait_for_timeout(20)
     chat.page.keyboard.press("ControlOrMeta+A")
@@ -37,7 +37,7 @@ def test_what_is_typed_while_the_editor_of_a_question_is_loaded_stands_in_it(dem
     chat.page.reload()
     chat.page.wait_for_load_state()
     chat.page.locator("main").focus()
-    chat.page.keyboard.press("e")
+    chat.page.keyboard.press("Alt+Shift+E")
     expect(box).to_have_value("Hello, rest of the text!")
     box.press("Escape")
     expect(chat.button("Edit")).to_be_focused()

@@ -88,10 +88,11 @@ def test_refusals_titles_search_and_shortcuts_are_in_german(slow_demo: Server, v
     chat.finish()
     chat.settle()
     page.locator("#main").focus()
-    page.keyboard.press("?")
+    page.keyboard.press("Alt+Shift+H")
     sheet = page.locator("#shortcuts")
     expect(sheet.locator(".shortcuts-says")).to_have_text("Wählen Sie die Tasten eines Kürzels, um sie zu ändern.")
     expect(sheet.locator("[data-shortcut=new] kbd")).to_have_text("Strg+Umschalt+O")
+    expect(sheet.locator("[data-shortcut=help] kbd")).to_have_text("Alt+Umschalt+H")
     page.keyboard.press("Escape")
     item = page.locator(".conversation-item").first
     item.locator(".conversation-more").click()
@@ -170,14 +171,14 @@ def test_with_a_pseudo_language_every_word_of_the_scripts_is_looked_up_and_fits(
     for line in reported(page):
         assert is_pseudo(line), line
     page.locator("#main").focus()
-    page.keyboard.press("c")
-    page.keyboard.press("f")
+    page.keyboard.press("Alt+Shift+C")
+    page.keyboard.press("Alt+Shift+F")
     page.locator(".find-text").fill("question")
     for place in (".find-status", ".announcer"):
         expect(page.locator(place)).to_have_text(re.compile("^⟦.*⟧$"))
     page.keyboard.press("Escape")
     page.locator("#main").focus()
-    page.keyboard.press("?")
+    page.keyboard.press("Alt+Shift+H")
     expect(page.locator(".shortcuts-says")).to_have_text(re.compile("^⟦.*⟧$"))
     page.keyboard.press("Escape")
     page.locator("#composer-text").fill("x" * 100_000)

@@ -35,8 +35,9 @@ def test_a_conversation_by_keyboard_alone(llama: Server, visits: Visits, relay: 
     expect(chat.box).to_be_focused()
 
     page.reload()
+    expect(chat.box).to_be_focused()
     skip = page.get_by_role("link", name="Skip to the message box")
-    page.keyboard.press("Tab")
+    reach(page, "Skip to the message box", back=True)
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport(ratio=1)
     page.keyboard.press("Enter")

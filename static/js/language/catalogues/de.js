@@ -204,7 +204,6 @@ useCatalogue({
     "finished, reload to see it as stored": "fertig; laden Sie neu, um die gespeicherte Fassung zu sehen",
     "key\u0004Ctrl": "Strg",
     "key\u0004Shift": "Umschalt",
-    "key\u0004Space": "Leertaste",
     "no keys\u0004None": "Keine",
     "reading": "wird gelesen",
     "the debug view\u0004Closed": "Geschlossen",

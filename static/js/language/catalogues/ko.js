@@ -204,7 +204,6 @@ useCatalogue({
     "finished, reload to see it as stored": "완료됨. 저장된 내용을 보려면 새로고침하세요",
     "key\u0004Ctrl": "Ctrl",
     "key\u0004Shift": "Shift",
-    "key\u0004Space": "스페이스바",
     "no keys\u0004None": "없음",
     "reading": "읽는 중",
     "the debug view\u0004Closed": "닫힘",

@@ -204,7 +204,6 @@ useCatalogue({
     "finished, reload to see it as stored": "已完成，重新加载即可查看存储的内容",
     "key\u0004Ctrl": "Ctrl",
     "key\u0004Shift": "Shift",
-    "key\u0004Space": "空格",
     "no keys\u0004None": "无",
     "reading": "正在读取",
     "the debug view\u0004Closed": "已关闭",
