@@ -65,8 +65,11 @@ def notify(person: User, what: str) -> None:
     with translation.override(locked.language or environment().language):
         words = {"site": brand().name, "name": locked.get_username(), "what": _(SENTENCES[what])}
         subject = _("Signing in to %(site)s") % words
-        body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If this was not you, tell an administrator.") % words
-    mail.send_later(locked.email, subject, body)
+        if locked.is_staff:
+            body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If this was not you, change your password and sign out everywhere.")
+        else:
+            body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If this was not you, tell an administrator.")
+    mail.send_later(locked.email, subject, body % words)
 
 
 def notifications_of(person: User) -> list[SignInChange]:

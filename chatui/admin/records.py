@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -214,18 +212,6 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Staff who may see model servers."""
         return self.has_view_permission(request)
-
-    def get_urls(self) -> Any:
-        """Add the address from which a chat page fetches the cause of a failure."""
-        cause = path("<uuid:turn_id>/cause/", self.admin_site.admin_view(self.cause_view), name="chatui_failedanswer_cause")
-        return [cause, *super().get_urls()]
-
-    def cause_view(self, request: HttpRequest, turn_id: UUID) -> HttpResponse:
-        """The cause of a failure as JSON, for the chat page of a member of staff."""
-        turn = self.get_queryset(request).filter(pk=turn_id).first() if self.has_view_permission(request) else None
-        if turn is None:
-            raise Http404
-        return JsonResponse({"cause": cause_of(turn)})
 
     @admin.display(description=_("Number"))
     def shown_number(self, turn: FailedAnswer) -> str:

@@ -19,8 +19,8 @@ _log = logging.getLogger(__name__)
 
 COOLDOWN_SECONDS = 30.0
 """After a failure, an address is used only as a last resort for this long."""
-_RETRIED_ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND)
-"""Failures that may not happen at another address. A timeout is not retried: the person has waited long enough."""
+_RETRIED_ELSEWHERE = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY, ProductCode.BACKEND_SETUP, ProductCode.BACKEND)
+"""Failures that may not happen at another address, if they are retryable. A timeout is not retried: the person has waited long enough."""
 
 
 @dataclass(slots=True, eq=False)

@@ -45,7 +45,7 @@ async def _sample_with_fallback(request: SampleRequest, sample: Sample) -> Async
     except BackendError as error:
         if has_begun or not (_is_refused_format(request, error) or _is_refused_choice(request, error)):
             raise
-        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.cause or "cause unknown")
+        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.told)
     async with aclosing(sample(replace(request, answer_format=None, must_call=False))) as events:
         async for event in events:
             yield event
@@ -65,13 +65,13 @@ def _is_refused_format(request: SampleRequest, error: BackendError) -> bool:
 
 def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
     """Some servers fail with an internal error if they do not support ``tool_choice``. A broken connection does not count."""
-    has_failed = error.code is ProductCode.BACKEND and _OWN_FAILURE.search(error.cause) is not None
+    has_failed = error.code is ProductCode.BACKEND and _OWN_FAILURE.search(error.seen) is not None
     return bool(tool_choice(request)) and (refuses_format(error) or has_failed)
 
 
 def refuses_format(error: BackendError) -> bool:
     """Whether a request may have been refused for its format."""
-    return error.code in _REFUSALS and _ACCOUNT.search(error.cause) is None and overflow_of(error) is None
+    return error.code in _REFUSALS and _ACCOUNT.search(error.seen) is None and overflow_of(error) is None
 
 
 _ORDERS = (Role.SYSTEM, Role.DEVELOPER)

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
+from chatui.codes import Cause
 from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -164,8 +165,8 @@ class BackendError(Exception):
     """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
 
     ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``context``: for a question that is too
-    long. ``cause``: a few words for admins that quote nothing, such as "HTTP 401, invalid_api_key". ``str()`` of this error is the code
-    alone, so that a log or a traceback does not quote what the server sent.
+    long. ``cause`` is for admins, and ``seen`` its evidence: a few words that quote nothing, such as "HTTP 401, invalid_api_key". ``str()``
+    of this error is the code alone, so that a log or a traceback does not quote what the server sent.
     """
 
     def __init__(
@@ -178,17 +179,22 @@ class BackendError(Exception):
         context: ContextUse | None = None,
     ) -> None:
         super().__init__(code.value)
-        self.cause = ""
+        self.cause, self.seen = Cause.of(code), ""
         self.context = context
         self.code = code
         self.detail = detail
         self.retryable = retryable
         self.retry_after = retry_after
 
-    def because(self, cause: str) -> BackendError:
-        """This error, with its ``cause``."""
-        self.cause = cause
+    def because(self, cause: Cause, seen: str = "") -> BackendError:
+        """This error, with its cause and the evidence."""
+        self.cause, self.seen = cause, seen
         return self
+
+    @property
+    def told(self) -> str:
+        """The cause and its evidence, for logs and rows."""
+        return self.cause.told(self.seen)
 
 
 def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:

@@ -1,12 +1,13 @@
 """Classifies the failures of a model server, and gives each its code and its cause.
 
-They are told apart by status and by the server's error type, from the error object in a response body, in the forms that servers and
-gateways use. Fields that a server rejects are left out of all later requests to it. Other errors are for requests that did not reach a
-server, or whose answers did not arrive whole or in time.
+They are told apart by status, by the server's error type, from the error object in a response body, in the forms that servers and
+gateways use, and by a few words of its message, which are never quoted. Fields that a server rejects are left out of all later requests to
+it. Other errors are for requests that did not reach a server, or whose answers did not arrive whole or in time.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +19,7 @@ from typing import Any
 import httpx
 
 from chatui.backends.base import BackendError
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from renderer.errors import Code
 
 _CODE_FIELDS = ("code", "type", "error_type")
@@ -45,21 +46,10 @@ MAX_DETAIL = 8 << 10
 _STATUS = re.compile(r"[1-5][0-9]{2}", re.ASCII)
 
 _CONTENT = ("content_filter", "content_policy", "responsibleaipolicy", "content_blocked", "moderation", "safety", "policy_violation")
-_SETUP = (
-    "invalid_api_key",
-    "authentication",
-    "unauthorized",
-    "permission",
-    "forbidden",
-    "model_not_found",
-    "model_not_available",
-    "not_found",
-    "notfounderror",
-    "deploymentnotfound",
-    "insufficient_quota",
-    "billing",
-    "unsupported_",
-)
+_QUOTA = ("insufficient_quota", "billing")
+_KEY = ("invalid_api_key", "authentication", "unauthorized", "permission", "forbidden")
+_MODEL = ("model_not_found", "model_not_available", "deploymentnotfound")
+_PATH = ("not_found", "notfounderror")
 _BUSY = (
     "rate_limit",
     "too_many_requests",
@@ -70,39 +60,81 @@ _BUSY = (
     "unavailable",
     "service_unavailable",
 )
-_REFUSED = ("invalid_request", "invalid_prompt", "bad_request", "badrequest", "context_length", "exceed_context", "context_window")
-_SETUP_STATUS = frozenset({"401", "402", "403", "404", "405", "407", "410", "421", "426"})
-_BUSY_STATUS = frozenset({"429", "503", "529"})
-_CONTENT_STATUS = frozenset({"451"})
+_CONTEXT = ("context_length", "exceed_context", "context_window")
+_REFUSED = ("invalid_request", "invalid_prompt", "bad_request", "badrequest", "unsupported_")
+_KNOWN = (*_CONTENT, *_QUOTA, *_KEY, *_MODEL, *_PATH, *_BUSY, *_CONTEXT, *_REFUSED, "server_error", "internal_error", "timeout")
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _Sign:
+    """What a cause is told by: the ``beginnings`` of error types, a status, or ``words`` of the message at a status ``among`` these."""
+
+    cause: Cause
     code: ProductCode
-    retryable: bool
     beginnings: tuple[str, ...] = ()
-    statuses: Collection[str] = ()
+    statuses: str = "-"
+    words: str = ""
+    among: str = ""
 
-    def match(self, words: Collection[str], statuses: Collection[str]) -> bool:
-        return any(word.startswith(self.beginnings) for word in words) or any(status in self.statuses for status in statuses)
+    def match(self, types: Collection[str], status: str, message: str) -> bool:
+        if any(each.startswith(self.beginnings) for each in types if self.beginnings) or re.fullmatch(self.statuses, status):
+            return True
+        return bool(self.words and re.fullmatch(self.among, status) and re.search(self.words, message, re.IGNORECASE))
 
 
-# The first match counts: an exhausted quota is a 429, a filtered question a 400, and an unknown model can be either.
-_KINDS = (
-    _Kind(ProductCode.CONTENT_REFUSED, retryable=False, beginnings=_CONTENT, statuses=_CONTENT_STATUS),
-    _Kind(ProductCode.BACKEND_SETUP, retryable=False, beginnings=_SETUP, statuses=_SETUP_STATUS),
-    _Kind(ProductCode.BACKEND_BUSY, retryable=True, beginnings=_BUSY, statuses=_BUSY_STATUS),
-    _Kind(ProductCode.BACKEND_REFUSED, retryable=False, beginnings=_REFUSED),
+_NO_MODEL = (
+    r"try pulling|\bmodel\b[^{}]{0,200}?(?:not found|not exist|not available|not loaded)"
+    r"|(?:unknown|no such|invalid|not find|not have)(?: the)? model"
 )
+_NO_MEMORY = (
+    r"out of memory|outofmemory|\boom\b|(?:not enough|insufficient) (?:\w+ )?memory|more (?:\w+ )?memory (?:\([^)]*\) )?than"
+    r"|failed to allocate|cannot allocate memory|unable to allocate"
+)
+# The first match counts: an exhausted quota is a 429, a filtered question a 400, and an unknown model can be either.
+_SIGNS = (
+    _Sign(Cause.CONTENT_RULES, ProductCode.CONTENT_REFUSED, _CONTENT, "451"),
+    _Sign(Cause.REDIRECTED, ProductCode.BACKEND_SETUP, statuses="3.."),
+    _Sign(
+        Cause.WRONG_SCHEME, ProductCode.BACKEND_SETUP, words=r"plain http request|http request to an https|plain http to an", among="400"
+    ),
+    _Sign(Cause.PROXY, ProductCode.BACKEND_SETUP, statuses="407"),
+    _Sign(Cause.QUOTA, ProductCode.BACKEND_SETUP, _QUOTA, "402", r"quota|credit|billing|balance", "403"),
+    _Sign(Cause.KEY_REFUSED, ProductCode.BACKEND_SETUP, _KEY, "401|403", r"\bapi key\b", "400"),
+    _Sign(Cause.MODEL_UNKNOWN, ProductCode.BACKEND_SETUP, _MODEL, words=_NO_MODEL, among="400|404|422"),
+    _Sign(Cause.WEB_PAGE, ProductCode.BACKEND_SETUP, words=r"^\s*<(?:!doctype|html)", among="404|405"),
+    _Sign(Cause.KIND_NOT_SPOKEN, ProductCode.BACKEND_SETUP, _PATH, "404|405|410|421|426|501"),
+    _Sign(Cause.LOADING, ProductCode.BACKEND_BUSY, words=r"\bload(?:ing|ed)\b|warming up|starting up", among="503"),
+    _Sign(Cause.BUSY, ProductCode.BACKEND_BUSY, _BUSY, "429|503|529"),
+    _Sign(Cause.CONTEXT_EXCEEDED, ProductCode.BACKEND_REFUSED, _CONTEXT),
+    _Sign(Cause.OUT_OF_MEMORY, ProductCode.BACKEND, words=_NO_MEMORY, among="5..|"),
+    _Sign(Cause.TOO_LARGE, ProductCode.BACKEND_REFUSED, statuses="413"),
+    _Sign(Cause.REFUSED, ProductCode.BACKEND_REFUSED, _REFUSED, "4.."),
+    _Sign(Cause.GATEWAY, ProductCode.BACKEND, statuses="502|504"),
+    _Sign(Cause.FAILED, ProductCode.BACKEND, statuses=".*"),
+)
+_NEEDS_MODEL = re.compile(
+    r"^model\b|\bmodel\b.{0,30}\b(?:required|missing|empty|not specified)|\b(?:provide|specify|missing|no|requires?)\b.{0,12}\bmodel\b",
+    re.IGNORECASE,
+)
+_RETRYABLE = (ProductCode.BACKEND, ProductCode.BACKEND_BUSY)
+_ENDPOINT = re.compile(r"/(?:chat/completions|completions?|responses|messages|generate|models)/v1/")
+"""What follows the configured address in the path of a request, if the address is already that of an endpoint."""
 
 
 def error_of_status(status: int, body: str, retry_after: str | None, now: datetime) -> BackendError:
     """The error for an HTTP ``status`` other than 200 with its ``body`` and the header Retry-After. ``now`` has a time zone."""
-    words, statuses = error_words(_decoded(body)), {str(status)}
-    kind = _kind(words, statuses)
-    seconds = _seconds(retry_after, now) if kind.retryable else None
-    cause = _cause(statuses, words)
-    return BackendError(kind.code, f"HTTP {status}: {body}", retryable=kind.retryable, retry_after=seconds).because(cause)
+    error = _error(_decoded(body), str(status), _message_of(body), f"HTTP {status}: {body}")
+    error.retry_after = _seconds(retry_after, now) if error.retryable else None
+    return error
+
+
+def blame_request(error: BackendError, body: str, path: str, *, names_model: bool) -> BackendError:
+    """The same error, or with a cause that only the request shows: its ``path`` has two endpoints, or it lacks a model that is needed."""
+    if error.cause in (Cause.WEB_PAGE, Cause.KIND_NOT_SPOKEN, Cause.REDIRECTED) and _ENDPOINT.search(path):
+        error.cause = Cause.ADDRESS_OF_ENDPOINT
+    elif not names_model and error.cause in (Cause.MODEL_UNKNOWN, Cause.REFUSED) and _NEEDS_MODEL.search(_message_of(body)):
+        error.code, error.cause = ProductCode.BACKEND_SETUP, Cause.NO_MODELS
+    return error
 
 
 def error_of_body(body: object, *, is_empty: bool) -> BackendError:
@@ -111,31 +143,36 @@ def error_of_body(body: object, *, is_empty: bool) -> BackendError:
     ``is_empty``: no output had arrived, so a retry repeats nothing. ``body`` may quote the model, so it becomes the detail, which is for
     staff only.
     """
-    words = error_words(body)
-    statuses = set(sorted(word for word in words if _STATUS.fullmatch(word))[:1])
-    kind = _kind(words, statuses)
     detail = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
-    return BackendError(kind.code, detail[:MAX_DETAIL], retryable=is_empty and kind.retryable).because(_cause(statuses, words))
+    status = next((word for word in sorted(error_words(body)) if _STATUS.fullmatch(word)), "")
+    error = _error(body, status, body[:_MAX_READ] if isinstance(body, str) else _message(body), detail[:MAX_DETAIL])
+    error.retryable &= is_empty
+    return error
 
 
-def _kind(words: Collection[str], statuses: Collection[str]) -> _Kind:
-    found = next((kind for kind in _KINDS if kind.match(words, statuses)), None)
-    if found is not None:
-        return found
-    if any(status[0] in "34" for status in statuses):
-        is_elsewhere = any(status[0] == "3" for status in statuses)
-        return _Kind(ProductCode.BACKEND_SETUP if is_elsewhere else ProductCode.BACKEND_REFUSED, retryable=False)
-    return _Kind(ProductCode.BACKEND, retryable=True)
+def _error(body: object, status: str, message: str, detail: str) -> BackendError:
+    types = error_words(body)
+    sign = next(sign for sign in _SIGNS if sign.match(types, status, message))
+    return BackendError(sign.code, detail, retryable=sign.code in _RETRYABLE).because(sign.cause, _seen(status, types))
 
 
-def _cause(statuses: Collection[str], words: Collection[str]) -> str:
-    """The cause for admins without permission to see hidden text: the status, and known error types.
+def _message_of(body: str) -> str:
+    decoded = _decoded(body)
+    return body[:_MAX_READ] if decoded is None else _message(decoded)
+
+
+def _message(body: object) -> str:
+    """The beginning of the server's own words, in which a cause may be recognized. They are never passed on."""
+    return next((f"{field} {words}".strip() for field, words in _complaints_of(body) if words), "")
+
+
+def _seen(status: str, types: Collection[str]) -> str:
+    """The evidence for admins without permission to see hidden text: the status, and known error types.
 
     Other words from the server are left out, because they could contain anything.
     """
-    known = (*_CONTENT, *_SETUP, *_BUSY, *_REFUSED, "server_error", "internal_error", "timeout")
-    named = sorted({name.rstrip("_") for name in known if any(word.startswith(name) for word in words)})
-    return ", ".join([*(f"HTTP {status}" for status in sorted(statuses)), *named])
+    named = sorted({name.rstrip("_") for name in _KNOWN if any(word.startswith(name) for word in types)})
+    return ", ".join([*([f"HTTP {status}"] if status else []), *named])
 
 
 def _decoded(body: str) -> object:
@@ -225,11 +262,14 @@ class RejectedFields:
 
 def _complaints(body: str) -> Iterator[tuple[str, str]]:
     """For each object of an error, the field that it names and the beginning of its message."""
-    try:
-        decoded = json.loads(body)
-    except (ValueError, RecursionError):
+    decoded = _decoded(body)
+    if decoded is None:
         yield "", body[:_MAX_READ]
-        return
+    else:
+        yield from _complaints_of(decoded)
+
+
+def _complaints_of(decoded: object) -> Iterator[tuple[str, str]]:
     for each in [*error_objects(decoded), *_problems(decoded)]:
         place = each.get("loc")
         field = ".".join(str(part) for part in place if part != "body") if isinstance(place, list) else each.get("param")
@@ -266,24 +306,41 @@ def _remove(payload: dict[str, Any], name: str) -> None:
             payload[RENAMED[first]] = value
 
 
+_NOT_REACHED = {
+    "CERTIFICATE_VERIFY_FAILED": Cause.CERTIFICATE,
+    "SSL|TLS": Cause.WRONG_SCHEME,
+    "the proxy": Cause.PROXY,
+    "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": Cause.NAME_UNKNOWN,
+    rf"refused|Errno {errno.ECONNREFUSED}\b": Cause.NOTHING_LISTENS,
+}
+_TLS_RECORD = re.compile(r"\\x1[56]\\x03")
+"""The beginning of an answer in TLS, as it is quoted by the parser of HTTP."""
+
+
 def unreachable(error: httpx.HTTPError) -> BackendError:
     """There was no answer."""
-    name = type(error).__name__
+    name, said = type(error).__name__, str(error)
+    cause = Cause.UNREACHABLE
     if isinstance(error, httpx.TimeoutException):
         code = ProductCode.TIMEOUT
+        cause = cause if isinstance(error, httpx.ConnectTimeout) else Cause.SILENT
+    elif isinstance(error, httpx.ConnectError):
+        cause = next((known for sign, known in _NOT_REACHED.items() if re.search(sign, said)), cause)
+        code = ProductCode.BACKEND_UNREACHABLE if cause.may_pass else ProductCode.BACKEND_SETUP
     else:
-        code = ProductCode.BACKEND_UNREACHABLE if isinstance(error, httpx.ConnectError) else ProductCode.BACKEND
-    return BackendError(code, f"{name}: {error}", retryable=True).because(name)
+        code, cause = ProductCode.BACKEND, Cause.WRONG_SCHEME if _TLS_RECORD.search(said) else Cause.BROKEN_OFF
+    is_vague = cause in (Cause.UNREACHABLE, Cause.SILENT, Cause.BROKEN_OFF)
+    return BackendError(code, f"{name}: {error}", retryable=True).because(cause, name if is_vague else "")
 
 
 def timed_out() -> BackendError:
     """A deadline of ours has passed."""
     silent = "the server was silent, or slow, for too long"
-    return BackendError(ProductCode.TIMEOUT, silent).because(silent)
+    return BackendError(ProductCode.TIMEOUT, silent).because(Cause.SILENT)
 
 
 def connection_lost(error: httpx.HTTPError, *, response_started: bool) -> BackendError:
     """The answer broke off."""
     if not response_started:
         return unreachable(error)
-    return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(type(error).__name__)
+    return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(Cause.BROKEN_OFF, type(error).__name__)

@@ -21,12 +21,12 @@ from typing import Protocol, cast, runtime_checkable
 import httpx
 
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest
-from chatui.backends.failures import RejectedFields, connection_lost, error_of_status, timed_out, unreachable
+from chatui.backends.failures import RejectedFields, blame_request, connection_lost, error_of_status, timed_out, unreachable
 from chatui.backends.http1 import READING, BodyReading, Transport
 from chatui.backends.pace import pace
 from chatui.backends.route import DIRECT, Route, credentials
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from chatui.observability import measures, spans
 from renderer.errors import Code
 
@@ -214,7 +214,9 @@ class Upstream:
                     async with _deadline(deadline):
                         raise await _refusal(response, self.limits, self._route)
                 if response.headers.get("content-encoding", "identity") != "identity":
-                    raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is")
+                    raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(
+                        Cause.UNREADABLE
+                    )
                 yield response
             finally:
                 await _content(response).aclose()
@@ -312,7 +314,7 @@ def _json_object(body: bytes) -> str:
     except (ValueError, RecursionError):
         is_object = False
     if not is_object:
-        raise BackendError(ProductCode.BACKEND, f"{_NO_OBJECT}: {text[:_SHOWN]}", retryable=True).because(_NO_OBJECT)
+        raise BackendError(ProductCode.BACKEND, f"{_NO_OBJECT}: {text[:_SHOWN]}", retryable=True).because(Cause.UNREADABLE, _NO_OBJECT)
     return text
 
 
@@ -320,9 +322,9 @@ def _check_is_stream(response: httpx.Response) -> None:
     """Check that an answer without events was meant as a stream. A proxy's sign-in page has status 200, too."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("text/html", "application/xhtml+xml"):
-        raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).because(_PAGE)
+        raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).because(Cause.WEB_PAGE)
     if kind not in ("", "text/event-stream", "text/plain", "application/octet-stream"):
-        raise BackendError(ProductCode.BACKEND, f"{_NO_STREAM}: {kind[:_SHOWN]}").because(_NO_STREAM)
+        raise BackendError(ProductCode.BACKEND, f"{_NO_STREAM}: {kind[:_SHOWN]}").because(Cause.UNREADABLE, _NO_STREAM)
 
 
 async def _bounded(response: httpx.Response, most: int) -> bytes:
@@ -345,7 +347,10 @@ async def _refusal(response: httpx.Response, limits: SampleLimits, route: Route)
     proxy = route.through()
     for secret in (key, *(proxy.secrets if proxy else ())):
         body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
-    return error_of_status(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
+    request, wait = response.request, response.headers.get("retry-after")
+    names_model = request.method == "GET" or b'"model":' in request.content
+    error = error_of_status(response.status_code, body, wait, datetime.now(UTC))
+    return blame_request(error, body, request.url.path, names_model=names_model)
 
 
 _STATUS = re.compile(r"HTTP (\d{3})\b")
@@ -385,12 +390,12 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
 
 def status_of(error: BackendError) -> str:
     """The HTTP status that a model server answered with; empty if the failure was not a status."""
-    return found[1] if (found := _STATUS.search(error.cause)) else ""
+    return found[1] if (found := _STATUS.search(error.seen)) else ""
 
 
 def _note(backend: Backend, error: BackendError, seconds: float) -> None:
     """Write a log line and a metric for the operator. Neither contains the server's message."""
     status = status_of(error)
     measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, status).inc()
-    fields = {"backend": backend.name, "code": error.code.value, "status": status, "cause": error.cause, "seconds": round(seconds, 3)}
+    fields = {"backend": backend.name, "code": error.code.value, "status": status, "cause": error.told, "seconds": round(seconds, 3)}
     _log.warning("a model server failed", extra=fields)

@@ -19,6 +19,7 @@ from chatui.backends.spec import split_choice
 from chatui.codes import code_of
 from chatui.display import failures, tools
 from chatui.display import files as display_files
+from chatui.display.failures import Notice
 from chatui.display.files import ShownDocument, ShownFile
 from chatui.display.ratings import ShownRating, unrated
 from chatui.display.tools import ShownCard
@@ -110,15 +111,6 @@ class ShownThought:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """An error message for people."""
-
-    code: str
-    sentence: str
-    can_retry: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ShownAnswer:
     """One answer, ready for a page. ``turn_id`` is empty for an imported answer.
 
@@ -200,7 +192,8 @@ class EndedTurn:
     def reads_nothing(self) -> bool:
         """Whether the part below the answer needs no database query, as for most first answers."""
         has_calls = self.written is None or any(message.terminator == Terminator.CALL for message in self.written)
-        return self.is_first and self.turn.continued_message_id is None and not has_calls
+        is_for_staff = self.turn.error_code and self.turn.asked_by.is_staff
+        return self.is_first and self.turn.continued_message_id is None and not has_calls and not is_for_staff
 
 
 def ended_answer(ended: EndedTurn) -> ShownAnswer:
@@ -352,10 +345,8 @@ def _kind(message: Message) -> str:
 def _notice(turn: Turn, question: Message | None) -> Notice | None:
     if turn.state == TurnState.RUNNING or not turn.error_code:
         return None
-    code = code_of(turn.error_code)
     chars = len(transcripts.frame_of(question).body) if question and turn.context_size else 0
-    sentence = failures.sentence(failures.failure_of(turn, code, chars))
-    return Notice(code.value, sentence, can_retry=turn.state != TurnState.COMPLETED)
+    return failures.notice_of(turn, chars)
 
 
 def _context(turn: Turn) -> int | None:

@@ -1,12 +1,12 @@
-"""Explains failed answers: to the person, by a message for the error code, and to admins, by error code and model server.
+"""Explains failed answers: to the person, by a message for the error code, and to admins, by cause and model server.
 
-The message has a detail that helps the person: seconds, characters, or a number for their admin. It never contains text from a server, only
-a number of seconds. What admins see contains no conversation text and no names.
+The message has a detail that helps the person: seconds or characters. It never contains text from a server, only a number of seconds. What
+admins see contains no conversation text and no names: sentences of ``chatui.codes.Cause``, and its evidence in our words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -16,11 +16,12 @@ from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop as noop
 
+from chatui.backends import spec as backend_spec
 from chatui.backends.base import ContextUse
 from chatui.backends.spec import split_choice
-from chatui.codes import ProductCode, code_of
+from chatui.codes import Cause, ProductCode, code_of
+from chatui.model_servers import connected
 from chatui.models.keys import first_key_at
 from chatui.models.turn import FailedAnswer, Turn, TurnState
 from chatui.models.user import User
@@ -29,23 +30,18 @@ from chatui.site.languages import sentence_of
 from chatui.store import context_use
 from renderer.errors import ErrorCode
 
-_FOR_ADMINS = (ProductCode.BACKEND_SETUP, ProductCode.BACKEND_REFUSED, ProductCode.INTERNAL)
+_CUT = (ProductCode.LENGTH, ProductCode.CONTEXT_FULL)
+"""Such an answer is whole as far as it goes: nothing has failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The values that a sentence may depend on. ``turn_id``: gives the ``number`` by which the admin pages find the failure."""
+    """The values that a sentence may depend on."""
 
     code: ErrorCode
-    turn_id: UUID
     context: ContextUse | None = None
     question_chars: int = 0
     retry_after: int | None = None
-
-
-def failure_of(turn: Turn, code: ErrorCode, question_chars: int) -> Failure:
-    """The failure of a stored turn that ended with ``code``."""
-    return Failure(code, turn.pk, context_use.of_turn(turn), question_chars, turn.retry_after)
 
 
 def sentence(failure: Failure) -> str:
@@ -54,23 +50,63 @@ def sentence(failure: Failure) -> str:
         return _too_long(failure)
     if failure.code is ProductCode.BACKEND_BUSY and failure.retry_after:
         return _busy(failure.retry_after)
-    if failure.code in _FOR_ADMINS:
-        words = {"sentence": sentence_of(failure.code), "number": number(failure.turn_id)}
-        return _("%(sentence)s The failure number is %(number)s.") % words
     return sentence_of(failure.code)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCause:
+    """A failure for an admin. ``server``: its name here if the cause is its own and it is still configured. ``evidence``: our words."""
+
+    sentence: str
+    advice: str
+    evidence: str
+    server: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The end of an answer that is not a good one, for people. ``number``: by which admins find it; empty if nothing has failed. ``code``
+    and ``cause``: for admins."""
+
+    code: str
+    sentence: str
+    number: str
+    can_retry: bool
+    cause: ShownCause
+
+
+def notice_of(turn: Turn, question_chars: int) -> Notice:
+    """The notice of a stored turn with an error code."""
+    code = code_of(turn.error_code)
+    failure = Failure(code, context_use.of_turn(turn), question_chars, turn.retry_after)
+    has_ended_well = turn.state in (TurnState.COMPLETED, TurnState.STOPPED)
+    cause, seen = Cause.read(turn.error_cause, code)
+    return Notice(
+        code.value,
+        sentence(failure),
+        "" if has_ended_well or code in _CUT else number(turn.pk),
+        can_retry=turn.state != TurnState.COMPLETED and cause.may_pass,
+        cause=_shown_cause(failure, cause, turn.choice, seen),
+    )
+
+
+def _shown_cause(failure: Failure, cause: Cause, choice: str, seen: str) -> ShownCause:
+    """What the person would read stays if it has numbers, or if the cause says no more than the code."""
+    known = backend_spec.find(connected.specs(), choice) if cause.is_of_server else None
+    name, text = split_choice(choice)[0], sentence(failure)
+    is_general = cause is not Cause.OTHER and text == sentence_of(failure.code)
+    return ShownCause(
+        gettext(cause.sentence) if is_general else text,
+        gettext(cause.advice) if cause is not Cause.OTHER else "",
+        ": ".join(part for part in (name, seen) if part),
+        known.name if known and not known.is_demo else "",
+    )
 
 
 def number(turn_id: UUID) -> str:
     """A number that a person can give to an admin: the last eight digits of the turn's key, which are random."""
     digits = turn_id.hex[-8:].upper()
     return f"{digits[:4]}-{digits[4:]}"
-
-
-def cause_of(turn: Turn) -> str:
-    """The cause for admins: our name for the model server and a description of its response, such as "vllm: HTTP 401, invalid_api_key", or
-    the error code if that says all, as for an answer that has reached its limit."""
-    name, _model = split_choice(turn.choice)
-    return ": ".join(part for part in (name, turn.error_cause or turn.error_code or _("cause unknown")) if part)
 
 
 def _too_long(failure: Failure) -> str:
@@ -120,29 +156,19 @@ def _busy(seconds: int) -> str:
 
 PAGE = 50
 
-_ADVICE: Mapping[ErrorCode, str] = {
-    ProductCode.BACKEND: noop("Check the model server's log for that time, then examine the server."),
-    ProductCode.BACKEND_SETUP: noop("The server rejected the key, or does not know the model: compare both with its settings."),
-    ProductCode.BACKEND_REFUSED: noop("The server does not accept such requests: examine it, and apply the recommended settings."),
-    ProductCode.BACKEND_UNREACHABLE: noop("Nothing responds at its address: check that the server is running and reachable from here."),
-    ProductCode.BACKEND_BUSY: noop("The server is overloaded: give it more slots, or set limits."),
-    ProductCode.TIMEOUT: noop("The server was silent for too long: check its load, or set a longer timeout for this back end."),
-    ProductCode.NO_ANSWER: noop("The server finished without an answer: examine it, because its prompt template may not fit the model."),
-    ProductCode.INTERNAL: noop("This is a bug in the product: find the number in its log, and report it."),
-}
-_OTHER_ADVICE = noop("Open the debug view of one of them to see what was sent and what came back.")
-
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Failures that are counted together: those with one code at one model server, with advice for an admin. ``server``: its name here,
-    empty for the default one. ``times``: how many."""
+    """Failures that are counted together: those with one code and one cause at one model server, with advice for an admin. ``server``: its
+    name here, empty for the default one. ``page``: the one of its own page, empty if the server cannot change it. ``times``: how many."""
 
     code: str
     server: str
+    page: str
     times: int
-    meaning: str
+    sentence: str
     advice: str
+    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +180,8 @@ class Failed:
     at: datetime
     code: str
     server: str
-    cause: str
+    sentence: str
+    seen: str
     conversation_id: UUID | None
 
 
@@ -169,12 +196,18 @@ class FailureFilter:
 
 def groups(hours: int) -> list[FailureGroup]:
     """The failures of the last ``hours``, most frequent first. One statement."""
-    counts: dict[tuple[str, str], int] = {}
-    for code, choice, times in _since(hours).values_list("error_code", "choice").annotate(times=Count("pk")).order_by():
-        key = code, split_choice(choice)[0]
-        counts[key] = counts.get(key, 0) + times
+    counts: Counter[tuple[str, str, Cause]] = Counter()
+    rows = _since(hours).values_list("error_code", "choice", "error_cause").annotate(times=Count("pk")).order_by()
+    for code, choice, stored, times in rows:
+        counts[code, split_choice(choice)[0], _cause(code, stored)[0]] += times
     by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [FailureGroup(code, server, times, _meaning(code), _advice(code)) for (code, server), times in by_frequency]
+    return [_group(*key, times) for key, times in by_frequency]
+
+
+def _group(code: str, server: str, cause: Cause, times: int) -> FailureGroup:
+    known = backend_spec.find(connected.specs(), server) if cause.is_of_server else None
+    page = known.name if known and not known.is_demo else ""
+    return FailureGroup(code, server, page, times, _said(code, cause), gettext(cause.advice), _meaning(code))
 
 
 def count(hours: int) -> int:
@@ -203,18 +236,31 @@ def _shown(row: FailedAnswer, viewer: User) -> Failed:
     conversation = row.conversation
     # A conversation in the bin has no debug view, and a temporary one is in no list.
     opens = conversation.deleted_at is None and conversation.temporary_until is None and access.may_view_hidden(viewer, conversation)
-    cause = cause_of(row).removeprefix(f"{split_choice(row.choice)[0]}: ")
-    return Failed(number(row.pk), row.started_at, row.error_code, split_choice(row.choice)[0], cause, conversation.pk if opens else None)
+    cause, seen = _cause(row.error_code, row.error_cause)
+    server, key = split_choice(row.choice)[0], conversation.pk if opens else None
+    return Failed(number(row.pk), row.started_at, row.error_code, server, _said(row.error_code, cause), seen, key)
+
+
+def cause_of(row: Turn) -> str:
+    """The cause for admins in one line, such as "vllm: The model server refuses the key. (HTTP 401, invalid_api_key)"."""
+    cause, seen = _cause(row.error_code, row.error_cause)
+    said = _said(row.error_code, cause)
+    told = f"{said} ({seen})" if said and seen else said or seen
+    return ": ".join(part for part in (split_choice(row.choice)[0], told) if part)
+
+
+def _cause(code: str, stored: str) -> tuple[Cause, str]:
+    known = _known(code)
+    return Cause.read(stored, known) if known else (Cause.OTHER, stored)
+
+
+def _said(code: str, cause: Cause) -> str:
+    return gettext(cause.sentence) if cause is not Cause.OTHER else _meaning(code)
 
 
 def _meaning(code: str) -> str:
     known = _known(code)
     return sentence_of(known) if known else ""
-
-
-def _advice(code: str) -> str:
-    known = _known(code)
-    return gettext(_ADVICE.get(known, _OTHER_ADVICE) if known else _OTHER_ADVICE)
 
 
 def _known(code: str) -> ErrorCode | None:

@@ -34,6 +34,7 @@ from chatui.model_servers import connected
 from chatui.models.files import SentDocument
 from chatui.models.message import Message
 from chatui.models.turn import TurnState
+from chatui.permissions import access
 from renderer.gate import VisibleText
 from renderer.markup import html
 from renderer.markup.citations import CitableSource
@@ -75,7 +76,8 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
             answer = replace(answer, sources=tuple(sources))
         if (plain := _plain(answer, is_demo=is_demo)) is not None:
             return Below(plain=plain)
-        shown = {"answer": answer, "has_question": True, "is_demo": is_demo}
+        can_see_failures = answer.notice is not None and access.can_see_failures(ended.turn.asked_by)
+        shown = {"answer": answer, "has_question": True, "is_demo": is_demo, "can_see_failures": can_see_failures}
         return Below(_rendered("exchange/_answer_end.html", ended.turn.conversation_id, **shown), language)
 
 

@@ -23,7 +23,7 @@ from chatui.backends.base import Backend, BackendError, Endpoint
 from chatui.backends.context_window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured, vocabulary
 from renderer.harmony.vocabulary import Vocabulary
@@ -93,7 +93,7 @@ def backend(choice: str = "") -> Backend:
     try:
         key = key_of(wanted)
     except KeyUnusableError as error:
-        raise BackendError(ProductCode.BACKEND, f"Back end {wanted.name}: {error}.") from None
+        raise BackendError(ProductCode.BACKEND_SETUP, f"Back end {wanted.name}: {error}.").because(Cause.KEY_MISSING) from None
     known = connected.get(wanted.name)
     if known is None or known.key != key:
         if known is not None:

@@ -131,10 +131,6 @@ async def store(end: End, last: LastFrames, write: WriterJob) -> tuple[Sequence[
     return stored, None
 
 
-PROCESS_ENDED = "the chat server's process ended"
-"""The cause, for admins, of turns that were cut off with their process."""
-
-
 def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> TurnOutcome:
     """The outcome of a turn whose last sample ended without an error."""
     if sampling.end_reason is EndReason.LENGTH:
@@ -163,4 +159,4 @@ def _nothing_more(frames: FrameRecorder) -> ProductCode:
 def failed_by(error: BackendError) -> TurnOutcome:
     """The outcome for a model server's failure."""
     wait = None if error.retry_after is None else math.ceil(error.retry_after)
-    return TurnOutcome(TurnState.FAILED, error.code, error.detail, error.context, error.cause, wait)
+    return TurnOutcome(TurnState.FAILED, error.code, error.detail, error.context, error.told, wait)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatui import wire
 from chatui.backends.base import BackendError
 from chatui.backends.hosted_tools import HostedTools
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
@@ -34,7 +34,7 @@ from chatui.turns import slots as turns_slots
 from chatui.turns.answer_now import AnswerNowButton
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.checked_answers import CheckedAnswers, format_of
-from chatui.turns.ending import PROCESS_ENDED, failed_by, note_end, verdict
+from chatui.turns.ending import failed_by, note_end, verdict
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.ledger import LeaseLostError, TokenAccount, TurnOutcome
@@ -145,7 +145,7 @@ class Runner:
             self._work.cancel()
             self.wait.leave()
             code = Code.STREAM_TRUNCATED if self.wait.is_over else ProductCode.SERVER_BUSY
-            return TurnOutcome(TurnState.INTERRUPTED, code, cause=PROCESS_ENDED)
+            return TurnOutcome(TurnState.INTERRUPTED, code, cause=Cause.PROCESS_ENDED.value)
         except BackendError as error:
             return failed_by(error)
         except turns_slots.LeftToOthersError:

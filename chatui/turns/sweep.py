@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from chatui.database import connections
 from chatui.database.faults import outages
 from chatui.display import conversation_list
@@ -25,7 +25,6 @@ from chatui.models.turn import LATEST_FIRST, Turn, TurnState
 from chatui.store import continuation, hidden_text, transcripts, turn_pieces
 from chatui.turns import ledger, slots
 from chatui.turns.calls import claims
-from chatui.turns.ending import PROCESS_ENDED
 from chatui.turns.leases import leases
 from chatui.usage import counting, settling
 from chatui.wire import bus
@@ -83,7 +82,7 @@ def interrupt(turn: Turn) -> TurnState | None:
         claims.reply_to_abandoned(found)
         hidden_text.forget_reasoning(found.pk)
         state, code = _end_of(found)
-        columns = {"state": state, "error_code": code, "error_cause": PROCESS_ENDED if code else "", "is_queued": False}
+        columns = {"state": state, "error_code": code, "error_cause": Cause.PROCESS_ENDED.value if code else "", "is_queued": False}
         Turn.objects.filter(pk=turn.pk).update(**columns, finished_at=timezone.now())
         settling.settle(settling.attribution_of(found), state, [charge])
         conversation, has_news = found.conversation, ledger.is_news(state)

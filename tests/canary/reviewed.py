@@ -1408,14 +1408,6 @@ ROUTES: tuple[Route, ...] = (
         missing="302 302 302 403 403 403 302 403 403",
     ),
     Route(
-        "admin/chatui/failedanswer/<uuid:turn_id>/cause/",
-        "Those who may see back ends: the cause of a failed answer, in words of the product's own.",
-        (
-            Ask("GET", "/admin/chatui/failedanswer/{failed}/cause/", "302 302 302 404 404 404 200 404 404"),
-            Ask("GET", "/admin/chatui/failedanswer/{turn}/cause/", _STAFF_404),
-        ),
-    ),
-    Route(
         "admin/^(?P<app_label>chatui|auth)/$",
         "Staff: what their permissions name.",
         (

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from chatui.backends.base import BackendError, EndReason, Usage
 from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
 from renderer.harmony.reader import END_OF_TEXT
@@ -123,14 +123,16 @@ def end_reason(reported: object) -> tuple[EndReason | None, str]:
 def token_ids(value: object) -> list[int]:
     """The ids of an event. Raises BackendError if they are not valid ids."""
     if not isinstance(value, list) or not all(type(number) is int for number in value):
-        raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers")
+        raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers").because(Cause.UNREADABLE)
     return value
 
 
 def refuse(label: SpeakerLabel | None) -> None:
     """The error for a chunk with an unknown label: it may apply to any of its ids, so none of them is read."""
     if label:
-        raise BackendError(ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}")
+        raise BackendError(
+            ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}"
+        ).because(Cause.UNREADABLE)
 
 
 def no_ids() -> BackendError:
@@ -138,7 +140,7 @@ def no_ids() -> BackendError:
     return BackendError(
         ProductCode.BACKEND_SETUP,
         "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
-    )
+    ).because(Cause.KIND_NOT_SPOKEN)
 
 
 def count(value: object) -> int | None:
@@ -227,7 +229,9 @@ class _LlamaCppChunks:
         reader = TokenPieces(self._vocabulary)
         pieces = [*reader.feed(ids), *reader.finish()]
         if content not in (text_of_pieces(pieces), text_of_pieces(pieces[:-1] if is_stop(pieces[-1]) else pieces)):
-            raise BackendError(ProductCode.BACKEND, "the token ids of an event and its text do not belong together")
+            raise BackendError(ProductCode.BACKEND, "the token ids of an event and its text do not belong together").because(
+                Cause.UNREADABLE
+            )
         return pieces
 
 
@@ -285,7 +289,7 @@ class _SGLangChunks:
         if not ids:
             return []
         if sampled is None:
-            raise BackendError(ProductCode.BACKEND, "the server does not say how many tokens there are by now")
+            raise BackendError(ProductCode.BACKEND, "the server does not say how many tokens there are by now").because(Cause.UNREADABLE)
         if len(ids) >= max(sampled, self._seen):
             new = ids[self._seen :]
         elif self._seen + len(ids) == sampled:

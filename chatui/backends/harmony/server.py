@@ -9,7 +9,7 @@ from chatui.backends.context_window import asked_contexts
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServ
             ProductCode.BACKEND_SETUP,
             f"The server ({found.server or 'it does not say what it is'}) is none that is known to take and give token ids "
             f"({', '.join(DIALECTS)}). Use kind chat for it, or name its dialect in the kind, as in harmony-vllm.",
-        )
+        ).because(Cause.KIND_NOT_SPOKEN)
     if found.server != dialect and not found.contexts:
         found = replace(found, contexts=await asked_contexts(upstream, dialect, None))
     return TokenServer(dialect, found)

@@ -14,10 +14,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backends import registry
 from chatui.backends.spec import BackendSpec
+from chatui.codes import Cause
 from chatui.env import environment
 from chatui.model_servers import connected, vocabulary
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
-from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.faults import DetectedFault, Level
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, WriteOptions, WrittenSettings, as_json, as_text, write
 from chatui.operations.one_question import UNUSABLE, server_for
@@ -90,7 +91,7 @@ class Command(BaseCommand):
     def _examined(self, selected: _Selected, options: dict[str, Any]) -> Iterator[DoctorReport]:
         """Examine each address, and print and return its report."""
         if not selected.targets:
-            finding = DetectedFault(ServerFault.KEY_MISSING, Level.UNASKED, selected.problem)
+            finding = DetectedFault(Cause.KEY_MISSING, Level.UNASKED, selected.problem)
             yield self._printed(
                 DoctorReport(selected.before.name, selected.before.kind, ServerIdentity(selected.before.url), (finding,)), options
             )

@@ -6,8 +6,6 @@ The findings come from the answers in each wire format.
 from __future__ import annotations
 
 import asyncio
-import errno
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -17,10 +15,11 @@ from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleReq
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from chatui.backends.route import DIRECT, Route
-from chatui.codes import ProductCode
-from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.codes import Cause, ProductCode
+from chatui.operations.doctor.faults import AnyFault, DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity, identify, loaded_context
 from chatui.operations.doctor.judging import (
+    fault_of,
     judge_cut,
     judge_failure,
     judge_ids,
@@ -115,7 +114,7 @@ class Answers:
 
 def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
     """The most serious finding of each fault, in order."""
-    found: dict[ServerFault, DetectedFault] = {}
+    found: dict[AnyFault, DetectedFault] = {}
     for finding in findings:
         if finding.fault not in found or finding.level > found[finding.fault].level:
             found[finding.fault] = finding
@@ -123,7 +122,7 @@ def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
 
 
 def _with_names(finding: DetectedFault, identity: ServerIdentity) -> DetectedFault:
-    if finding.fault is not ServerFault.MODEL_UNKNOWN or not identity.models:
+    if finding.fault is not Cause.MODEL_UNKNOWN or not identity.models:
         return finding
     names = ", ".join(name[:80] for name in identity.models[:_MAX_NAMES])
     return replace(finding, seen=f"{finding.seen} It names: {names}.")
@@ -136,12 +135,6 @@ _PRODUCTS = {name.lower().replace(".", ""): name for name in DIALECTS}
 _CONTEXT_TOO_SMALL, _CONTEXT_MODEST = 4096, 16_384
 _CONNECT_SECONDS, _QUESTION_SECONDS = 5.0, 15.0
 _PART_FOR_IDENTITY = 0.3
-_UNREACHED = {
-    "CERTIFICATE_VERIFY_FAILED": "Its certificate is not trusted here.",
-    "SSL|TLS": "No secure connection can be made.",
-    "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": "Its name does not resolve.",
-    rf"refused|Errno {errno.ECONNREFUSED}\b": "The connection is refused.",
-}
 MIN_SECONDS = 1.0
 """With less than this left, no further question is asked."""
 Progress = Callable[[str, int], None]
@@ -205,7 +198,7 @@ class _Examination:
             async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
                 self._identity = await identify(self.upstream, target.model, dialect)
         except BackendError as error:
-            return self._report(ServerIdentity(self.upstream.place), [_not_there(error)], [])
+            return self._report(ServerIdentity(self.upstream.place), [fault_of(error)], [])
         except TimeoutError:
             self._identity = ServerIdentity(self.upstream.place, dialect, model=target.model)
         self._target = target = replace(target, kind=await self._chosen_kind())
@@ -278,7 +271,7 @@ class _Examination:
         finding: DetectedFault | None = None
         if product not in DIALECTS:
             summary = f"It is {product or 'a server that does not say what it is'}; ids are spoken with {', '.join(DIALECTS)}."
-            finding = DetectedFault(ServerFault.KIND_NOT_SPOKEN, Level.UNUSABLE, summary)
+            finding = DetectedFault(Cause.KIND_NOT_SPOKEN, Level.UNUSABLE, summary)
         elif is_gpt_oss is False:
             finding = DetectedFault(ServerFault.NOT_GPT_OSS, Level.UNUSABLE, f"{self._identity.why[:1].upper()}{self._identity.why[1:]}.")
         else:
@@ -338,17 +331,3 @@ class _Examination:
             return await attempt(backend, request, min(seconds, self._left()))
         finally:
             await backend.aclose()
-
-
-def _not_there(error: BackendError) -> DetectedFault:
-    """The finding for a server that could not be identified."""
-    status = error.detail[5:8] if error.detail.startswith("HTTP ") else ""
-    match status:
-        case "401" | "403":
-            return DetectedFault(ServerFault.KEY_REFUSED, Level.UNUSABLE, f"HTTP {status}.")
-        case "429" | "503":
-            return DetectedFault(ServerFault.BUSY, Level.UNASKED, f"HTTP {status}.")
-    if error.code is ProductCode.TIMEOUT:
-        return DetectedFault(ServerFault.SILENT, Level.UNASKED, "It did not even say what it is.")
-    seen = next((explanation for sign, explanation in _UNREACHED.items() if re.search(sign, error.detail)), "")
-    return DetectedFault(ServerFault.UNREACHABLE, Level.UNASKED, seen)

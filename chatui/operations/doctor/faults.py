@@ -1,10 +1,15 @@
-"""The known faults of model servers, each with the sentence and the advice that an operator reads."""
+"""The known faults of model servers, each with the sentence and the advice that an operator reads.
+
+Why a question was not answered at all is a cause of ``chatui.codes``, which administrators read of failed answers as well.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+
+from chatui.codes import Cause
 
 
 class Level(IntEnum):
@@ -23,22 +28,12 @@ class Level(IntEnum):
 
 
 class ServerFault(StrEnum):
-    """The faults, by the names that reports and scripts use."""
+    """The faults of answers, by the names that reports and scripts use."""
 
-    UNREACHABLE = "unreachable"
-    BUSY = "busy"
-    SILENT = "silent"
     OUT_OF_TIME = "out-of-time"
-    KEY_MISSING = "key-missing"
-    KEY_REFUSED = "key-refused"
-    MODEL_UNKNOWN = "model-unknown"
     MODEL_OTHER = "model-other"
     NOT_GPT_OSS = "not-gpt-oss"
-    KIND_NOT_SPOKEN = "kind-not-spoken"
     VOCABULARY_MISSING = "vocabulary-missing"
-    REFUSED = "refused"
-    FAILED = "failed"
-    BROKEN_OFF = "broken-off"
     NO_ANSWER = "no-answer"
     NOT_JUDGED = "not-judged"
     LEAK_MARKERS = "leak-markers"
@@ -74,11 +69,14 @@ class ServerFault(StrEnum):
         return _WORDS[self][1]
 
 
+AnyFault = ServerFault | Cause
+
+
 @dataclass(frozen=True, slots=True)
 class DetectedFault:
     """One detected fault. ``seen``: the evidence; it quotes only names and numbers from the server."""
 
-    fault: ServerFault
+    fault: AnyFault
     level: Level
     seen: str = ""
 
@@ -89,33 +87,9 @@ def worst(findings: Iterable[DetectedFault]) -> Level:
 
 
 _WORDS: dict[ServerFault, tuple[str, str]] = {
-    ServerFault.UNREACHABLE: (
-        "No HTTP server answers at this address.",
-        "Check the address and the port, that the server is running, and that this machine can reach it.",
-    ),
-    ServerFault.BUSY: (
-        "The server is rejecting requests for now.",
-        "Try again later. If this continues, give the server more capacity or choose another plan.",
-    ),
-    ServerFault.SILENT: (
-        "The server accepted the question but did not answer in time.",
-        "It may still be loading the model: try again, or allow more time with --seconds.",
-    ),
     ServerFault.OUT_OF_TIME: (
         "Some questions were not asked, because the time was up.",
         "Allow more time with --seconds.",
-    ),
-    ServerFault.KEY_MISSING: (
-        "The configured key is not available, so nothing was sent.",
-        "Put it where the configuration expects it.",
-    ),
-    ServerFault.KEY_REFUSED: (
-        "The server refuses the key.",
-        "Configure the right one: key_env or key_file of the back end, CHATUI_BACKEND_KEY, or --key-env. It is sent as a bearer token.",
-    ),
-    ServerFault.MODEL_UNKNOWN: (
-        "The server does not have the requested model.",
-        "Configure one that it has, or leave the model out to take its first.",
     ),
     ServerFault.MODEL_OTHER: (
         "The requested model is not in the server's list, but the server answers.",
@@ -125,25 +99,9 @@ _WORDS: dict[ServerFault, tuple[str, str]] = {
         "This is not a gpt-oss model.",
         "The harmony kinds work only with gpt-oss. Other kinds can use this model, but it has no channels.",
     ),
-    ServerFault.KIND_NOT_SPOKEN: (
-        "The server does not support this wire format.",
-        "Use a kind that it supports, or enable this one on the server.",
-    ),
     ServerFault.VOCABULARY_MISSING: (
         "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
         "Install it once with manage.py fetch_vocabulary.",
-    ),
-    ServerFault.REFUSED: (
-        "The server refuses an ordinary question.",
-        "manage.py ask --as staff shows its message. The server's log may say more.",
-    ),
-    ServerFault.FAILED: (
-        "The server fails at an ordinary question.",
-        "manage.py ask --as staff shows its message. The server's log may say more.",
-    ),
-    ServerFault.BROKEN_OFF: (
-        "The stream ends before the server has said that the answer is over, or for a reason of its own.",
-        "Look for a proxy with its own time limit, and check the server's log. People see that the answer was cut off.",
     ),
     ServerFault.NO_ANSWER: (
         "The model reasons and stops, and no answer comes.",

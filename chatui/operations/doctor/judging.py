@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from chatui.codes import ProductCode
+from chatui.backends.base import BackendError
+from chatui.codes import Cause, ProductCode
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.trial import CUT_AT, MAX_TOKENS, Observed, Questions, Trial
 from renderer.errors import Code
@@ -201,53 +202,33 @@ SLOW_SECONDS = 10.0
 _MIN_CHARS = 80
 # Buffered text arrives in one or two reads. So may a short answer from a fast server, or data that a busy machine reads late.
 _MIN_PIECES, _MIN_SECONDS, _MAX_READS = 12, 2.0, 2
-_NO_MODEL = re.compile(
-    r"model_not_found|try pulling|\bmodel\b[^{}]{0,200}?(?:not found|not exist|not available|not loaded)"
-    r"|(?:unknown|no such|invalid|not find|not have)(?: the)? model",
-    re.IGNORECASE,
-)
+_NOT_NOW = (ProductCode.BACKEND_BUSY, ProductCode.BACKEND_UNREACHABLE, ProductCode.TIMEOUT)
 
 
 def judge_failure(trial: Trial, *, by_ids: bool) -> DetectedFault | None:
     """Why the question was not answered; None if it was. ``by_ids``: the kind uses token ids."""
-    if trial.error is None:
+    error = trial.error
+    if error is None:
         return None
-    detail = f"HTTP {trial.status}." if trial.status else ""
-    if trial.status in (0, 200):
-        return _without_status(trial, by_ids=by_ids)
-    if trial.status in (401, 403):
-        return DetectedFault(ServerFault.KEY_REFUSED, Level.UNUSABLE, detail)
-    if trial.status in (429, 503):
-        return DetectedFault(ServerFault.BUSY, Level.UNASKED, detail)
-    if trial.status in (400, 404, 422) and _NO_MODEL.search(trial.error_text):
-        return DetectedFault(ServerFault.MODEL_UNKNOWN, Level.UNUSABLE, detail)
-    if trial.status in (404, 405, 501):
-        return DetectedFault(ServerFault.KIND_NOT_SPOKEN, Level.UNUSABLE, detail)
-    if 300 <= trial.status < 400:
-        return DetectedFault(
-            ServerFault.REFUSED, Level.UNUSABLE, f"{detail} It sends on to another address, which is not followed: the key would go too."
-        )
-    return DetectedFault(ServerFault.FAILED if trial.status >= 500 else ServerFault.REFUSED, Level.UNUSABLE, detail)
-
-
-def _without_status(trial: Trial, *, by_ids: bool) -> DetectedFault:
-    code = trial.error.code if trial.error else ProductCode.BACKEND
-    if code is ProductCode.TIMEOUT:
-        if trial.observed.pieces:
-            return DetectedFault(ServerFault.OUT_OF_TIME, Level.UNASKED, "An answer had begun and was not finished.")
-        return DetectedFault(ServerFault.SILENT, Level.UNASKED)
-    if trial.status == 0:
-        return DetectedFault(ServerFault.UNREACHABLE, Level.UNASKED)
-    if by_ids and trial.observed.text and not trial.observed.ids:
+    if error.code is ProductCode.TIMEOUT and trial.observed.pieces:
+        return DetectedFault(ServerFault.OUT_OF_TIME, Level.UNASKED, "An answer had begun and was not finished.")
+    if trial.status == 200 and by_ids and trial.observed.text and not trial.observed.ids:
         stripped = (
             " The markers are stripped from the text, too." if sign_of_leak(trial.observed.text) is ServerFault.LEAK_COLLAPSED else ""
         )
         return DetectedFault(ServerFault.IDS_MISSING, Level.UNUSABLE, f"Text came, and no ids.{stripped}")
-    if code is Code.STREAM_TRUNCATED:
+    if error.code is Code.STREAM_TRUNCATED:
         came = "Some of the answer had come." if trial.observed.pieces else "Nothing had come."
         end = f" It says {_quoted(trial.observed.end)}." if trial.observed.end else ""
-        return DetectedFault(ServerFault.BROKEN_OFF, Level.UNUSABLE, came + end)
-    return DetectedFault(ServerFault.FAILED, Level.UNUSABLE, "HTTP 200, and then an error, or something that could not be used.")
+        return DetectedFault(Cause.BROKEN_OFF, Level.UNUSABLE, came + end)
+    return fault_of(error)
+
+
+def fault_of(error: BackendError) -> DetectedFault:
+    """The finding for a server that gave no answer. UNASKED: it may give one later, or was not even reached."""
+    is_asked = error.code not in _NOT_NOW and error.cause not in (Cause.CERTIFICATE, Cause.WRONG_SCHEME)
+    seen = f"{error.seen[:1].upper()}{error.seen[1:]}." if error.seen else ""
+    return DetectedFault(error.cause, Level.UNUSABLE if is_asked else Level.UNASKED, seen)
 
 
 def judge_ids(trial: Trial, product: str | None) -> DetectedFault | None:

@@ -19,6 +19,7 @@ from chatui.backends import spec_file
 from chatui.backends.auto import AUTO
 from chatui.backends.spec import BackendSpec, check_spec, is_model_name, without_credentials
 from chatui.backends.spec_file import Value
+from chatui.codes import Cause
 from chatui.env import environment
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault, worst
 from chatui.operations.doctor.identity import ServerIdentity
@@ -56,7 +57,7 @@ class FormatReport:
     @property
     def is_supported(self) -> bool:
         """Whether the server supports it at all, as far as is known."""
-        return all(finding.fault is not ServerFault.KIND_NOT_SPOKEN for finding in self.findings)
+        return all(finding.fault is not Cause.KIND_NOT_SPOKEN for finding in self.findings)
 
     @property
     def family(self) -> str:

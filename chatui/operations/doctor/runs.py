@@ -27,13 +27,14 @@ from django.utils.translation import pgettext_lazy
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec
+from chatui.codes import Cause
 from chatui.database import connections as clock
 from chatui.env import environment
 from chatui.model_servers import connected, vocabulary
 from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
-from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.faults import AnyFault, DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, FormatReport
 from chatui.operations.second_reader import SecondReader
@@ -41,23 +42,14 @@ from chatui.operations.second_reader import SecondReader
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
 _SAFE_EVIDENCE = frozenset(
     {
-        ServerFault.BROKEN_OFF,
-        ServerFault.BUSY,
         ServerFault.CONTEXT_SMALL,
-        ServerFault.FAILED,
         ServerFault.IDS_INCOMPLETE,
         ServerFault.IDS_MISSING,
-        ServerFault.KEY_MISSING,
-        ServerFault.KEY_REFUSED,
-        ServerFault.MODEL_UNKNOWN,
         ServerFault.NO_STREAM,
         ServerFault.OUT_OF_TIME,
         ServerFault.READERS_DIFFER,
         ServerFault.READ_ONCE,
-        ServerFault.REFUSED,
-        ServerFault.SILENT,
         ServerFault.SLOW_FIRST,
-        ServerFault.UNREACHABLE,
     }
 )
 """Faults whose evidence consists only of our words and numbers.
@@ -183,7 +175,8 @@ def _stored_report(report: DoctorReport) -> dict[str, Any]:
 
 
 def _stored_finding(finding: DetectedFault) -> list[str | int]:
-    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _SAFE_EVIDENCE else ""]
+    is_safe = finding.fault in _SAFE_EVIDENCE or (isinstance(finding.fault, Cause) and finding.fault is not Cause.KIND_NOT_SPOKEN)
+    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if is_safe else ""]
 
 
 def _stored_format(one: FormatReport) -> dict[str, Any]:
@@ -193,10 +186,10 @@ def _stored_format(one: FormatReport) -> dict[str, Any]:
 
 
 def _findings(stored: list[list[Any]]) -> Iterator[ShownFinding]:
-    known = set(ServerFault)
+    known: dict[str, AnyFault] = {fault.value: fault for fault in (*Cause, *ServerFault)}
     for name, number, seen in stored:
         if name in known:
-            fault, level = ServerFault(name), Level(number)
+            fault, level = known[name], Level(number)
             yield ShownFinding(fault.value, str(LEVELS[level]), level > Level.NOTE, fault.sentence, fault.advice, seen)
 
 
@@ -341,7 +334,7 @@ def _reports(spec: BackendSpec, progress: _Progress) -> tuple[DoctorReport, ...]
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
-        finding = DetectedFault(ServerFault.KEY_MISSING, Level.UNASKED, f"{error}.")
+        finding = DetectedFault(Cause.KEY_MISSING, Level.UNASKED, f"{error}.")
         return (DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (finding,)),)
     model = next(iter(spec.models), None)
     second = SecondReader(lambda: vocabulary.find(environment().data_dir))

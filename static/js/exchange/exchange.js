@@ -199,7 +199,7 @@ export class Exchange {
 // The server's message below an unfinished answer.
 
 /**
- * Null if there is none. The error code after the message is for support, and is not read out.
+ * Null if there is none. The failure number after the message is for support, and is not read out.
  * @param {Exchange | null} exchange
  */
 export function noticeOf(exchange) {

@@ -19,7 +19,7 @@ const SENTENCES = Object.freeze({
   "E-X-RATE": t("Too many requests. Wait, then try again."),
   "E-X-SERVER-BUSY": t("The server is too busy to do this now. Try again in a moment."),
   "E-X-SIGNED-OUT": t("You are signed out. Sign in again to continue."),
-  "E-X-STORAGE-FULL": t("The server's storage is full, so this was not saved. Tell an administrator."),
+  "E-X-STORAGE-FULL": t("The server's storage is full, so this was not saved. Its operator must make room."),
   "E-X-TOO-LARGE": t("The message is too long."),
   "E-X-TOO-MANY": t("Several of your answers are still being written. Wait for one, or stop it."),
   "E-X-TOO-MANY-PAGES": t("Too many pages are open. Close some, then reload this one."),

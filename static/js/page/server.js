@@ -30,16 +30,6 @@ export async function read(path) {
 }
 
 /**
- * The cause of a failure, for people who may know it.
- * @param {string} path
- * @returns {Promise<string>}
- */
-export async function failureCause(path) {
-  const answer = /** @type {unknown} */ (JSON.parse(await read(path)));
-  return typeof answer === "object" && answer !== null && "cause" in answer ? String(answer.cause) : "";
-}
-
-/**
  * Posts a form, and returns the page in the response.
  * @param {string} path
  * @param {URLSearchParams} fields

@@ -146,7 +146,7 @@ def test_a_cut_answer_and_its_continuation_need_no_fetch_in_any_tab(demo: Server
     chat = Chat(visits.open(demo, "ada"))
     with nothing_fetched(chat.page):
         chat.ask_and_wait("Please truncate.", state="incomplete")
-        expect(chat.last.locator(".notice-text")).to_contain_text("E-X-LENGTH")
+        expect(chat.last.locator(".notice-text")).to_contain_text("The answer reached its length limit.")
     chat.settle()
     twin = Chat(chat.page.context.new_page())
     twin.page.goto(chat.page.url)

@@ -39,7 +39,7 @@ def test_people_see_how_full_the_context_is_and_nothing_moves(small: Server, vis
     line.evaluate("line => { line.textContent = ''; }")
     assert chat.page.locator(".composer-box").bounding_box() == before, "the line takes its space even while empty"
     chat.ask_and_wait(LONG, "incomplete")
-    expect(chat.last.locator(".notice")).to_contain_text("E-X-CONTEXT-FULL")
+    expect(chat.last.locator(".notice")).to_contain_text("the conversation has reached the maximum length for this model")
     expect(chat.button("Continue")).to_be_visible()
     found = FULL.match(line.inner_text())
     assert found and int(found[1]) >= 80

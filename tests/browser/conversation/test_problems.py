@@ -31,7 +31,7 @@ def test_an_answer_that_was_cut_off_is_kept_says_so_and_can_be_tried_again(demo:
     chat.ask_and_wait("Please truncate.", state="incomplete")
 
     expect(chat.answer).to_contain_text("permissions that")
-    expect(chat.last.locator(".notice-text")).to_have_text("The answer reached its length limit. E-X-LENGTH")
+    expect(chat.last.locator(".notice-text")).to_have_text("The answer reached its length limit.")
     chat.button("Retry").click()
     expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2 of 2")
     expect(chat.question).to_have_text("Please truncate.")
@@ -67,8 +67,8 @@ def test_without_a_model_server_there_is_a_sentence_and_retry_works_once_it_is_t
 ) -> None:
     chat = Chat(visits.open(without_model, "ada"))
     chat.ask_and_wait("Hello!", state="failed")
-    expect(chat.last.locator(".notice-text")).to_have_text(
-        "The model server cannot be reached. Try again in a moment, or choose another model. E-X-BACKEND-UNREACHABLE"
+    expect(chat.last.locator(".notice-text")).to_contain_text(
+        "The model server cannot be reached. Try again in a moment, or choose another model. Failure number "
     )
     expect(chat.question).to_have_text("Hello!")
     expect(chat.answer).to_be_empty()

@@ -34,7 +34,7 @@ group.permissions.set(Permission.objects.filter(codename="view_hidden_channels")
 User.objects.filter(username="root").update(is_superuser=True)
 ada = User.objects.get(username="ada")
 User.objects.create(username="<b>" + "long" * 36, first_name="\\u202eevil")
-for code, cause in (("E-X-BACKEND-SETUP", "HTTP 401, invalid_api_key"), ("E-X-TIMEOUT", "")):
+for code, cause in (("E-X-BACKEND-SETUP", "key-refused: HTTP 401, invalid_api_key"), ("E-X-TIMEOUT", "")):
     talk = Conversation.objects.create(owner=ada, title="Private")
     asked = transcripts.append(talk, None, Frame(Header("user"), "Private"), Author.PERSON)
     Turn.objects.create(conversation=talk, question=asked, asked_by=ada, client_id=uuid4(), state="failed", effort="low",

@@ -86,7 +86,7 @@ def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_w
     ended = [name for name in seen.counted if "turns_ended" in name]
     expected = {
         f"code {seen.turn.error_code}": seen.turn.error_code == code,
-        "sentence": seen.page.count(escape(failures.sentence(failures.failure_of(seen.turn, code, 0)))) == 1,
+        "sentence": seen.page.count(escape(failures.notice_of(seen.turn, 0).sentence)) == 1,
         "words": (WORDS in seen.page) == keeps_words,
         "question": "capital of France" in seen.page,
         "line of the turn": len(seen.ends) == 1 and getattr(seen.ends[0], "code", "") == code.value,
@@ -142,14 +142,14 @@ async def test_an_unreachable_server_is_reported_in_the_same_way(
         refused = f"127.0.0.1:{unused.getsockname()[1]}"
         async with stub.running(stub.plays(b"")) as plain, certified_by_nobody(tmp_path) as uncertified:
             addresses = {
-                "nobody listens": f"http://{refused}",
-                "no such name": "http://no-such-server.invalid",
-                "no TLS": plain.url.replace("http:", "https:"),
-                "certified by nobody": uncertified,
+                "nobody listens": (f"http://{refused}", ProductCode.BACKEND_UNREACHABLE),
+                "no such name": ("http://no-such-server.invalid", ProductCode.BACKEND_UNREACHABLE),
+                "no TLS": (plain.url.replace("http:", "https:"), ProductCode.BACKEND_UNREACHABLE),
+                "certified by nobody": (uncertified, ProductCode.BACKEND_SETUP),
             }
             wrong = {}
-            for name, url in addresses.items():
+            for name, (url, code) in addresses.items():
                 seen = await seen_of(ada, url, of, PATIENT, vocabulary, monkeypatch, caplog)
-                if found := problems(seen, ProductCode.BACKEND_UNREACHABLE, of_request=True, keeps_words=False):
+                if found := problems(seen, code, of_request=True, keeps_words=False):
                     wrong[name] = found
     assert not wrong, "\n".join(f"{name}: {found}" for name, found in wrong.items())

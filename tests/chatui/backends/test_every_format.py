@@ -50,7 +50,7 @@ async def test_a_refusal_has_the_same_code_and_retry_seconds(
     result = await answered(kind, vocabulary, stub.responds(status, body, headers))
     assert result.error is not None
     assert (result.error.code, result.error.retry_after) == (code, seconds)
-    assert "SECRET" not in result.error.cause
+    assert "SECRET" not in result.error.told
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -140,7 +140,7 @@ async def test_a_private_authority_is_trusted_only_where_configured(tmp_path: Pa
         assert (await ask_over(url, Route(ca_file=str(tmp_path / "authority.pem")))).visible == "Hello."
         for route in (Route(), Route(ca_file=str(tmp_path / "missing.pem"))):
             error = (await ask_over(url, route)).error
-            assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
+            assert error is not None and error.code in (ProductCode.BACKEND_SETUP, ProductCode.BACKEND_UNREACHABLE)
 
 
 async def test_a_client_certificate_is_presented_where_required(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ async def test_proxy_credentials_are_sent_only_to_the_proxy(tmp_path: Path, capl
                 assert (await ask_over(address, Route(ca_file=authority, proxy=with_password))).visible == "Hello."
                 for wrong in (at, with_password.replace("ada", "bela")):
                     error = (await ask_over(address, Route(ca_file=authority, proxy=wrong))).error
-                    assert error is not None and "of-the-proxy" not in error.detail + error.cause
+                    assert error is not None and "of-the-proxy" not in error.detail + error.told
                     assert error.code in (ProductCode.BACKEND_SETUP, ProductCode.BACKEND_UNREACHABLE)
             assert plain.requests and secure.requests
             assert all("proxy-authorization" not in request.headers for request in secure.requests), "it stays outside of the tunnel"

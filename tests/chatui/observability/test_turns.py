@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from chatui.backends.base import BackendError, SampleRequest
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from chatui.models.user import User
 from chatui.observability import collector, spans
 from chatui.observability.collector import Collector
@@ -63,7 +63,7 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
 
 
 async def test_a_failing_server_is_recorded_by_its_code_and_status(ada: User, backend: ScriptedBackend, peer: Peer) -> None:
-    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
+    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because(Cause.FAILED, "HTTP 401")]
     await run(ada, ask(text="A question"))
     got = peer.wait_for(lambda seen: len(seen) == 2)
     attributes = {span.name: attributes_of(span) for span in got}
@@ -79,7 +79,7 @@ async def test_requests_for_titles_and_summaries_have_spans_of_their_own_without
         backend.script = answer("Words of a model")
         words = await sampling.text_of(backend, request, 100, lambda _, model: booked.append(model), what)
         assert words.strip() == "Words of a model", "the premise"
-    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
+    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because(Cause.FAILED, "HTTP 401")]
     with pytest.raises(BackendError):
         await sampling.text_of(backend, request, 100, lambda _, model: booked.append(model), "title")
     got = peer.wait_for(lambda seen: len(seen) == 3)

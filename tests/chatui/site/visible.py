@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 SPOKEN = ("title", "aria-label", "placeholder", "alt", "data-label", "data-keys-label")
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "use", "wbr"}
 _NOT_WORDS = {"script", "style", "code", "kbd", "pre", "time", "svg"}
-_CONTENT = {"brand-name", "account-name", "prose", "menu-foot", "notice-code", "answer-facts", "examples", "audit-what", "error-status"}
+_CONTENT = {"brand-name", "account-name", "prose", "menu-foot", "notice-number", "answer-facts", "examples", "audit-what", "error-status"}
 
 
 class _Reader(HTMLParser):

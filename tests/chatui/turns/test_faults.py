@@ -15,6 +15,7 @@ from django.utils.html import escape
 from chatui.backends import http, registry
 from chatui.backends.base import Endpoint, SampleLimits
 from chatui.codes import ProductCode
+from chatui.display.failures import number
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -176,7 +177,9 @@ def assert_reported(seen: ObservedResult, code: ErrorCode) -> None:
     """One sentence with its code, the question still there, and nothing from the server except for staff."""
     assert (seen.end["type"], seen.end["code"]) == ("response.failed", code) and escape(code.sentence) in seen.end["html"]
     assert (seen.turn.state, seen.turn.error_code) == ("failed", code)
-    assert code.value in seen.page and escape(code.sentence) in seen.page and QUESTION in seen.page
+    assert (
+        number(seen.turn.pk) in seen.page and code.value not in seen.page and escape(code.sentence) in seen.page and QUESTION in seen.page
+    )
     assert 'data-action="' in seen.page, "something can be done about it"
     assert SECRET not in seen.raw + seen.page
     assert seen.turn.finished_at is not None and not seen.pieces

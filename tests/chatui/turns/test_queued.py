@@ -14,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from chatui.codes import Cause
 from chatui.database import connections
 from chatui.display.failures import cause_of
 from chatui.models.message import Message
@@ -25,7 +26,6 @@ from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, sweep
 from chatui.turns import slots as turns_slots
 from chatui.turns.asks import AskKind
-from chatui.turns.ending import PROCESS_ENDED
 from chatui.turns.running import TurnPlace
 from chatui.turns.slots import LeftToOthersError, Slots, SlotWait, slots
 from chatui.turns.start import Started
@@ -167,7 +167,7 @@ async def test_others_are_ended_and_no_model_is_asked(
     await running.settle()
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.error_code, ended.is_queued) == (*end, False)
-    assert (PROCESS_ENDED in cause_of(ended)) is bool(ended.error_code), "admins need not guess"
+    assert (Cause.PROCESS_ENDED.sentence in cause_of(ended)) is bool(ended.error_code), "admins need not guess"
     assert backend.requests == []
     tokens = (await UsageEntry.objects.aget()).output_tokens
     assert (tokens > 0) is (change in (with_text, with_message)), "what never began costs nothing"
@@ -380,4 +380,4 @@ async def test_a_request_of_a_program_that_only_waited_is_not_called_cut_off(ada
     await running.finish()
     await running.settle()
     ended = await Turn.objects.aget(pk=started.turn.pk)
-    assert (ended.state, ended.error_code, ended.error_cause) == ("interrupted", "E-X-SERVER-BUSY", PROCESS_ENDED)
+    assert (ended.state, ended.error_code, ended.error_cause) == ("interrupted", "E-X-SERVER-BUSY", Cause.PROCESS_ENDED.value)

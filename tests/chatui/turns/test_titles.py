@@ -13,7 +13,7 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from chatui.backends.base import BackendError, EndReason, SampleEvent, SampleRequest
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
 from chatui.display import conversation_actions
 from chatui.display.search import search
 from chatui.models.conversation import Conversation
@@ -182,7 +182,7 @@ async def test_a_partly_withheld_answer_is_not_sent_for_a_title(ada: User, model
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ([BackendError(ProductCode.BACKEND, "SECRET-DETAIL").because("HTTP 500")], "HTTP 500"),
+        ([BackendError(ProductCode.BACKEND, "SECRET-DETAIL").because(Cause.FAILED, "HTTP 500")], "failed: HTTP 500"),
         ([ValueError("SECRET-WORDS")], "ValueError"),
         (answer("The user asks for SECRET-WORDS"), "the model gave none"),
         (answer("", "SECRET-THOUGHT"), "the model gave none"),

@@ -54,7 +54,7 @@ def patch() -> None:
     from chatui.backends.leaks.guard import LeakGuard, TextSpan
     from chatui.backends.raw_frames import FrameWriter
     from chatui.display import conversation, search
-    from chatui.display.conversation import Notice
+    from chatui.display.failures import Notice, ShownCause
     from chatui.models.conversation import Conversation
     from chatui.models.message import Message
     from chatui.models.shares import ShareLink
@@ -84,6 +84,10 @@ def patch() -> None:
         there = Message.objects.filter(conversation__owner=person, text__contains=text).exists()
         return search.Results((), None, is_empty_query=there)
 
+    def quotes(turn: Any, _: object) -> Notice | None:
+        said = turn.error_detail
+        return Notice("E-X", said, "", True, ShownCause(said, "", "", "")) if turn.error_code else None
+
     def finds_hidden(row: Conversation, person: Any, text: str) -> list[Any]:
         return [message.pk for message in Message.objects.filter(conversation=row, text__contains=text)]
 
@@ -96,7 +100,7 @@ def patch() -> None:
     while_broken("index", search_index, "_terms", indexes_everything)
     while_broken("summary", summarizing.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
     while_broken("archive", exports, "all_files", everything)
-    while_broken("notice", conversation, "_notice", lambda turn, _: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
+    while_broken("notice", conversation, "_notice", quotes)
     while_broken("search", search, "search", counts_hidden)
     while_broken("find", search, "matching_messages", finds_hidden)
     while_broken("not recorded", debug_views, "record_attempt", lambda *args: None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chatui.codes import Cause
 from chatui.operations.doctor.faults import ServerFault
 from tests.support.places import ROOT
 
@@ -11,7 +12,7 @@ TEXT = (ROOT / "docs" / "back-ends.md").read_text(encoding="utf-8")
 
 
 def test_every_fault_that_a_report_can_name_is_in_the_documentation() -> None:
-    assert [fault.value for fault in ServerFault if f"`{fault.value}`" not in TEXT] == []
+    assert [fault.value for fault in (*ServerFault, *Cause) if f"`{fault.value}`" not in TEXT] == []
 
 
 def test_every_test_and_recording_that_the_table_of_servers_names_is_there() -> None:

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from chatui.codes import Cause
 from chatui.operations.doctor.examination import ExaminedServer, examine
-from chatui.operations.doctor.faults import Level, ServerFault
+from chatui.operations.doctor.faults import AnyFault, Level, ServerFault
 from chatui.operations.doctor.report import as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.operations.doctor.peers import VLLM, WORDS, Answer, chat_answers, peer, responses_answers, tokenize
@@ -19,22 +20,22 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 CAUGHT, UNUSABLE = Level.FAULT, Level.UNUSABLE
 # recording: by which kind and as the answer to which question it is played, and what is found
-FOUND: dict[str, tuple[str, dict[ServerFault, Level]]] = {
+FOUND: dict[str, tuple[str, dict[AnyFault, Level]]] = {
     "vllm/v-chat-greet.sse": ("chat sum", {}),
     "llamacpp/x-chat-greet.sse": ("chat sum", {}),
     "llamacpp/x-chat-trip-reasoning-format-none.sse": ("chat sum", {ServerFault.LEAK_MARKERS: CAUGHT, ServerFault.ANSWER_HIDDEN: UNUSABLE}),
-    "llamacpp/x-chat-badheader.sse": ("chat sum", {ServerFault.FAILED: UNUSABLE}),
+    "llamacpp/x-chat-badheader.sse": ("chat sum", {Cause.FAILED: UNUSABLE}),
     "transformers/t-chat-greet.sse": ("chat sum", {ServerFault.LEAK_COLLAPSED: CAUGHT}),
     "transformers/tt-chat-greet.sse": ("chat sum", {}),
     "synthetic/synth_30_chat_harmony_tokens_leak.txt": ("chat sum", {ServerFault.LEAK_MARKERS: CAUGHT}),
-    "synthetic/synth_34_chat_eof_without_done.txt": ("chat sum", {ServerFault.BROKEN_OFF: UNUSABLE}),
+    "synthetic/synth_34_chat_eof_without_done.txt": ("chat sum", {Cause.BROKEN_OFF: UNUSABLE}),
     "vllm/v-chat-python.sse": ("chat sum", {ServerFault.NO_ANSWER: UNUSABLE}),
     "responses-vllm-greet.sse": ("responses sum", {}),
     "responses-llamacpp-greet.sse": ("responses sum", {}),
     "responses-gptoss-reference-greet.sse": ("responses sum", {}),
     "responses-transformers-template-greet.sse": ("responses sum", {}),
     "responses-transformers-greet.sse": ("responses sum", {ServerFault.LEAK_COLLAPSED: CAUGHT}),
-    "responses-synth_08_eof_without_terminal_event.txt": ("responses sum", {ServerFault.BROKEN_OFF: UNUSABLE}),
+    "responses-synth_08_eof_without_terminal_event.txt": ("responses sum", {Cause.BROKEN_OFF: UNUSABLE}),
 }
 
 
@@ -67,5 +68,5 @@ async def test_no_text_of_a_recording_is_in_a_report() -> None:
 async def test_a_refusal_that_quotes_a_secret_is_not_quoted() -> None:
     async with peer({"chat": stub.responds("400 Bad Request", b"SECRET-7391")}) as server:
         report = await examine(ExaminedServer("here", server.url, lambda: pytest.fail("not needed")), questions=WORDS)
-    assert found(report) == {ServerFault.REFUSED: UNUSABLE}
+    assert found(report) == {Cause.REFUSED: UNUSABLE}
     assert "SECRET" not in as_text(report) + json.dumps(as_json(report)) + repr(report)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.backends.spec import BackendSpec
+from chatui.codes import Cause
 from chatui.model_servers import connected
 from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination
@@ -42,7 +43,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, spec: BackendSpec) -> None:
 
 def busy() -> DoctorReport:
     """Of a server that had no time."""
-    return DoctorReport("one", "chat", ServerIdentity("place"), (DetectedFault(ServerFault.BUSY, Level.UNASKED),))
+    return DoctorReport("one", "chat", ServerIdentity("place"), (DetectedFault(Cause.BUSY, Level.UNASKED),))
 
 
 def row_of(**values: object) -> Examination:
@@ -115,7 +116,7 @@ def test_a_server_with_a_missing_key_gets_a_report(monkeypatch: pytest.MonkeyPat
 def test_no_text_of_a_server_is_stored() -> None:
     findings = tuple(DetectedFault(fault, Level.FAULT, HOSTILE) for fault in ServerFault if fault not in runs._SAFE_EVIDENCE)
     identity = ServerIdentity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
-    own = DetectedFault(ServerFault.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
+    own = DetectedFault(Cause.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
     report = DoctorReport("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
     stored = json.loads(json.dumps(runs.to_stored([report], "mark")))
     assert "heron" not in json.dumps(stored) and "place" not in json.dumps(stored)

@@ -13,8 +13,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import escape
 
 from chatui.audit_log.record import Visitor
+from chatui.codes import Cause
 from chatui.display import readiness, system
 from chatui.env import environment
 from chatui.model_servers import connected
@@ -69,7 +71,7 @@ def failed_turn(owner: User, code: str = "E-X-BACKEND-SETUP", choice: str = "vll
         choice=choice,
         error_code=code,
         error_detail="HTTP 401: SECRET",
-        error_cause="HTTP 401, invalid_api_key",
+        error_cause=Cause.KEY_REFUSED.told("HTTP 401, invalid_api_key"),
     )
 
 
@@ -265,7 +267,7 @@ def test_failed_answers_show_a_remedy_and_never_the_question(ada: User, root: Us
     failed_turn(ada, "E-OF-ANOTHER-RELEASE", "")
     omar = make_person("omar", "view_storedbackend", staff=True)
     page = text_of(signed_in(omar), "/manage/failures/")
-    assert "compare both with its settings" in page and "HTTP 401, invalid_api_key" in page
+    assert escape(Cause.KEY_REFUSED.sentence) in page and Cause.KEY_REFUSED.advice in page and "HTTP 401, invalid_api_key" in page
     assert not any(hidden in page for hidden in ("SECRET", "Private", "ada", str(turn.conversation_id)))
     assert f"/c/{turn.conversation_id}/debug/" in text_of(signed_in(root), "/manage/failures/")
     narrowed = text_of(signed_in(omar), "/manage/failures/", code="E-X-TIMEOUT", server="other")
