@@ -9,6 +9,29 @@
   }
 })();
 
+// Decides whether Enter sends, or starts a new line as on phones, whose keyboards have no other key for that. The parts
+// of the page look for "data-enter"; the person can choose otherwise in the sheet of shortcuts.
+
+(() => {
+  const touch = matchMedia("(pointer: coarse)");
+  const decide = () => {
+    let chosen = null;
+    try {
+      chosen = localStorage.getItem("chatui:enter");
+    } catch {
+      // Storage may be forbidden; then it is as usual for the device.
+    }
+    document.documentElement.dataset.enter = chosen ?? (touch.matches ? "line" : "send");
+  };
+  decide();
+  addEventListener("storage", decide);
+  touch.addEventListener("change", decide);
+  addEventListener("focusin", ({ target }) => {
+    const isMessage = target instanceof HTMLTextAreaElement && target.closest(".composer-form, .question-editor");
+    if (isMessage) target.enterKeyHint = document.documentElement.dataset.enter === "line" ? "enter" : "send";
+  });
+})();
+
 // Holds back what is submitted before the page's modules are loaded: Enter would start a new line, and a form would
 // load another page. It is a classic script in the head on purpose. The parts of the page look for "data-asked" when
 // they start.
@@ -24,9 +47,10 @@
     form.dataset.asked = "";
   };
   /** As in "composer/drafts.js", which cannot be imported here. @param {KeyboardEvent} event */
-  const sends = ({ key, target, shiftKey, altKey, isComposing, keyCode }) => {
+  const sends = ({ key, target, shiftKey, altKey, ctrlKey, metaKey, isComposing, keyCode }) => {
     const isText = target instanceof Element && target.matches("textarea, input");
-    return isText && key === "Enter" && !isComposing && keyCode !== 229 && !shiftKey && !altKey;
+    if (!isText || key !== "Enter" || isComposing || keyCode === 229 || shiftKey || altKey) return false;
+    return ctrlKey || metaKey || target.matches("input, :root:not([data-enter=line]) *");
   };
   addEventListener("keydown", hold, true);
   addEventListener("submit", hold, true);

@@ -42,7 +42,7 @@ class Chat:
         """Write a message and send it, once the page's scripts have loaded."""
         self.page.wait_for_load_state()
         self.box.fill(text)
-        self.box.press("Enter")
+        self.box.press("Control+Enter")  # on phones, Enter is a new line
 
     def finish(self, state: str = "completed") -> None:
         """Wait until the last answer has ended in this state and has its buttons."""

@@ -163,24 +163,21 @@ test("a page that is left with an old copy or nothing does not replace what is s
 
 const ENTER = { key: "Enter", shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, isComposing: false };
 
-test("Enter sends, and so does Ctrl+Enter", () => {
-  assert.equal(isSendKey(ENTER), true);
-  assert.equal(isSendKey({ ...ENTER, ctrlKey: true }), true);
+test("Enter sends or breaks the line, as was decided, and Ctrl+Enter and ⌘+Enter send", () => {
+  assert.equal(isSendKey(ENTER, "send"), true);
+  assert.equal(isSendKey(ENTER, "line"), false);
+  for (const enter of ["send", "line"]) {
+    for (const modifier of ["ctrlKey", "metaKey"]) assert.equal(isSendKey({ ...ENTER, [modifier]: true }, enter), true);
+  }
 });
 
-test("Shift+Enter and Alt+Enter break the line", () => {
-  assert.equal(isSendKey({ ...ENTER, shiftKey: true }), false);
-  assert.equal(isSendKey({ ...ENTER, altKey: true }), false);
+test("Shift+Enter, Alt+Enter, other keys and Enter that confirms a word in an input method do not send", () => {
+  for (const pressed of [{ shiftKey: true }, { altKey: true }, { isComposing: true }, { keyCode: 229 }, { key: "a" }]) {
+    assert.equal(isSendKey({ ...ENTER, ...pressed }, "send"), false);
+    assert.equal(isSendKey({ ...ENTER, ctrlKey: true, ...pressed }, "line"), false);
+  }
 });
 
-test("Enter that confirms a word in an input method does not send", () => {
-  assert.equal(isSendKey({ ...ENTER, isComposing: true }), false);
-  assert.equal(isSendKey({ ...ENTER, keyCode: 229 }), false);
-});
-
-test("other keys do not send", () => {
-  assert.equal(isSendKey({ ...ENTER, key: "a" }), false);
-});
 
 test("a text up to the limit can be sent", () => {
   assert.equal(problemWith("x".repeat(10), 10), null);

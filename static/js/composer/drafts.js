@@ -282,10 +282,11 @@ const KEY_OF_INPUT_METHOD = 229;
  * Whether this key sends the message. Shift+Enter starts a new line; Enter that confirms a word in an input method
  * does neither.
  * @param {Key} event
+ * @param {string} [enter] what Enter does without Ctrl: "send", or "line" (see "early.js")
  */
-export function isSendKey(event) {
+export function isSendKey(event, enter = document.documentElement.dataset.enter) {
   if (event.key !== "Enter" || event.isComposing || event.keyCode === KEY_OF_INPUT_METHOD) return false;
-  return !event.shiftKey && !event.altKey;
+  return !event.shiftKey && !event.altKey && (event.ctrlKey || event.metaKey || enter !== "line");
 }
 
 /**

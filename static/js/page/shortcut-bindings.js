@@ -22,8 +22,9 @@ const USUAL = Object.freeze({
   fold: "Alt+Shift+L",
   help: "Alt+Shift+H",
 });
-/** Its name in storage events. */
+/** Their names in storage events: a person's keys, and whether Enter sends (see "early.js"). */
 export const SHORTCUTS_KEY = "chatui:shortcuts";
+export const ENTER_KEY = "chatui:enter";
 
 export class Bindings {
   #storage;

@@ -3,8 +3,9 @@
 import { t, tc } from "../language/words.js";
 import { closestTo, find, parse, seek } from "./dom.js";
 import { read } from "./server.js";
+import { remember } from "./storage.js";
 import { laterStyles } from "../exchange/later-styles.js";
-import { actions, keysOf, keysShown, withModifier } from "./shortcut-bindings.js";
+import { ENTER_KEY, actions, keysOf, keysShown, withModifier } from "./shortcut-bindings.js";
 
 /** @import { Action, Bindings } from "./shortcut-bindings.js" */
 
@@ -36,6 +37,7 @@ export function sheetOf(page, bindings, changed) {
 export class ShortcutSheet {
   #dialog = find(document, "#shortcuts", HTMLDialogElement);
   #says = find(this.#dialog, ".shortcuts-says", HTMLElement);
+  #enter = find(this.#dialog, "input[name=enter]", HTMLInputElement);
   #bindings;
   #changed;
   /** The action that waits for its new keys. @type {Action | null} */
@@ -53,6 +55,12 @@ export class ShortcutSheet {
     this.#dialog.addEventListener("click", this.#clicked);
     this.#dialog.addEventListener("keydown", this.#key);
     this.#dialog.addEventListener("focusout", () => this.#ask(null));
+    this.#enter.addEventListener("change", () => {
+      const chosen = this.#enter.checked ? "send" : "line";
+      remember(ENTER_KEY, chosen);
+      document.documentElement.dataset.enter = chosen;
+      this.#done(SAVED);
+    });
     this.#dialog.addEventListener("close", () => {
       // The event comes a moment later: the next key may have moved the focus already, for example into the find bar.
       if (document.activeElement === document.body) this.#opener?.focus();
@@ -69,6 +77,7 @@ export class ShortcutSheet {
 
   /** Shows the current keys, which another tab may have changed. */
   show() {
+    this.#enter.checked = document.documentElement.dataset.enter !== "line";
     for (const action of actions()) {
       const keys = this.#bindings.of(action);
       const button = this.#button(action);

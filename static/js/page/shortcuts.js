@@ -4,7 +4,7 @@ import { t } from "../language/words.js";
 import { closestTo, find } from "./dom.js";
 import { menuOpener, toast } from "./menus.js";
 import { openStorage } from "./storage.js";
-import { Bindings, SHORTCUTS_KEY, keysOf, keysShown, keysSpoken } from "./shortcut-bindings.js";
+import { Bindings, ENTER_KEY, SHORTCUTS_KEY, keysOf, keysShown, keysSpoken } from "./shortcut-bindings.js";
 
 /** @import { Action } from "./shortcut-bindings.js" */
 /** @import { ShortcutSheet } from "./shortcut-sheet.js" */
@@ -121,14 +121,18 @@ export class Shortcuts {
 
   /** @param {StorageEvent} event */
   #stored = (event) => {
-    if (event.key !== SHORTCUTS_KEY) return;
+    if (event.key !== SHORTCUTS_KEY && event.key !== ENTER_KEY) return;
     this.#bindings.load();
     this.#sheet?.show();
     this.#tell();
   };
 
-  /** Exposes the keys of the page's controls to assistive technology and in tooltips. */
+  /** Exposes the keys of the page's controls to assistive technology and in tooltips, and those of the message box. */
   #tell() {
+    const keys = keysShown("Ctrl+Enter");
+    find(document, ".composer-hint", HTMLElement).textContent = document.documentElement.dataset.enter === "line"
+      ? t("Enter for a new line · %(keys)s to send", { keys })
+      : t("Enter to send · Shift+Enter for a new line");
     for (const element of document.querySelectorAll("[data-keys-of]")) {
       const keys = this.#bindings.of(/** @type {Action} */ (element.getAttribute("data-keys-of")));
       const label = element.getAttribute("data-keys-label") ?? "";

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conversation.long_talks import make_long_talk
-from tests.browser.visits import Visits
+from tests.browser.visits import PHONE, Visits
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -93,3 +94,70 @@ def test_on_pages_without_a_box_keys_do_nothing(path: str, demo: Server, visits:
         page.keyboard.press(key)
     expect(page).to_have_url(re.compile(f"{path}$"))
     assert page.content() == before
+
+
+def test_on_a_phone_enter_is_a_new_line_and_the_button_sends_also_in_the_editor(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", **PHONE))
+    chat.page.wait_for_load_state()
+    chat.box.tap()
+    expect(chat.box).to_have_attribute("enterkeyhint", "enter")
+    chat.page.keyboard.type("One\ntwo")
+    expect(chat.box).to_have_value("One\ntwo")
+    expect(chat.exchanges).to_have_count(0)
+    chat.send.tap()
+    chat.finish()
+    chat.settle()
+    turn = chat.last.get_attribute("data-turn") or ""
+
+    chat.button("Edit").tap()
+    editor = chat.last.get_by_role("textbox", name="Your message")
+    expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()
+    expect(editor).to_have_attribute("enterkeyhint", "enter")
+    chat.page.keyboard.type("\nthree")
+    expect(editor).to_have_value("One\ntwo\nthree")
+    expect(chat.last).to_have_attribute("data-turn", turn)
+    chat.page.keyboard.press("Control+Enter")
+    expect(chat.question).to_have_text("One\ntwo\nthree")
+    chat.finish()
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desk", "phone"])
+def test_what_enter_does_can_be_chosen_for_this_browser(options: dict[str, Any], demo: Server, visits: Visits) -> None:
+    sends = not options
+    chat = Chat(visits.open(demo, "ada", **options))
+    page = chat.page
+    page.wait_for_load_state()
+    if options:
+        page.get_by_role("button", name="Open the list of conversations").tap()
+    page.locator(".account-button").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    choice = page.get_by_role("checkbox", name="Enter sends the message in this browser")
+    expect(choice).to_be_checked(checked=sends)
+    choice.set_checked(not sends)
+    page.get_by_role("dialog", name="Keyboard shortcuts").get_by_role("button", name="Close").click()
+    hint = page.locator("#composer-hint")
+    said = "Enter for a new line · Ctrl+Enter to send" if sends else "Enter to send · Shift+Enter for a new line"
+    expect(hint).to_have_text(said)
+
+    page.reload()
+    page.wait_for_load_state()
+    expect(hint).to_have_text(said)
+    chat.box.focus()
+    expect(chat.box).to_have_attribute("enterkeyhint", "enter" if sends else "send")
+    page.keyboard.type("One")
+    page.keyboard.press("Enter")
+    if sends:
+        expect(chat.box).to_have_value("One\n")
+        page.keyboard.press("Control+Enter")
+    expect(chat.question).to_have_text("One")
+
+
+def test_enter_is_a_new_line_on_a_phone_also_while_the_scripts_are_loaded(demo: Server, visits: Visits) -> None:
+    visits.allow("Failed to load resource|ERR_FAILED")
+    chat = Chat(visits.open(demo, "ada", **PHONE))
+    chat.page.route("**/js/chat.*", lambda route: route.abort())
+    chat.page.reload()
+    chat.box.tap()
+    chat.page.keyboard.type("One\ntwo")
+    expect(chat.box).to_have_value("One\ntwo")
+    expect(chat.page.locator(".composer-form[data-asked]")).to_have_count(0)
