@@ -148,7 +148,7 @@ export function keysOf(event, isMac = IS_MAC) {
   const key = characterOf(event);
   if (["Control", "Shift", "Alt", "Meta", "AltGraph", "Dead", "Process", "Unidentified", ""].includes(key) || writes) return "";
   // On Windows, Alt and the digits at the right write, too.
-  if (alt && event.code?.startsWith("Numpad")) return "";
+  if (alt && /^Numpad/.test(event.code ?? "")) return "";
   const isCharacter = key.length === 1;
   const name = key === " " ? "Space" : isCharacter ? key.toUpperCase() : key;
   // For a character that is not a letter, Shift is just part of typing it.
