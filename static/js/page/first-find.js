@@ -38,7 +38,9 @@ export function findOnDemand(page) {
   });
   element.addEventListener("chat:find", () => open(document.activeElement));
   document.addEventListener("click", (event) => {
-    const opener = menuOpener();
+    // Whoever uses a mouse goes on writing afterwards.
+    const isClicked = /** @type {MouseEvent} */ (event).detail && matchMedia("(pointer: fine)").matches;
+    const opener = isClicked ? document.getElementById("composer-text") : menuOpener();
     if (closestTo(event, "#top-menu [data-action=find]")) open(opener);
   });
   const kept = restoreSearch();

@@ -73,17 +73,23 @@ def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortc
 
 
 @pytest.mark.extended
-def test_the_menu_opens_it_and_the_focus_goes_back_there(demo: Server, visits: Visits) -> None:
+def test_the_menu_opens_it_and_the_focus_goes_back_there_or_to_the_box(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello!")
     chat.settle()
     more = chat.page.get_by_role("button", name="Options for this conversation")
-    more.click()
-    chat.page.get_by_role("button", name="Find…").click()
     box = bar(chat.page).get_by_role("searchbox")
+    more.press("Enter")
+    chat.page.get_by_role("button", name="Find…").press("Enter")
     expect(box).to_be_focused()
     box.press("Escape")
     expect(more).to_be_focused()
+
+    more.click()
+    chat.page.get_by_role("button", name="Find…").click()
+    expect(box).to_be_focused()
+    box.press("Escape")
+    expect(chat.box).to_be_focused()  # with a mouse, one goes on writing
 
 
 @pytest.mark.parametrize("keys", ["Enter", "Shift+Enter"])
