@@ -1,34 +1,31 @@
 // Hides the list of conversations before the first paint, if the person had folded it away. It is a classic script in
 // the head on purpose: a module would run too late, and the page would jump.
+//
+// And decides whether Enter sends, or starts a new line as on phones, whose keyboards have no other key for that. The
+// parts of the page look for "data-enter"; the person can choose otherwise in the sheet of shortcuts.
 
 (() => {
-  try {
-    if (localStorage.getItem("chatui:list") === "folded") document.documentElement.dataset.list = "folded";
-  } catch {
-    // Storage may be forbidden; then the list is shown.
-  }
-})();
-
-// Decides whether Enter sends, or starts a new line as on phones, whose keyboards have no other key for that. The parts
-// of the page look for "data-enter"; the person can choose otherwise in the sheet of shortcuts.
-
-(() => {
+  const { dataset } = document.documentElement;
+  /** @param {string} key */
+  const stored = (key) => {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      // Storage may be forbidden; then it is as usual.
+      return null;
+    }
+  };
   const touch = matchMedia("(pointer: coarse)");
   const decide = () => {
-    let chosen = null;
-    try {
-      chosen = localStorage.getItem("chatui:enter");
-    } catch {
-      // Storage may be forbidden; then it is as usual for the device.
-    }
-    document.documentElement.dataset.enter = chosen ?? (touch.matches ? "line" : "send");
+    dataset.enter = stored("chatui:enter") ?? (touch.matches ? "line" : "send");
   };
+  if (stored("chatui:list") === "folded") dataset.list = "folded";
   decide();
   addEventListener("storage", decide);
   touch.addEventListener("change", decide);
   addEventListener("focusin", ({ target }) => {
     const isMessage = target instanceof HTMLTextAreaElement && target.closest(".composer-form, .question-editor");
-    if (isMessage) target.enterKeyHint = document.documentElement.dataset.enter === "line" ? "enter" : "send";
+    if (isMessage) target.enterKeyHint = dataset.enter === "line" ? "enter" : "send";
   });
 })();
 
@@ -67,11 +64,8 @@
     if (metaKey || (ctrlKey && !altKey)) return false;
     return (altKey && !ctrlKey ? /^(?:[^\0-~]|Dead)$/u : /^(?:\S|Dead|Process)$/u).test(key);
   };
-  /** @param {KeyboardEvent} event */
-  const lead = (event) => {
-    const { activeElement: active } = document;
-    const isElsewhere = active?.matches(controls) || document.querySelector("dialog[open], :popover-open");
+  addEventListener("keydown", (event) => {
+    const isElsewhere = document.activeElement?.matches(controls) || document.querySelector("dialog[open], :popover-open");
     if (writes(event) && !isElsewhere) document.getElementById("composer-text")?.focus({ preventScroll: true });
-  };
-  addEventListener("keydown", lead, true);
+  }, true);
 })();
