@@ -157,6 +157,10 @@ class UnansweredCalls:
         """Take the next events and return them, hidden if they follow an unanswered call."""
         return [self.feed(event) for event in events]
 
+    def await_reply(self) -> None:
+        """A call ended sampling that is not among the events, because it could not be read."""
+        self._awaits_reply = True
+
     def feed(self, event: RawEvent) -> RawEvent:
         """Take the next event and return it, hidden if it follows an unanswered call."""
         match event:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -130,9 +131,12 @@ _FIRST_SPECIAL = ORDINARY_IDS.stop
 
 _OPENING_APOSTROPHE = re.compile(r"(?:\A|\s)'\Z")
 _CLOSING_APOSTROPHE = re.compile(r"'(?!\w)")
-# Text before a quoted marker, and text after it.
 _OPENING = ("`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『")
-_CLOSING = ("`", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…")
+"""The ends of a text that quotes a marker next."""
+_BEGINS = "LNS"
+"""The Unicode categories of a character that begins a message: letters, digits, symbols. Opening brackets and quotation marks are added."""
+_BEGINNING_MARKS = frozenset("*-–_#\"'@/\\&%¿¡•‣◦·§¶†※")
+"""Other punctuation that begins one: Markdown, bullets, inverted marks. All the rest continues a sentence or closes a quotation."""
 
 
 def read_text(text: str, new_call_id: Callable[[], str]) -> list[RawEvent]:
@@ -281,10 +285,18 @@ def _is_cut_call(frame: Frame) -> bool:
 def _breaks_off(before: Frame, after: Frame) -> bool:
     """Whether the marker between two messages looks quoted: a quotation begins before it, or continues after it."""
     text = before.body
-    if before.terminator is Terminator.CALL or not text:
+    if before.terminator is Terminator.CALL:
         return _is_cut_call(before)
-    if text[-1].isspace() or text.endswith(_OPENING) or text.count("`") % 2 == 1 or text.count('"') % 2 == 1:
+    if text and (text[-1].isspace() or text.endswith(_OPENING) or text.count("`") % 2 == 1 or text.count('"') % 2 == 1):
         return True
     if _OPENING_APOSTROPHE.search(text) or _CLOSING_APOSTROPHE.match(after.body):
         return True
-    return after.body[:1].isspace() or (after.body.startswith(_CLOSING) and not after.body.startswith("```"))
+    return not _can_begin(after.body)
+
+
+def _can_begin(text: str) -> bool:
+    """Whether a message may begin so: not in the middle of a sentence, with a space, or where a quotation ends."""
+    if not text or text.startswith("```"):
+        return True
+    category = unicodedata.category(text[0])
+    return text[0] != "`" and (category[0] in _BEGINS or category in ("Ps", "Pi") or text[0] in _BEGINNING_MARKS)

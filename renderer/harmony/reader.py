@@ -101,7 +101,9 @@ def interpret(head: HeaderBuilder, *, conversation: bool) -> Interpretation:
     word, *attributes = (Role.ASSISTANT + role.text if head.implied else role.text).split() or [Role.ASSISTANT]
     author = author_of(word)
     if author.role != Role.ASSISTANT and not head.implied:
-        return _interpret_other(author, attributes, rest) if conversation else _FOREIGN
+        if not conversation:
+            return _FOREIGN
+        return _BROKEN if head.repaired else _interpret_other(author, attributes, rest)
     if author.role != Role.ASSISTANT or not author.is_clear or any("<|" in section.text for section in head.sections):
         return _BROKEN
     channels = [section.text.split() for section in rest if section.marker is Token.CHANNEL]
@@ -222,6 +224,7 @@ class HarmonyReader:
         self._head = HeaderBuilder(implied=True)
         self._body = _Body(BROKEN)
         self._saw_final = False
+        self._between: list[str] = []
 
     @property
     def ended(self) -> bool:
@@ -235,21 +238,31 @@ class HarmonyReader:
 
     def feed_marker(self, token: str) -> list[RawEvent]:
         """Take a control token that the model emitted, as its literal text. Any special token, known or not."""
+        events = self._released(self._marker(token))
+        if token == Token.CALL:
+            # Whatever it ended, and whether or not that could be read: the model waits for a reply from here on.
+            self._calls.await_reply()
+        return events
+
+    def _marker(self, token: str) -> list[RawEvent]:
         match self._state:
             case _State.HEADER:
-                return self._released(self._marker_in_header(token))
+                return self._marker_in_header(token)
             case _State.BODY:
-                return self._released(self._marker_in_body(token))
+                return self._marker_in_body(token)
             case _State.BETWEEN:
-                return self._released(self._marker_between(token))
+                return self._marker_between(token)
         return []
 
     def feed_text(self, text: str) -> list[RawEvent]:
-        """Take ordinary text from the model. Text between two messages is dropped."""
-        if self._state is _State.BODY:
-            return self._released(self._body.write(text))
-        if self._state is _State.HEADER:
-            self._head.write(text)
+        """Take ordinary text from the model. Text between two messages is dropped, unless a header without its beginning follows."""
+        match self._state:
+            case _State.BODY:
+                return self._released(self._body.write(text))
+            case _State.HEADER:
+                self._head.write(text)
+            case _State.BETWEEN:
+                self._between.append(text)
         return []
 
     def finish(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
@@ -335,10 +348,13 @@ class HarmonyReader:
         if token == END_OF_TEXT or (token == Token.RETURN and self._saw_final and not self._conversation):
             self._state = _State.ENDED
         elif token == Token.START:
-            self._state, self._head = _State.HEADER, HeaderBuilder(implied=False)
+            self._state, self._head, self._between = _State.HEADER, HeaderBuilder(implied=False), []
         elif token in (Token.CHANNEL, Token.MESSAGE):
-            # ``<|start|>`` and the role are missing. A channel begins an assistant header; a bare body has no channel, and is hidden.
-            self._state, self._head = _State.HEADER, HeaderBuilder(implied=True, repaired=True)
+            # ``<|start|>`` is missing. The text since the last message is the beginning of the header, as it may name another author. If
+            # there is none, the role is missing, too: a channel begins an assistant header; a bare body has no channel, and is hidden.
+            beginning, self._between = "".join(self._between), []
+            self._state, self._head = _State.HEADER, HeaderBuilder(implied=not beginning.strip(), repaired=True)
+            self._head.write(beginning)
             return self._marker_in_header(token)
         return []
 
@@ -350,6 +366,11 @@ class _State(Enum):
     ENDED = auto()
 
 
+_OPENING_JSON = '{["'
+_NOT_BARE_JSON = re.compile(r"[^\s\d.+\-truefalsnINityE]")
+"""A character that no JSON number or word has (with Python's ``NaN`` and ``Infinity``), so that text is more than that."""
+
+
 class _Body:
     """The open message. It decides when the frame opens, which text is held back, and how the frame closes."""
 
@@ -359,7 +380,7 @@ class _Body:
         self._is_call = header.intent != Intent.DEBUG and _is_call(header)
         # A preamble is held back while it could still be one JSON value, as that would be a call whose header was lost.
         self._is_held = is_preamble(header)
-        self._looks_like_json = False
+        self._has_json = False
         self._kept: list[str] = []
 
     @property
@@ -375,13 +396,10 @@ class _Body:
                 self._kept.append(text)
             return [FrameText(text)] if text else []
         self._kept.append(text)
-        beginning = text.lstrip()
-        if not beginning or self._looks_like_json:
+        if self._has_json or (found := _NOT_BARE_JSON.search(text)) is None:
             return []
-        if beginning[0] in "{[":
-            self._looks_like_json = True
-            return []
-        return self._release(self.header)
+        self._has_json = found[0] in _OPENING_JSON
+        return [] if self._has_json else self._release(self.header)
 
     def close(self, terminator: Terminator | None, error: ErrorCode) -> list[RawEvent]:
         """Close the frame. ``error`` is the reason if ``terminator`` is None."""
@@ -390,7 +408,8 @@ class _Body:
         events: list[RawEvent] = []
         if self._is_held:
             # Part of a JSON value does not parse as one, so a preamble that was cut off is hidden too.
-            hidden = self._looks_like_json and (terminator is None or is_json("".join(self._kept)))
+            kept = "".join(self._kept)
+            hidden = bool(kept.strip()) and (terminator is None or is_json(kept))
             if hidden:
                 self.error = Code.CALL_SCHEMA
             events = self._release(replace(self.header, intent=None) if hidden else self.header)

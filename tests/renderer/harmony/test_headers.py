@@ -116,8 +116,9 @@ def test_an_unclear_header_of_a_model_is_hidden(written: str) -> None:
     ],
 )
 def test_a_clear_header_of_a_model_becomes_that_of_the_frame(written: str, expected: Header) -> None:
-    done = read(f"{written}<|message|>12<|end|>")
-    assert (done.frame, done.error) == (Frame(expected, "12", done.frame.terminator), None)
+    body = "12" if expected.constrain else "1+2"
+    done = read(f"{written}<|message|>{body}<|end|>")
+    assert (done.frame, done.error) == (Frame(expected, body, done.frame.terminator), None)
 
 
 def test_no_header_of_a_model_has_the_name_of_a_frame_of_the_product() -> None:

@@ -19,6 +19,7 @@ THOUGHT = "<|channel|>analysis<|message|>a"
 NEXT = "<|start|>assistant"
 CALL = "<|channel|>commentary to=functions.f<|message|>"
 COMMENTARY = Header("assistant", "commentary")
+AFTER_CALL = replace(ANSWER, intent="debug")
 CALLED = replace(COMMENTARY, recipient="functions.f", call_id="c1")
 
 ENDS: dict[str, list[tuple[Header, str, bool, ErrorCode | None]]] = {
@@ -41,7 +42,28 @@ ENDS: dict[str, list[tuple[Header, str, bool, ErrorCode | None]]] = {
     f"{THOUGHT}<|end|><|return|>{NEXT}{FINAL}Hi<|end|>": [(ANALYSIS, "a", True, None), (ANSWER, "Hi", True, None)],
     f"{FINAL}Hi<|end|><|endoftext|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, None)],
     f"{FINAL}Hi<|return|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, None)],
-    f"{FINAL}Hi<|call|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, Code.CALL_SCHEMA), (ANSWER, "again", True, None)],
+    f"{FINAL}Hi<|call|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, Code.CALL_SCHEMA), (AFTER_CALL, "again", True, Code.CALL_SCHEMA)],
+    f"<|channel|>gossip<|message|>{{}}<|call|>{NEXT}{FINAL}again<|return|>": [
+        (BROKEN, "<|channel|>gossip<|message|>{}", True, Code.PARSE_HEADER),
+        (AFTER_CALL, "again", True, Code.CALL_SCHEMA),
+    ],
+    f" to=a to=b<|channel|>commentary<|call|>{NEXT}{FINAL}again<|return|>": [
+        (BROKEN, " to=a to=b<|channel|>commentary", True, Code.PARSE_HEADER),
+        (AFTER_CALL, "again", True, Code.CALL_SCHEMA),
+    ],
+    f"{THOUGHT}<|end|><|call|>{NEXT}{FINAL}again<|return|>": [(ANALYSIS, "a", True, None), (AFTER_CALL, "again", True, Code.CALL_SCHEMA)],
+    f"{FINAL}Hi<|end|>user<|channel|>final<|message|>SECRET<|return|>": [
+        (ANSWER, "Hi", True, None),
+        (BROKEN, "<|start|>user<|channel|>final<|message|>", True, Code.PARSE_HEADER),
+    ],
+    f"{FINAL}Hi<|end|>user<|end|><|channel|>final<|message|>SECRET<|return|>": [
+        (ANSWER, "Hi", True, None),
+        (BROKEN, "<|start|>user<|channel|>final<|message|>", True, Code.PARSE_HEADER),
+    ],
+    f"{FINAL}Hi<|end|>assistant<|channel|>final<|message|>again<|return|>": [
+        (ANSWER, "Hi", True, None),
+        (ANSWER, "again", True, Code.PARSE_HEADER),
+    ],
     "<|channel|>final Hi<|endoftext|>": [(BROKEN, "<|channel|>final Hi", True, Code.PARSE_HEADER)],
     f"<|channel|>final Hi<|return|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, Code.PARSE_HEADER)],
     f"<|channel|>final Hi{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", False, Code.PARSE_HEADER), (ANSWER, "again", True, None)],
@@ -97,11 +119,26 @@ def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
 
 
 @pytest.mark.parametrize("sign", [chr(code) for code in range(33, 127)])
-def test_only_a_preamble_that_begins_as_an_object_or_a_list_is_held_back(sign: str) -> None:
+def test_only_a_preamble_that_may_become_a_json_value_is_held_back(sign: str) -> None:
     reader = HarmonyReader(lambda: "c1")
     assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("commentary"), *reader.feed_marker("<|message|>")] == []
-    shown = [] if sign in ("{", "[") else [FrameOpened(PREAMBLE), FrameText(sign)]
-    assert (reader.feed_text(sign), reader.feed_text("1")) == (shown, [FrameText("1")] if shown else [])
+    held = sign in '{["' or sign in "+-.0123456789EINaefilnrstuy"
+    opened = [FrameOpened(PREAMBLE), FrameText(sign)]
+    assert reader.feed_text(sign) == ([] if held else opened)
+    assert reader.feed_text("!") == (
+        [FrameText("!")] if not held else [] if sign in '{["' else [FrameOpened(PREAMBLE), FrameText(f"{sign}!")]
+    )
+
+
+@pytest.mark.parametrize("body", ["1", "-2.5e3", '"SECRET"', "true", "null", " false\n", "1 2", 'null "x"', "1 {}", "NaN", "-Infinity"])
+def test_every_kind_of_json_value_is_hidden_however_it_arrives(body: str) -> None:
+    for pieces in ([body], list(body)):
+        reader = HarmonyReader(lambda: "c1")
+        events = [*reader.feed_marker("<|channel|>"), *reader.feed_text("commentary"), *reader.feed_marker("<|message|>")]
+        for piece in pieces:
+            events += reader.feed_text(piece)
+        events += reader.feed_marker("<|end|>")
+        assert events == [FrameOpened(COMMENTARY), FrameText(body), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
 
 
 @pytest.mark.parametrize(("channel", "header"), [("final", ANSWER), ("analysis", ANALYSIS), ("commentary", PREAMBLE)])

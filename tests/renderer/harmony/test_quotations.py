@@ -20,7 +20,33 @@ CUT = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"q": <|
 AGAIN = "<|start|>assistant"
 
 OPENING = ["`", "``", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", '"', " '", " ", "\n", "\u3000", "a ` b", 'a " b']
-CLOSING = ["`", "``", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…", "'", "' ", " ", "\n"]
+CLOSING = [
+    "`",
+    "``",
+    ",",
+    ";",
+    ")",
+    "]",
+    "}",
+    "”",
+    "’",
+    "»",
+    "」",
+    "』",
+    "…",
+    "'",
+    "' ",
+    " ",
+    "\n",
+    ".",
+    "!",
+    "?",
+    ":",
+    "。",
+    "—",
+    "\u200b",
+    "\u0301",
+]
 
 
 def shown(frames: list[Finished]) -> str:
@@ -49,9 +75,39 @@ def test_a_thought_that_quotes_nothing_may_end_in_any_other_sign(last: str) -> N
     assert seen(f"{A}They want {last}{NEXT}{F}Shown<|end|>") == "Shown"
 
 
-@pytest.mark.parametrize("first", ["“Four”", "(4)", "[4]", "{}", "«4»", '"4"', "'s", "'Tis four", ".", "4", "```\n4\n```", "– 4", "lower"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "“Four”",
+        "(4)",
+        "[4]",
+        "{}",
+        "«4»",
+        '"4"',
+        "'s",
+        "'Tis four",
+        "4",
+        "*4*",
+        "- 4",
+        "# 4",
+        "• 4",
+        "¿4?",
+        "$4$",
+        "> 4",
+        "👍",
+        "```\n4\n```",
+        "– 4",
+        "lower",
+    ],
+)
 def test_an_answer_may_begin_with_any_other_sign(first: str) -> None:
     assert seen(f"{A}They want it.{NEXT}{F}{first}<|end|>") == first
+
+
+@pytest.mark.parametrize("first", [". SECRET", " SECRET", "` SECRET"])
+def test_an_empty_thought_proves_nothing(first: str) -> None:
+    assert seen(f"{A}{NEXT}{F}{first}<|return|>") == ""
+    assert seen(f"{A}{NEXT}{F}Shown<|return|>") == "Shown"
 
 
 def test_each_pair_of_messages_is_looked_at() -> None:

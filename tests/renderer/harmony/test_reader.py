@@ -208,14 +208,14 @@ def test_commentary_is_dropped_only_directly_before_final(channels: str, shown: 
     assert visible_text(read(pieces(f"<|channel|>{channels}<|message|>Hi<|return|>"))) == shown
 
 
-@pytest.mark.parametrize("body", ['{"city": "Paris"}', "[1, 2]", ' {"a": 1}\n', '{"a": 1}{"b": 2}', "[" * 100_000])
+@pytest.mark.parametrize("body", ['{"city": "Paris"}', "[1, 2]", ' {"a": 1}\n', '{"a": 1}{"b": 2}', "[" * 100_000, "12", '"Paris"', "null"])
 def test_commentary_that_is_json_is_a_call_that_lost_its_header_and_stays_hidden(body: str) -> None:
     events = list(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"]))
     assert FrameText(body) in events
     assert visible_text(events) == ""
 
 
-@pytest.mark.parametrize("body", ["[Step 1] I look.", "{plan} follows", " I will search.", "12"])
+@pytest.mark.parametrize("body", ["[Step 1] I look.", "{plan} follows", " I will search.", "12 pages", '"Paris" is next.', "true, I look"])
 def test_commentary_that_only_begins_like_json_is_a_preamble_and_is_shown(body: str) -> None:
     assert visible_text(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"])) == body
 
