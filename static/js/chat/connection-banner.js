@@ -157,7 +157,7 @@ export class TabTitle {
     const title = news ? `${news} · ${this.#title}` : this.#title;
     // A temporary or archived conversation is not in the list, but the page has its card.
     const marks = document.querySelectorAll(".conversation-waits").length;
-    const count = marks || (document.querySelector("[data-waiting]") ? 1 : 0);
+    const count = marks || (document.querySelector(".exchange[data-state=running] [data-waiting]") ? 1 : 0);
     document.title = count ? `(${number(count)}) ${title}` : title;
   }
 }

@@ -102,14 +102,16 @@ async function decided(event) {
   event.preventDefault();
   if (form.dataset.sent || performance.now() - (changedAt.get(exchange) ?? -Infinity) < SETTLING_MS) return;
   form.dataset.sent = "yes";
+  let problem = "";
   try {
     await postJson(new URL(form.action).pathname, { decision: button.value });
   } catch (error) {
-    // Decided in another tab, or too late: the card says so.
-    toast(messageOf(error));
+    problem = messageOf(error);
   }
   delete form.dataset.sent;
   await showCards(exchange);
+  // If it was decided in another tab, or too late, the card says so instead.
+  if (problem && form.isConnected) toast(problem);
 }
 
 document.addEventListener("submit", decided);

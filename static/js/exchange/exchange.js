@@ -165,6 +165,7 @@ export class Exchange {
     this.thinking.hideWorking();
     this.thinking.clearSteps();
     if (below) find(this.element, ".answer-end", HTMLElement).replaceChildren(below);
+    document.dispatchEvent(new CustomEvent("chat:waits"));
   }
 
   /** @param {DocumentFragment | Element} source holds the question as the server shows it */

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
@@ -17,10 +19,16 @@ pytestmark = pytest.mark.browser
 ASK = "Keep a note about the trip in Oslo, please."
 TEXT: FilePayload = {"name": "trip.txt", "mimeType": "text/plain", "buffer": b"Oslo, on Monday."}
 
-PUT = """async place => {
-  const token = document.querySelector("meta[name=csrf-token]").content;
-  const headers = { "X-CSRFToken": token, Accept: "application/json" };
-  await fetch(`${location.pathname}put/`, { method: "POST", headers, body: new URLSearchParams({ place }) });
+POST = """async ([action, fields]) => {
+  const headers = { "X-CSRFToken": document.querySelector("meta[name=csrf-token]").content, Accept: "application/json" };
+  await fetch(`${location.pathname}${action}/`, { method: "POST", headers, body: new URLSearchParams(fields) });
+}"""
+HOLD = """() => {
+  const { fetch } = globalThis;
+  globalThis.fetch = async (path, options) => {
+    if (options?.method === "POST") await new Promise((done) => { globalThis.release = done; });
+    return fetch(path, options);
+  };
 }"""
 
 
@@ -89,7 +97,7 @@ def test_a_conversation_that_is_pinned_archived_or_restored_meanwhile_keeps_its_
     assert opener.evaluate("button => getComputedStyle(button, '::after').content").startswith('"!"'), "the list is closed"
     item = aside.locator(".conversation-item")
     for place in ("pinned", "archive", "list"):
-        chat.page.evaluate(PUT, place)
+        chat.page.evaluate(POST, ["put", {"place": place}])
         expect(item).to_have_count(0 if place == "archive" else 1)
         expect(waits(aside)).to_have_count(0 if place == "archive" else 1)
         expect(item.locator(".conversation-running")).to_have_count(0 if place == "archive" else 1)
@@ -97,6 +105,41 @@ def test_a_conversation_that_is_pinned_archived_or_restored_meanwhile_keeps_its_
     chat.finish()
     expect(waits(aside)).to_have_count(0)
     assert opener.evaluate("button => getComputedStyle(button, '::after').content") == "none"
+
+
+def test_of_two_tabs_that_decide_at_once_the_second_is_shown_what_was_decided(patient: Server, visits: Visits) -> None:
+    visits.allow("409")
+    chat = Chat(visits.open(patient, "ada"))
+    chat.ask(ASK)
+    chat.settle()
+    other = chat.page.context.new_page()
+    other.goto(chat.page.url)
+    expect(other.locator("[data-waiting]")).to_be_visible()
+    other.evaluate(HOLD)
+    other.get_by_role("button", name="Allow once").click()
+    other.wait_for_function("() => globalThis.release")
+    chat.page.get_by_role("button", name="Decline").click()
+    chat.finish()
+    with other.expect_response(lambda response: response.status == 409), other.expect_response("**/calls/"):
+        other.evaluate("() => globalThis.release()")
+    other.evaluate("async () => { await fetch(location.pathname); await new Promise(requestAnimationFrame); }")
+    expect(other.locator(".approval-done")).to_contain_text("You declined this call.")
+    expect(other.locator(".toast")).to_have_count(0)
+
+
+def test_nothing_waits_in_a_conversation_that_is_deleted_meanwhile(patient: Server, visits: Visits) -> None:
+    visits.allow("404")
+    chat = Chat(visits.open(patient, "ada"))
+    chat.ask(ASK)
+    chat.settle()
+    buttons = chat.page.locator(".approval-form")
+    expect(buttons).to_be_visible()
+    expect(chat.page).to_have_title(re.compile(r"^\(1\) "))
+    aside = visits.open(patient, "ada", path=urlsplit(chat.page.url).path)
+    aside.evaluate(POST, ["delete", {}])
+    expect(chat.last).to_have_attribute("data-state", "stopped")
+    expect(chat.page).not_to_have_title(re.compile(r"^\(1\) "))
+    expect(buttons).to_be_hidden()
 
 
 def test_a_call_in_a_temporary_chat_is_in_the_title(patient: Server, visits: Visits) -> None:
