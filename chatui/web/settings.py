@@ -37,7 +37,7 @@ from chatui.web.folders import Instructions
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.language import in_cookie
 from chatui.web.sign_in import second_factor, session
-from chatui.web.sign_in.pages import person_of
+from chatui.web.sign_in.pages import after_sign_out, person_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -188,6 +188,6 @@ def close(request: HttpRequest) -> HttpResponse:
                 problem = gettext("Your account was not closed: it receives the conversations of closed accounts.")
         else:
             auth.logout(request)
-            return redirect(f"{reverse('sign_in')}?signed-out")
+            return after_sign_out(person)
     shown = {"form": form, "problem": problem, "policy": environment().closed_accounts, "days": environment().closed_account_days}
     return render(request, "account/close.html", shown, status=400 if problem or (form is not None and form.errors) else 200)

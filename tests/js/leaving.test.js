@@ -20,10 +20,15 @@ function keys() {
   return [...new Set(others)];
 }
 
-/** Signs out at once, as the sign-in page does that says so. @param {MemoryStorage[]} storages */
+/** Signs ada out at once, as the sign-in page does that says so. @param {MemoryStorage[]} storages */
 async function leave([local, session] = []) {
-  const document = { addEventListener() {}, querySelector: () => ({}) };
-  Object.assign(globalThis, { document, addEventListener() {} });
+  class HTMLElement {
+    dataset = { signedOut: "ada" };
+  }
+  const documentElement = { dataset: {}, lang: "en" };
+  const document = { addEventListener() {}, querySelector: () => new HTMLElement(), documentElement };
+  const [location, history] = [{ pathname: "/sign-in/" }, { replaceState() {} }];
+  Object.assign(globalThis, { document, HTMLElement, location, history, addEventListener() {} });
   Object.defineProperty(globalThis, "localStorage", { value: local, configurable: true });
   Object.defineProperty(globalThis, "sessionStorage", { value: session, configurable: true });
   const { watchLeaving } = await import("../../static/js/composer/leaving.js");
@@ -43,11 +48,15 @@ test("what scripts store is named so that it is found here", () => {
 test("after a sign-out a browser keeps how the page looks and nothing else that scripts store", async () => {
   assert.ok(keys().includes("chatui:draft:") && keys().includes("chatui:folders"), "the keys were not found");
   const storages = [new MemoryStorage(), new MemoryStorage()];
-  for (const storage of storages) for (const key of keys()) storage.setItem(key.endsWith(":") ? `${key}ada:c1` : key, "mine");
+  for (const storage of storages) {
+    for (const key of keys()) storage.setItem(key.endsWith(":") ? `${key}ada:c1` : key, "mine");
+    storage.setItem("chatui:draft:ben:c1", "of somebody whose session ended without a sign-out");
+  }
   await leave(storages);
   for (const storage of storages) {
     const left = Array.from({ length: storage.length }, (_, index) => storage.key(index));
-    assert.deepEqual(left.filter((key) => !STAYS.includes(key ?? "") && key !== "chatui:left"), []);
+    const others = left.filter((key) => !STAYS.includes(key ?? "") && key !== "chatui:left");
+    assert.deepEqual(others, ["chatui:draft:ben:c1"]);
   }
   assert.equal(storages[0]?.getItem("chatui:left"), null);
   for (const key of STAYS) assert.equal(storages[0]?.getItem(key), "mine", key);

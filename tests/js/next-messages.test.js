@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NextMessages } from "../../static/js/composer/next-messages.js";
+import { pageTexts } from "../../static/js/page/storage.js";
 import { MemoryStorage } from "./memory-storage.js";
 
 /** @param {string} clientId @returns {import("../../static/js/composer/next-messages.js").NextMessage} */
@@ -31,7 +32,8 @@ test("what waits in a conversation that has not started is this tab's until it h
   const storage = new MemoryStorage();
   const messages = new NextMessages(storage, "ada");
   messages.keep(null, message("a"));
-  assert.equal(new NextMessages(storage, "ada").load(null), null);
+  assert.equal(storage.length, 0);
+  assert.equal(pageTexts.length, 1, "leaving the page asks first");
   messages.adopt("c1");
   assert.deepEqual(new NextMessages(storage, "ada").load("c1"), message("a"));
   assert.equal(messages.load(null), null);
@@ -43,8 +45,8 @@ test("another person at the same browser has no part in it, and signing out forg
   const messages = new NextMessages(storage, "ada");
   messages.keep("c1", message("a"));
   assert.equal(new NextMessages(storage, "ben").load("c1"), null);
-  messages.forgetAll();
-  assert.equal(storage.length, 1);
+  messages.clear("c1");
+  messages.forget();
   messages.keep("c1", message("from a tab that is still open"));
   messages.keep(null, message("b"));
   messages.adopt("c1");
@@ -63,7 +65,6 @@ test("without storage it waits as long as the page, and what is damaged is nothi
     assert.equal(messages.claim("c1", "a")?.state, "sending");
     messages.clear("c1");
     assert.equal(messages.load("c1"), null);
-    messages.forgetAll();
   }
   const storage = new MemoryStorage();
   for (const damaged of ["{broken", "7", "null", "{}", JSON.stringify({ ...message("a"), state: "odd" })]) {

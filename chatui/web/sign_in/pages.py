@@ -95,6 +95,7 @@ class SignIn(views.LoginView):
             "providers": sign_in_file().providers,
             "shows_password": shows,
             "can_reset": password_links.is_on(),
+            "signed_out": self.request.GET.get("signed-out"),
             # People may sign in with a passkey if they may sign in with a password, and only then.
             "has_passkeys": shows and passkeys.site_of(str(self.request.scheme), self.request.get_host()) is not None,
         }
@@ -109,11 +110,17 @@ def sign_out(request: HttpRequest) -> HttpResponse:
         notify_sockets(visitor.user)
         temporary.sign_out(visitor.user)
         sign_in.record_signed_out(visitor)
-    return _forgotten(redirect(f"{reverse('sign_in')}?signed-out"))
+    return _forgotten(after_sign_out(visitor.user))
+
+
+def after_sign_out(person: User | None) -> HttpResponse:
+    """Redirects to the sign-in page, whose scripts delete this person's unsent text from the browser."""
+    whose = "" if person is None else f"={person.pk}"
+    return redirect(f"{reverse('sign_in')}?signed-out{whose}")
 
 
 def _forgotten(response: HttpResponse) -> HttpResponse:
-    """Makes the browser drop cached pages. Scripts of the sign-in page delete unsent text."""
+    """Makes the browser drop cached pages."""
     response.headers["Clear-Site-Data"] = '"cache"'
     return response
 

@@ -6,6 +6,7 @@ import { findOnDemand } from "../page/first-find.js";
 import { Connection } from "../page/connection.js";
 import { closestTo, find, listen } from "../page/dom.js";
 import { whenLeaving } from "../composer/leaving.js";
+import { t } from "../language/words.js";
 import { Shortcuts } from "../page/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
 import { nextMessageOnDemand } from "../composer/first-uses.js";
@@ -180,6 +181,8 @@ class ChatPage extends HTMLElement {
   #forget() {
     this.#composer.forget();
     this.#next.forget();
+    this.#connection.end();
+    this.#tab.set(t("You have been signed out."));
   }
 
   #escape() {

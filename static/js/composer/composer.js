@@ -71,7 +71,12 @@ export class ChatComposer extends HTMLElement {
     if (isAsked) this.#form.requestSubmit();
   }
 
-  /** The person signs out: deletes everything they wrote from this browser, and stops saving it. */
+  /** Stores what was typed just now. */
+  flush() {
+    this.#draft.flush();
+  }
+
+  /** The person signs out: nothing is saved any more. */
   forget() {
     this.#draft.forget();
     this.#model.forget();

@@ -1,7 +1,7 @@
 // The draft in the message box: stored in this browser, and synchronized between all tabs of the conversation. Tabs
 // with new conversations only begin with the same draft: each of them keeps its own text.
 
-import { newId, textStorage } from "../page/storage.js";
+import { newId, pageTexts, textStorage } from "../page/storage.js";
 import { t, tn } from "../language/words.js";
 
 /** @typedef {{ text: string }} Box its text; assigning shows another text */
@@ -41,6 +41,10 @@ export class MessageDraft {
 
   /** Puts the draft into the box, unless something was typed before this script was loaded: that is newer. */
   begin() {
+    addEventListener("beforeunload", (event) => {
+      this.flush();
+      if (pageTexts.length) event.preventDefault();
+    });
     addEventListener("pagehide", () => {
       // Another tab with a new conversation may have stored its own text instead.
       const isNotStored = this.isNew && !this.drafts.load(null).text.includes(this.#box.text);
@@ -90,6 +94,11 @@ export class MessageDraft {
     this.#unanswered = null;
   }
 
+  /** Saves what was typed just now. */
+  flush() {
+    if (this.#saving !== undefined) this.save();
+  }
+
   save() {
     clearTimeout(this.#saving);
     this.#saving = undefined;
@@ -100,10 +109,10 @@ export class MessageDraft {
     this.drafts.keep(this.#conversation, text, this.#idOf(text.trim()));
   }
 
-  /** The person signs out: deletes everything they wrote from this browser, and stops saving it. */
+  /** The person signs out: nothing is saved any more. */
   forget() {
     this.#forgotten = true;
-    this.drafts.forgetAll();
+    this.drafts.forget();
   }
 
   /** @param {string} text */
@@ -166,6 +175,7 @@ export function brought({ clipboardData, dataTransfer, target }) {
 }
 
 // Drafts: unsent text, stored in the browser for each person and conversation. They survive a reload or a failed send.
+// What cannot be stored stays in the page.
 
 /**
  * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">} TextStorage
@@ -194,7 +204,8 @@ export class Drafts {
    * @returns {Draft}
    */
   load(conversation) {
-    return readDraft(this.#attempt((storage) => storage.getItem(this.key(conversation))));
+    const key = this.key(conversation);
+    return readDraft(pageTexts.getItem(key) ?? this.#attempt((storage) => storage.getItem(key)));
   }
 
   /**
@@ -207,21 +218,20 @@ export class Drafts {
   keep(conversation, text, clientId = null) {
     if (this.#forgotten) return;
     if (!text) return this.clear(conversation);
-    this.#attempt((storage) => storage.setItem(this.key(conversation), JSON.stringify({ text, clientId })));
+    const [key, draft] = [this.key(conversation), JSON.stringify({ text, clientId })];
+    pageTexts.removeItem(key);
+    if (!this.#attempt((storage) => (storage.setItem(key, draft), true))) pageTexts.setItem(key, draft);
   }
 
   /** @param {string | null} conversation */
   clear(conversation) {
+    pageTexts.removeItem(this.key(conversation));
     this.#attempt((storage) => storage.removeItem(this.key(conversation)));
   }
 
-  /** Deletes everybody's drafts in this browser, and stores none from now on: the person has signed out. */
-  forgetAll() {
+  /** The person signs out, and "leaving.js" deletes their drafts: none is stored from now on. */
+  forget() {
     this.#forgotten = true;
-    this.#attempt((storage) => {
-      const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
-      for (const key of keys) if (key?.startsWith(PREFIX)) storage.removeItem(key);
-    });
   }
 
   /**

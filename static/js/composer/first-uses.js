@@ -69,10 +69,10 @@ export function nextMessageOnDemand(around) {
     /** The page is ready and knows whether an answer is being written. */
     start() {
       const storage = textStorage();
-      const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
+      const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
       if (composer.isRunning || keys.some((key) => key.startsWith(PREFIX))) prepare();
     },
-    /** The person signs out: deletes what they wrote from this browser. */
+    /** The person signs out: nothing is stored any more. */
     forget: () => next?.forget(),
   };
 }

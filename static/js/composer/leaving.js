@@ -1,13 +1,16 @@
-// Signing out: deletes everything that a person wrote from this browser, whatever tab or page they sign out in.
+// Signing out: after a question if something is unsent, deletes everything that a person wrote from this browser,
+// whatever tab or page they sign out in, and empties their other pages.
 
 import { closestTo } from "../page/dom.js";
-import { openStorage, remember } from "../page/storage.js";
+import { openStorage, pageTexts, remember } from "../page/storage.js";
 
 const LEFT = "chatui:left";
+const FORM_KEY = "chatui:form";
 const PERSONAL = [
-  "chatui:draft:", "chatui:next", "chatui:find", "chatui:choice", "chatui:notice", "chatui:folders",
-  "chatui:tools",
+  FORM_KEY, "chatui:find", "chatui:choice", "chatui:mine", "chatui:notice", "chatui:folders", "chatui:tools",
 ];
+/** Whose they are is in their names: somebody else's stay, if their session ended without a sign-out. */
+const TEXTS = ["chatui:draft:", "chatui:next:"];
 
 /** @type {(() => void)[]} */
 const runs = [];
@@ -19,27 +22,53 @@ export function whenLeaving(run) {
 
 /** The person may sign out here, in another tab, or without this script: then the sign-in page tells this script. */
 export function watchLeaving() {
+  const { person = "" } = document.documentElement.dataset;
   document.addEventListener("submit", (event) => {
-    if (closestTo(event, "form[data-sign-out]")) leave();
+    const form = closestTo(event, "form[data-sign-out]");
+    if (!(form instanceof HTMLFormElement)) return;
+    if ("sure" in form.dataset) return leave(person);
+    event.preventDefault();
+    const go = () => ((form.dataset.sure = ""), form.requestSubmit());
+    unsent().then((module) => module.askToLeave(form, go), go);
   });
-  addEventListener("storage", (event) => {
-    if (event.key === LEFT && event.newValue !== null) forget();
+  addEventListener("storage", ({ key, newValue: whose }) => {
+    if (key !== LEFT || whose === null) return;
+    forget(whose);
+    if (!person || (whose && whose !== person)) return;
+    for (const run of runs) run();
+    document.body.replaceChildren();
+    void unsent().then((module) => module.showSignedOut());
   });
-  if (document.querySelector("[data-signed-out]")) leave();
+  const gone = document.querySelector("[data-signed-out]");
+  if (gone instanceof HTMLElement) {
+    leave(gone.dataset.signedOut ?? "");
+    // Only once: somebody may have signed in again when this page is opened from the history.
+    history.replaceState(null, "", location.pathname);
+  }
+  const watch = () => void unsent().then((module) => module.watch(), () => {});
+  if (!document.querySelector("chat-page") || ofThisTab()?.getItem(FORM_KEY)) watch();
+  else addEventListener("input", ({ target }) => target instanceof Element && target.closest("[method=post]") && watch());
 }
 
-function leave() {
-  forget();
+function unsent() {
+  return import("../page/unsent.js");
+}
+
+/** @param {string} person empty for everybody */
+function leave(person) {
+  for (const run of runs) run();
+  forget(person);
   // Notifies other tabs, and leaves nothing stored.
-  remember(LEFT, "now");
+  remember(LEFT, person);
   remember(LEFT, null);
 }
 
-function forget() {
-  for (const run of runs) run();
-  for (const storage of [openStorage(), ofThisTab()]) {
+/** @param {string} person */
+function forget(person) {
+  const own = [...PERSONAL, ...TEXTS.map((beginning) => (person ? `${beginning}${person}:` : beginning))];
+  for (const storage of [openStorage(), ofThisTab(), pageTexts]) {
     const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
-    for (const key of keys) if (PERSONAL.some((beginning) => key.startsWith(beginning))) storage?.removeItem(key);
+    for (const key of keys) if (own.some((beginning) => key.startsWith(beginning))) storage?.removeItem(key);
   }
 }
 

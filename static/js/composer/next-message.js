@@ -57,9 +57,9 @@ export class NextMessage {
     this.#reload();
   }
 
-  /** The person signs out: deletes what they wrote from this browser. */
+  /** The person signs out: nothing is stored any more. */
   forget() {
-    this.#messages.forgetAll();
+    this.#messages.forget();
   }
 
   /** The conversation's id. A message queued before it had one is moved to it. */
@@ -323,7 +323,7 @@ function bringBack(composer, { files }) {
 
 // Coordinates the tabs of a browser: actions for one tab only, and ids that belong to this tab across a reload.
 
-const MINE = "chatui:next";
+const MINE = "chatui:mine";
 
 /**
  * Runs a function under a lock that all tabs share. Pages over plain http have no locks: the function must then be

@@ -1,6 +1,8 @@
 // Queued messages: sent by a person while an answer is being written. Stored in the browser for each conversation, so
 // that they survive a reload and are the same in all tabs.
 
+import { pageTexts } from "../page/storage.js";
+
 /** @import { TextStorage } from "./drafts.js" */
 /** @import { AttachedFile } from "../files/chip.js" */
 
@@ -30,8 +32,6 @@ export class NextMessages {
   #storage;
   #person;
   #forgotten = false;
-  /** Without storage, or before the conversation exists: for this page. @type {Map<string, NextMessage>} */
-  #here = new Map();
 
   /**
    * @param {TextStorage | null} storage null if the browser forbids it
@@ -53,10 +53,8 @@ export class NextMessages {
    */
   load(conversation) {
     const key = this.key(conversation);
-    const here = this.#here.get(key);
-    if (here || conversation === null) return here ?? null;
     try {
-      return read(JSON.parse(this.#storage?.getItem(key) ?? "null"));
+      return read(JSON.parse(pageTexts.getItem(key) ?? this.#of(conversation).getItem(key) ?? "null"));
     } catch {
       return null;
     }
@@ -68,22 +66,20 @@ export class NextMessages {
    */
   keep(conversation, message) {
     if (this.#forgotten) return;
-    const key = this.key(conversation);
-    this.#here.delete(key);
+    const [key, stored] = [this.key(conversation), JSON.stringify(message)];
+    pageTexts.removeItem(key);
     try {
-      // Two new conversations are different: a message queued in one tab is not for the other.
-      if (conversation === null || !this.#storage) this.#here.set(key, message);
-      else this.#storage.setItem(key, JSON.stringify(message));
+      this.#of(conversation).setItem(key, stored);
     } catch {
-      this.#here.set(key, message);
+      pageTexts.setItem(key, stored);
     }
   }
 
   /** @param {string | null} conversation */
   clear(conversation) {
-    this.#here.delete(this.key(conversation));
+    pageTexts.removeItem(this.key(conversation));
     try {
-      if (conversation !== null) this.#storage?.removeItem(this.key(conversation));
+      this.#of(conversation).removeItem(this.key(conversation));
     } catch {
       // Where storage is forbidden, nothing is in it.
     }
@@ -111,17 +107,17 @@ export class NextMessages {
     return claimed;
   }
 
-  /** Deletes everybody's queued messages in this browser, and stores none from now on: the person has signed out. */
-  forgetAll() {
+  /** The person signs out, and "leaving.js" deletes their messages: none is stored from now on. */
+  forget() {
     this.#forgotten = true;
-    this.#here.clear();
-    try {
-      const storage = this.#storage;
-      const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index));
-      for (const key of keys) if (key?.startsWith(PREFIX)) storage?.removeItem(key);
-    } catch {
-      // Where storage is forbidden, nothing is in it.
-    }
+  }
+
+  /**
+   * Two new conversations are different: a message queued in one tab is not for the other.
+   * @param {string | null} conversation
+   */
+  #of(conversation) {
+    return (conversation !== null && this.#storage) || pageTexts;
   }
 }
 

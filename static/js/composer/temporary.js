@@ -3,7 +3,10 @@
 import { t } from "../language/words.js";
 import { closestTo, find } from "../page/dom.js";
 import { messageOf, postJson } from "../page/server.js";
+import { openStorage, pageTexts } from "../page/storage.js";
 import { toast } from "../page/menus.js";
+import { ChatComposer } from "./composer.js";
+import { confirmLoss, watch } from "../page/unsent.js";
 
 /** The delay before a page reports that it shows a chat that another page has left: the leaving must arrive first. */
 const OBJECT_MS = 2_000;
@@ -48,6 +51,7 @@ async function settle(what) {
     await tell(what);
     isSettled = true;
     if (what === "close") forgetDraft();
+    else storeDraft();
     location.assign(next);
   } catch (error) {
     toast(messageOf(error));
@@ -66,15 +70,39 @@ function showActions() {
   actions.hidden = chat() === null;
 }
 
-/** Deletes unsent text together with the chat. Only this tab has it. */
+/** Deletes unsent text together with the chat. Only this page has it. */
 function forgetDraft() {
-  find(page, "chat-composer textarea", HTMLTextAreaElement).value = "";
-  const id = chat()?.split("/")[2];
-  if (!id) return;
-  // Edits of a question are stored under the question's id; only temporary chats store theirs here.
-  for (const key of Object.keys(sessionStorage)) {
-    if (key.includes(id) || key.includes(":edit:")) sessionStorage.removeItem(key);
+  page.querySelector(".question-editor")?.remove();
+  find(page, "chat-composer", ChatComposer).text = "";
+  emptied(() => undefined);
+}
+
+/** The chat is an ordinary conversation now: its unsent text is stored. */
+function storeDraft() {
+  const storage = openStorage();
+  if (storage) emptied((key, text) => storage.setItem(key, text));
+}
+
+/** @param {(key: string, text: string) => void} move what is to be done with each text */
+function emptied(move) {
+  find(page, "chat-composer", ChatComposer).flush();
+  for (const key of Array.from({ length: pageTexts.length }, (_, index) => pageTexts.key(index) ?? "")) {
+    move(key, pageTexts.getItem(key) ?? "");
+    pageTexts.removeItem(key);
   }
+}
+
+/** A link leads out of the chat, which is then deleted: asks first. @param {MouseEvent} event */
+async function leaving(event) {
+  const link = closestTo(event, "a[href]");
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.defaultPrevented;
+  if (!(link instanceof HTMLAnchorElement) || !isPlain || link.target || link.download || !chat() || isSettled) return;
+  if (link.pathname === location.pathname || link.origin !== location.origin) return;
+  event.preventDefault();
+  const { title = "", lead = "", stay = "", go = "" } = actions.dataset;
+  if (!(await confirmLoss({ title, lead, stay, go, items: [] }))) return;
+  forgetDraft();
+  location.assign(link.href);
 }
 
 /** The chat was deleted: clears what this page still shows of it. */
@@ -87,10 +115,12 @@ function forget() {
 
 /** Starts the scripts of a temporary chat's page. */
 export function begin() {
+  watch();
   page.addEventListener("click", (event) => {
     if (closestTo(event, "[data-action=close-temporary]")) void settle("close");
     if (closestTo(event, "[data-action=keep-temporary]")) keep();
   });
+  document.addEventListener("click", (event) => void leaving(event));
   // An accepted message has an address once the event has been handled.
   find(page, "chat-composer", HTMLElement).addEventListener("chat:settled", () => setTimeout(showActions));
   new MutationObserver(() => !over.hidden && forget()).observe(over, { attributeFilter: ["hidden"] });

@@ -3,7 +3,7 @@
 
 import { t } from "../language/words.js";
 import { find, fromTemplate, seek, grow } from "../page/dom.js";
-import { problemWith, isSendKey } from "../composer/drafts.js";
+import { Drafts, problemWith, isSendKey } from "../composer/drafts.js";
 import { EditedFiles } from "../files/edited-files.js";
 import { sourceOf } from "./question.js";
 
@@ -18,8 +18,8 @@ export class QuestionEditor {
   #limit;
   /** The files of a question that was sent. A queued message has its files elsewhere. */
   #files;
-  /** @type {{ drafts: ChatComposer["drafts"], name: string, before: string } | null} of a question that was sent */
-  #draft = null;
+  /** Where its text is kept. @type {{ drafts: Drafts, name: string, before: string }} */
+  #draft;
   #ending = new AbortController();
 
   /**
@@ -48,7 +48,11 @@ export class QuestionEditor {
     if (!form.isConnected) question.append(form);
     const { question: id } = /** @type {HTMLElement | null} */ (question.closest(".exchange"))?.dataset ?? {};
     this.#files = id ? new EditedFiles(this.#form, question, id, (sentence) => this.#say(sentence)) : null;
-    if (id) this.#keep(id, before);
+    const composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
+    // An edit of a queued message stays in the page, which asks before it is left.
+    const drafts = id ? composer.drafts : new Drafts(null, composer.dataset.person ?? "");
+    this.#draft = { drafts, name: `edit:${id ?? "next"}`, before };
+    this.#listen();
     this.#typed();
     this.#area.focus({ preventScroll: true });
     // In the early form, what was typed last or selected stays as it is.
@@ -83,7 +87,7 @@ export class QuestionEditor {
    */
   taken() {
     if (this.#form.isConnected) return false;
-    if (this.#area.readOnly) this.#draft?.drafts.clear(this.#draft.name);
+    if (this.#area.readOnly) this.#draft.drafts.clear(this.#draft.name);
     this.#ending.abort();
     return true;
   }
@@ -91,7 +95,8 @@ export class QuestionEditor {
   /** @param {boolean} [keeps] whether the text is there again when the editor is reopened */
   close(keeps = false) {
     const isSent = this.#area.readOnly;
-    if (!keeps && !isSent) this.#draft?.drafts.clear(this.#draft.name);
+    // A queued message is changed at once; an edit is sent when the server has it.
+    if (!keeps && !(isSent && this.#files)) this.#draft.drafts.clear(this.#draft.name);
     this.#ending.abort();
     this.#form.remove();
     this.#files?.end(isSent || keeps);
@@ -100,15 +105,8 @@ export class QuestionEditor {
     seek(this.#question, "[data-action=edit]", HTMLElement)?.focus();
   }
 
-  /**
-   * Stores the text from now on.
-   * @param {string} question its id
-   * @param {string} before the question as it was sent
-   */
-  #keep(question, before) {
+  #listen() {
     const { signal } = this.#ending;
-    const { drafts } = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
-    this.#draft = { drafts, name: `edit:${question}`, before };
     // The connection broke while the edit was on its way.
     const held = () => this.#say(fromTemplate("unconfirmed", HTMLElement).textContent?.trim() ?? "");
     find(document, "chat-transcript", HTMLElement).addEventListener("chat:edit-held", held, { signal });
@@ -117,7 +115,7 @@ export class QuestionEditor {
   #typed = () => {
     grow(this.#area);
     const { value: text } = this.#area;
-    this.#draft?.drafts.keep(this.#draft.name, text === this.#draft.before ? "" : text);
+    this.#draft.drafts.keep(this.#draft.name, text === this.#draft.before ? "" : text);
     this.#say(problemWith(this.#area.value.trim(), this.#limit) ?? "");
   };
 

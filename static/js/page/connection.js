@@ -187,6 +187,12 @@ export class Connection {
     else this.#hurry();
   };
 
+  /** The person signs out: nothing is received any more. */
+  end() {
+    this.#over = true;
+    this.#leave();
+  }
+
   /** A page in the back-forward cache may not hold a socket. */
   #leave = () => {
     const socket = this.#socket;

@@ -9,16 +9,26 @@ export function openStorage() {
   }
 }
 
+/** @type {Map<string, string>} */
+const texts = new Map();
+
 /**
- * The storage for unsent text: in a temporary chat, for this tab only.
- * @returns {Storage | null} null where the browser forbids it
+ * Unsent text that may not be stored, or could not be. It lasts as long as the page, which asks before it is left.
+ * @type {import("../composer/drafts.js").TextStorage}
  */
+export const pageTexts = {
+  getItem: (key) => texts.get(key) ?? null,
+  setItem: (key, text) => void texts.set(key, text),
+  removeItem: (key) => void texts.delete(key),
+  key: (index) => [...texts.keys()][index] ?? null,
+  get length() {
+    return texts.size;
+  },
+};
+
+/** The storage for unsent text: nothing of a temporary chat is stored in the browser. */
 export function textStorage() {
-  try {
-    return document.querySelector("[data-temporary]") ? sessionStorage : localStorage;
-  } catch {
-    return null;
-  }
+  return (!document.querySelector("[data-temporary]") && openStorage()) || pageTexts;
 }
 
 /**

@@ -413,4 +413,4 @@ def test_signing_out_clears_the_cache_and_redirects_to_the_sign_in_page(ada: Use
     assert "data-signed-out" not in Client().get(settings.LOGIN_URL).content.decode()
     response = client.post("/sign-out/")
     assert response["Clear-Site-Data"] == '"cache"'
-    assert "data-signed-out" in client.get(response["Location"]).content.decode()
+    assert f'data-signed-out="{ada.pk}"' in client.get(response["Location"]).content.decode()

@@ -71,7 +71,8 @@ def test_saved_settings_are_shown_again_and_private(ada: User, bela: User) -> No
     page = client.get("/settings/?saved").content.decode()
     assert (
         'lang="de"' in page
-        and '<html lang="de" dir="ltr" data-theme="dark" data-time-zone="Pacific/Auckland">' in " ".join(page.split())
+        and f'<html lang="de" dir="ltr" data-theme="dark" data-person="{ada.pk}" data-time-zone="Pacific/Auckland">'
+        in " ".join(page.split())
         and 'value="Ada L."' in page
         and "Be brief." in page
     )
@@ -184,7 +185,7 @@ def test_closing_ones_own_account_is_an_operator_setting(ada: User, grace: User,
     stale = signed_in(ada)
     assert stale.post("/settings/close/", {"sure": "1"})["Location"] == "/sign-in/confirm/?next=/settings/close/"
     assert client.post("/settings/close/").status_code == 200 and User.objects.get(pk=ada.pk).is_active, "not without the button"
-    assert client.post("/settings/close/", {"sure": "1"})["Location"] == "/sign-in/?signed-out"
+    assert client.post("/settings/close/", {"sure": "1"})["Location"] == f"/sign-in/?signed-out={ada.pk}"
     assert not User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) == (ClosingCause.OWN, "")
     assert stale.get("/").status_code == client.get("/").status_code == 302
     line = AuditEvent.objects.get(action="account closed")
