@@ -47,7 +47,7 @@ export function watchLeaving() {
   }
   const watch = () => void unsent().then((module) => module.watch(), () => {});
   if (!document.querySelector("chat-page") || ofThisTab()?.getItem(FORM_KEY)) watch();
-  else addEventListener("input", ({ target }) => target instanceof Element && target.closest("[method=post]") && watch());
+  else addEventListener("input", (event) => closestTo(event, "[method=post]") && watch());
 }
 
 function unsent() {

@@ -15,8 +15,7 @@ export async function rate(button, styles) {
   const verdict = button.dataset.verdict ?? "";
   try {
     if (button.getAttribute("aria-pressed") === "true") return await send(group, { verdict: "" });
-    const fields = await asked(`${pathOf(button)}?verdict=${verdict}`, styles);
-    if (fields) await send(group, fields);
+    await ask(`${pathOf(button)}?verdict=${verdict}`, styles, (fields) => send(group, fields));
   } catch (error) {
     toast(messageOf(error));
   }
@@ -38,12 +37,12 @@ async function send(group, fields) {
 }
 
 /**
- * Asks for a reason.
+ * Asks for a reason. What was written stays until it could be sent.
  * @param {string} path of the page that asks for it
  * @param {() => Promise<void>} styles
- * @returns {Promise<Record<string, string> | null>} the fields of the form; null if nothing is to be sent
+ * @param {(fields: Record<string, string>) => Promise<void>} sendFields
  */
-async function asked(path, styles) {
+async function ask(path, styles, sendFields) {
   const [page] = await Promise.all([read(path), styles()]);
   const dialog = document.createElement("dialog");
   dialog.className = "move-dialog";
@@ -52,30 +51,33 @@ async function asked(path, styles) {
   find(document, "chat-page", HTMLElement).append(dialog);
   dialog.showModal();
   (seek(dialog, "input[type=radio]", HTMLElement) ?? find(dialog, "textarea", HTMLElement)).focus();
-  return new Promise((resolve) => {
-    /** @type {Record<string, string> | null} */
-    let fields = null;
-    dialog.addEventListener("click", (event) => {
-      // A click beside the dialog hits the dialog itself.
-      if (event.target === dialog || closestTo(event, "[data-action=close-rating]")) {
-        event.preventDefault();
-        dialog.close();
-      }
-    });
-    dialog.addEventListener("keydown", (event) => {
-      // The page's own Escape would stop a running answer.
-      if (event.key === "Escape") event.stopPropagation();
-    });
-    dialog.addEventListener("submit", (event) => {
+  dialog.addEventListener("click", (event) => {
+    // A click beside the dialog hits the dialog itself.
+    if (event.target === dialog || closestTo(event, "[data-action=close-rating]")) {
       event.preventDefault();
-      if (!(event.target instanceof HTMLFormElement)) return;
-      const written = [...new FormData(event.target, event.submitter)].map(([name, value]) => [name, String(value)]);
-      fields = Object.fromEntries(written);
       dialog.close();
-    });
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(fields);
-    });
+    }
   });
+  dialog.addEventListener("keydown", (event) => {
+    // The page's own Escape would stop a running answer.
+    if (event.key === "Escape") event.stopPropagation();
+  });
+  dialog.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement)) return;
+    const written = [...new FormData(form, event.submitter)].map(([name, value]) => [name, String(value)]);
+    form.inert = true;
+    try {
+      await sendFields(Object.fromEntries(written));
+      dialog.close();
+    } catch (error) {
+      form.inert = false;
+      const problem = seek(form, "[role=alert]", HTMLElement) ?? form.appendChild(document.createElement("p"));
+      problem.className = "field-problem";
+      problem.setAttribute("role", "alert");
+      problem.textContent = messageOf(error);
+    }
+  });
+  dialog.addEventListener("close", () => dialog.remove());
 }

@@ -84,7 +84,7 @@ function submitted(event) {
   const all = changed();
   const isLanguage = form.matches(".language");
   const isLeft = form.matches("[data-sign-out]");
-  const going = isLanguage ? all.filter((field) => !isSecret(field)) : all.filter((field) => isLeft || field.form === form);
+  const going = all.filter((field) => (isLanguage ? !isSecret(field) : isLeft || field.form === form));
   const mayBeLost = isLanguage || (person && !isLeft);
   if (mayBeLost && !keep(going, isLanguage) && isLanguage) return;
   for (const field of going) sent.add(field);
@@ -182,7 +182,10 @@ function placeOf([first = "", question]) {
 
 /** @returns {Unsent[]} */
 function inPage() {
-  /** @type {import("../composer/composer.js").ChatComposer | null} */ (document.querySelector("chat-composer"))?.flush();
+  const composer = /** @type {import("../composer/composer.js").ChatComposer | null} */ (
+    document.querySelector("chat-composer")
+  );
+  composer?.flush();
   const texts = Array.from({ length: pageTexts.length }, (_, index) => {
     const key = pageTexts.key(index) ?? "";
     return { where: heading(), text: textOf(pageTexts.getItem(key)) };
@@ -242,9 +245,11 @@ export async function askToLeave(form, go) {
  */
 export async function confirmLoss({ title, lead, items, ...labels }) {
   if (seek(document, "link[data-later]", HTMLLinkElement)) await laterStyles().catch(() => undefined);
-  const dialog = Object.assign(document.createElement("dialog"), { className: "move-dialog loss" });
+  const dialog = document.createElement("dialog");
+  dialog.className = "move-dialog";
   const head = made("h2", "", title);
-  const [stay, go] = [made("button", "button", labels.stay), made("button", "button button-danger", labels.go)];
+  const [stay, go] = [made("button", "button", labels.stay), made("button", "button", labels.go)];
+  go.classList.add("button-danger");
   dialog.setAttribute("aria-labelledby", (head.id = "loss-title"));
   stay.dataset.stay = go.dataset.go = "";
   const list = made("ul", "loss-items", "");
@@ -278,7 +283,8 @@ export async function confirmLoss({ title, lead, items, ...labels }) {
 /** The person has signed out in another tab, and this page is empty. */
 export function showSignedOut() {
   const main = made("main", "emptied", "");
-  const link = made("a", "button button-main", t("Sign in again"));
+  const link = made("a", "button", t("Sign in again"));
+  link.classList.add("button-main");
   link.setAttribute("href", "/sign-in/");
   const why = t("This page was emptied, because you signed out in another tab.");
   main.append(made("h1", "", t("You have been signed out.")), made("p", "", why), link);

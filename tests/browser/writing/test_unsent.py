@@ -291,3 +291,19 @@ def test_a_message_that_waits_for_the_connection_is_there_after_a_reload(demo: S
     expect(page.locator("#composer-text:not([data-x])").or_(chat.question.filter(has_text=WORDS)).first).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert chat.box.input_value() == WORDS or chat.question.inner_text() == WORDS
+
+
+def test_a_comment_that_could_not_be_sent_is_still_there(demo: Server, visits: Visits) -> None:
+    visits.allow("403|401|status of")
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    chat.last.locator("[data-action=rate][data-verdict=down]").click()
+    dialog = chat.page.get_by_role("dialog")
+    dialog.locator("input[type=radio]").first.check()
+    dialog.locator("textarea").fill(WORDS)
+    chat.page.context.clear_cookies(name="chatui_session")
+    dialog.get_by_role("button", name="Send").click()
+    expect(dialog.get_by_role("alert")).not_to_be_empty()
+    expect(dialog.locator("textarea")).to_have_value(WORDS)
+    is_asked(chat.page, WAYS["reload"])
