@@ -247,6 +247,12 @@ def sentence(why: str, places: int = 0) -> str:
     return _SENTENCES.get(why, _broken)()
 
 
+def accepted() -> str:
+    """The sentence that tells which files can be attached."""
+    words = _("You can attach text, PDF and office documents (docx, xlsx, pptx, odt) of up to %(count)d MB each.")
+    return words % {"count": environment().file_mb}
+
+
 def _size_text(tokens: int, room: context_use.Room) -> str:
     values = {"tokens": about(tokens), "percent": room.percent(tokens)}
     if not room.fits(tokens):
@@ -283,8 +289,8 @@ def _broken() -> str:
 
 
 _SENTENCES: dict[str, Callable[[], str]] = {
-    NoTextReason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
-    NoTextReason.TYPE: lambda: _("Files of this type cannot be read, or the file does not match its name."),
+    NoTextReason.PICTURE: lambda: " ".join([_("The model reads text only, and cannot see pictures."), accepted()]),
+    NoTextReason.TYPE: lambda: " ".join([_("Files of this type cannot be read, or the file does not match its name."), accepted()]),
     NoTextReason.BLANK: lambda: _("There is no text in this file."),
     NoTextReason.HIDDEN: lambda: _("All text of this file is hidden in it, and hidden text is not read."),
     NoTextReason.SCANNED: lambda: _("Its pages are pictures and contain no text."),

@@ -1,7 +1,7 @@
 """Twisted's HTTP connection, with protection against slow clients and against bodies that are too long.
 
-An API request or upload is refused before its body is read, if it is too long, gives no length, or has escapes in its address. How much is
-read of the bodies of all other requests is limited as well.
+An API request or upload is refused before its body is read, if it gives no length, is far too long, or has escapes in its address. How much
+is kept of any body is limited; the rest is dropped as it arrives, so that the sender has sent everything, and sees why it is refused.
 
 A connection whose request head or body arrives too slowly is closed. Twisted alone closes a connection after a minute of silence, so an
 attacker could keep it open with one byte per minute.
@@ -34,6 +34,10 @@ IMPORT = b"/import/"
 SERVER_ERRORS = 500
 """Statuses from this one on are server errors."""
 
+MAX_DROPPED = 8
+"""How many times its limit the body of an API request or upload may have, and is still taken in and dropped: a client that is still sending
+when the connection is closed sees that it was lost, and not the refusal."""
+
 _MODELS = b"/v1/models/"
 """A model id follows, which may contain any characters."""
 
@@ -53,7 +57,7 @@ def refusal_of(path: bytes, length: int | None) -> bytes:
     if decoded.startswith(PROGRAMS) and b"%" in path and not path.startswith(_MODELS):
         # An id with an escaped slash would be routed to another address: /v1/responses/ID%2Fcancel.
         return _refused(404)
-    if max_bytes is None or (length is not None and length <= max_bytes):
+    if max_bytes is None or (length is not None and length <= MAX_DROPPED * max_bytes):
         return b""
     return _refused(411) if length is None else _refused(413, f"The body may have {max_bytes} bytes.")
 

@@ -159,7 +159,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "examples": [] if row else examples(is_demo=connected.is_demo()),
         "deleted": _just_deleted(request, person),
         "is_temporary": is_temporary,
-        "limits": {"text_chars": environment().max_message_chars},
+        "limits": {"text_chars": environment().max_message_chars, "file_mb": environment().file_mb, "files": files.accepted()},
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
         **_new_format(request, row),

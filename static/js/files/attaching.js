@@ -140,14 +140,9 @@ function hintFor(chips) {
   return document.querySelector("chat-transcript .question-editor") ? EDITING : "";
 }
 
-/** @param {File} picture */
-export function seesNone({ name }) {
-  return t("%(name)s: the model reads text only, and cannot see pictures.", { name });
-}
-
 /** Why they cannot be sent now; empty if they can. @param {Chip[]} chips */
 export function whyNot(chips) {
   if (chips.some((chip) => chip.isBusy)) return READING;
-  if (chips.some((chip) => !chip.taken)) return t("A file could not be read. Remove it, or try again.");
+  if (chips.some((chip) => !chip.taken)) return t("A file could not be attached. Remove it to send the message.");
   return problemOf(chips);
 }

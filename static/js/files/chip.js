@@ -1,6 +1,7 @@
 // One file at the message box: its name, upload progress, size in tokens, and which part the model gets.
 
-import { t } from "../language/words.js";
+import { isPicture } from "../composer/drafts.js";
+import { number, t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
 import { postJson, read } from "../page/server.js";
 
@@ -79,6 +80,8 @@ export class Chip {
 
   /** @param {File} file */
   async begin(file) {
+    const before = refused(file);
+    if (before) return this.#failed(before, file);
     this.element.dataset.state = "busy";
     this.#say(t("uploading"), `${this.#file.name}: ${t("uploading")}`);
     this.#progress.hidden = false;
@@ -92,8 +95,7 @@ export class Chip {
     try {
       this.#took(await this.#sending.taken);
     } catch (error) {
-      const isRejected = error instanceof RejectedFile;
-      this.#failed(isRejected ? error : new RejectedFile(t("The file could not be sent."), true), file);
+      this.#failed(error instanceof RejectedFile ? error : new RejectedFile(AWAY, true), file);
     }
   }
 
@@ -238,6 +240,52 @@ class RejectedFile extends Error {
 }
 
 const AWAY = t("The server could not be reached. Please try again.");
+const MIB = 1024 * 1024;
+
+/** The button that attaches files: its title says which, its data how large they may be. */
+export function attaching() {
+  return find(document, "chat-composer [type=file]", HTMLInputElement);
+}
+
+/** Why it is not even sent; null if it is. @param {File} file */
+function refused(file) {
+  const { title, dataset } = attaching();
+  const why = isPicture(file) ? t("The model reads text only, and cannot see pictures.")
+    : file.size > Number(dataset.mb) * MIB ? t("This file is too large: it has %(size)s MB.", { size: size(file) }) : "";
+  return why ? new RejectedFile(`${why} ${title}`, false) : null;
+}
+
+/** In megabytes, never rounded down to a limit. @param {File} file */
+function size(file) {
+  return number(Math.ceil(file.size / MIB * 10) / 10);
+}
+
+/** What a reply means, of the product or of a proxy before it. @param {XMLHttpRequest} request @param {File} file */
+function rejected({ status, responseURL, responseText }, file) {
+  const isPassing = status < 400 || status === 408 || status === 429 || status >= 500;
+  const { ok, message } = answer(responseText);
+  if (status === 401 || new URL(responseURL).pathname.startsWith("/sign-in/")) {
+    return new RejectedFile(t("You have been signed out."), false);
+  }
+  if (ok === false && message) return new RejectedFile(message, status !== 200 && isPassing);
+  if (status === 413) {
+    const sentence = t("The server, or a proxy before it, takes no file of %(size)s MB.", { size: size(file) });
+    return new RejectedFile(sentence, false);
+  }
+  const sentence = isPassing ? t("The server could not do that. Please try again.")
+    : t("The server, or a proxy before it, refused the file.");
+  return new RejectedFile(`${sentence} (HTTP ${status})`, isPassing);
+}
+
+/** Why nothing was replied. @param {File} file */
+async function unsent(file) {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+    return new RejectedFile(AWAY, true);
+  } catch {
+    return new RejectedFile(t("This is a folder, or the file was moved."), false);
+  }
+}
 
 /**
  * @param {File} file
@@ -255,12 +303,12 @@ function send(file, choice, progressed) {
     const token = document.querySelector("meta[name=csrf-token]");
     request.setRequestHeader("X-CSRFToken", token?.getAttribute("content") ?? "");
     request.upload.addEventListener("progress", ({ loaded, total }) => progressed(total ? loaded / total : 1));
-    request.addEventListener("error", () => reject(new RejectedFile(AWAY, true)));
+    request.addEventListener("error", () => void unsent(file).then(reject));
     request.addEventListener("abort", () => reject(new RejectedFile("", false)));
     request.addEventListener("load", () => {
       const reply = answer(request.responseText);
       if (reply.id) return resolve(/** @type {UploadedFile} */ (reply));
-      reject(new RejectedFile(reply.message || AWAY, request.status !== 200));
+      reject(rejected(request, file));
     });
     request.send(file);
   });
@@ -304,10 +352,10 @@ export function address(choice, path = "/files/") {
   return `${path}?${new URLSearchParams({ choice, conversation: conversationHere() ?? "" })}`;
 }
 
-/** @param {string} text @returns {{ id?: string, message?: string }} */
+/** @param {string} text @returns {{ ok?: boolean, id?: string, message?: string }} */
 function answer(text) {
   try {
-    return /** @type {{ id?: string, message?: string }} */ (JSON.parse(text) ?? {});
+    return /** @type {{ ok?: boolean, id?: string, message?: string }} */ (JSON.parse(text) ?? {});
   } catch {
     return {};
   }

@@ -3,9 +3,9 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { brought, isPicture } from "../composer/drafts.js";
-import { showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, seesNone, whyNot, queuedFiles } from "./attaching.js";
-import { Chip, filesOf, waiting } from "./chip.js";
+import { brought } from "../composer/drafts.js";
+import { showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, whyNot, queuedFiles } from "./attaching.js";
+import { attaching, Chip, filesOf, waiting } from "./chip.js";
 
 /** @import { ChatComposer } from "../composer/composer.js" */
 /** @import { AttachedFile, UploadedFile } from "./chip.js" */
@@ -101,7 +101,7 @@ export class EditedFiles {
       picker.value = "";
     });
     this.#tools.append(picker);
-    this.#button(t("Attach files"), () => picker.click());
+    this.#button(t("Attach files"), () => picker.click()).title = attaching().title;
     this.#button(t("Earlier files"), () => {
       void import("./earlier-files.js").then(({ showEarlier }) => {
         return showEarlier(this.#composer, (taken) => this.#again(taken));
@@ -115,6 +115,7 @@ export class EditedFiles {
     button.textContent = label;
     button.addEventListener("click", pressed);
     this.#tools.append(button);
+    return button;
   }
 
   /** Dragged or pasted, anywhere but at the message box. @param {Event} event */
@@ -131,8 +132,7 @@ export class EditedFiles {
   /** @param {File[]} files @returns {Chip | undefined} the last of all */
   #add(files) {
     for (const file of files) {
-      if (isPicture(file)) this.#say(seesNone(file));
-      else if (this.#chips.length >= MAX_FILES) this.#say(TOO_MANY);
+      if (this.#chips.length >= MAX_FILES) this.#say(TOO_MANY);
       else this.#put(this.#made(file));
     }
     this.#area.focus();

@@ -2,9 +2,8 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { isPicture } from "../composer/drafts.js";
 import {
-  showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, seesNone, whyNot, isEdited, queuedFiles,
+  showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, whyNot, isEdited, queuedFiles,
 } from "./attaching.js";
 import { Chip, waiting } from "./chip.js";
 
@@ -74,8 +73,7 @@ class PendingFiles {
   add(files) {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
     for (const file of files) {
-      if (isPicture(file)) this.#composer.say(seesNone(file));
-      else if (this.#chips.length < MAX_FILES) this.#put(this.#made(file));
+      if (this.#chips.length < MAX_FILES) this.#put(this.#made(file));
       else this.#composer.say(TOO_MANY);
     }
     this.#composer.focus();

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Dialog, FilePayload, Page, expect
+from playwright.sync_api import Dialog, FilePayload, Page, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
@@ -43,7 +44,7 @@ def test_a_file_is_brought_sent_found_again_and_deleted(demo: Server, visits: Vi
     expect(chips.nth(2)).to_contain_text("There is no text in this file.")
     chat.box.fill("When is the meeting?")
     chat.box.press("Enter")
-    expect(chat.problem).to_contain_text("could not be read")
+    expect(chat.problem).to_contain_text("Remove it to send")
     chat.page.get_by_role("button", name="Remove empty.txt").click()
     chat.box.press("Enter")
     chat.finish()
@@ -166,15 +167,80 @@ def test_the_page_says_that_an_open_editor_does_not_get_the_files_of_the_box(dem
     chat.page.get_by_role("button", name="Remove notes.txt").click()
 
 
-@pytest.mark.extended
-def test_a_picture_is_refused_before_it_is_sent(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "ada")
-    page.wait_for_load_state()
+KINDS = "You can attach text, PDF and office documents (docx, xlsx, pptx, odt) of up to 20 MB each."
+
+
+def test_what_cannot_be_attached_is_refused_at_its_chip_before_it_is_sent(demo: Server, visits: Visits) -> None:
+    chat = opened(demo, visits)
     sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    attach(page, PICTURE)
-    expect(Chat(page).problem).to_contain_text("cat.png: the model reads text only")
+    chat.page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    expect(chat.page.get_by_label("Attach files")).to_have_attribute("title", KINDS)
+    large: FilePayload = {"name": "large.txt", "mimeType": "text/plain", "buffer": b"a" * (20 * 1024 * 1024 + 1)}
+    attach(chat.page, PICTURE, large)
+    chips = chat.page.locator(".chip")
+    expect(chips).to_contain_text(["cannot see pictures. " + KINDS, "This file is too large: it has 20.1 MB. " + KINDS])
+    expect(chips.get_by_role("button")).to_have_text(["×", "×"])
     assert not [url for url in sent if "/files/" in url]
+    chat.box.fill("Hello")
+    chat.box.press("Enter")
+    expect(chat.problem).to_have_text("A file could not be attached. Remove it to send the message.")
+    attach(chat.page, NOTES)
+    expect(chips.last).to_contain_text("of the limit")
+    for name in ("cat.png", "large.txt", "notes.txt"):
+        chat.page.get_by_role("button", name=f"Remove {name}").click()
+
+
+HTML = "<html><body>nginx</body></html>"
+PASSING = "The server could not do that. Please try again. (HTTP"
+REPLIES = [  # the status and body of the product or of a proxy, what the chip says, and whether it offers another try
+    (200, HTML, f"{PASSING} 200)", True),
+    (200, '{"message": "Secret"}', f"{PASSING} 200)", True),
+    (200, '{"ok": false, "message": "Ours."}', "Ours.", False),
+    (400, HTML, "refused the file. (HTTP 400)", False),
+    (401, HTML, "You have been signed out.", False),
+    (403, HTML, "refused the file. (HTTP 403)", False),
+    (404, '{"ok": false, "message": "Ours."}', "Ours.", False),
+    (408, '{"error": {"message": "The request came too slowly."}}', f"{PASSING} 408)", True),
+    (411, HTML, "refused the file. (HTTP 411)", False),
+    (413, HTML, "The server, or a proxy before it, takes no file of 0.1 MB.", False),
+    (413, '{"error": {"message": "The body may have 1 bytes."}}', "takes no file of 0.1 MB.", False),
+    (429, '{"ok": false, "message": "Ours."}', "Ours.", True),
+    (429, HTML, f"{PASSING} 429)", True),
+    (500, "", f"{PASSING} 500)", True),
+    (502, HTML, f"{PASSING} 502)", True),
+    (503, '{"ok": false, "message": "Ours."}', "Ours.", True),
+    (504, "[", f"{PASSING} 504)", True),
+    (0, "", "The server could not be reached. Please try again.", True),
+]
+
+
+def replying(status: int, body: str) -> Callable[[Route], None]:
+    """What a route does with an upload; 0: no reply."""
+
+    def reply(route: Route) -> None:
+        if status:
+            route.fulfill(status=status, body=body, content_type="text/html" if body == HTML else "application/json")
+        else:
+            route.abort()
+
+    return reply
+
+
+def test_every_reply_to_a_file_reads_as_what_it_is_and_another_try_is_offered_where_it_can_help(demo: Server, visits: Visits) -> None:
+    visits.allow("Failed to load resource")
+    chat = opened(demo, visits)
+    chip = chat.page.locator(".chip")
+    for status, body, sentence, can_retry in REPLIES:
+        chat.page.route("**/files/?*", replying(status, body))
+        attach(chat.page, NOTES)
+        expect(chip.locator(".chip-state")).to_contain_text(sentence)
+        expect(chip.get_by_role("button")).to_have_text(["×", "Try again"] if can_retry else ["×"])
+        chat.page.unroute("**/files/?*")
+        if can_retry and status == 502:
+            chip.get_by_role("button", name="Try notes.txt again").click()
+            expect(chip).to_contain_text("of the limit")
+        chat.page.get_by_role("button", name="Remove notes.txt").click()
+        expect(chip).to_have_count(0)
 
 
 def test_a_long_pasted_text_becomes_a_file_and_text_again(demo: Server, visits: Visits) -> None:

