@@ -168,6 +168,7 @@ export class EditedFiles {
     this.#chips.push(chip);
     this.#list.append(chip.element);
     this.#list.hidden = false;
+    this.#list.scrollTop = this.#list.scrollHeight;
   }
 
   /** @param {Chip} chip @param {string} sentence */

@@ -140,6 +140,7 @@ class PendingFiles {
     this.#chips.push(chip);
     this.#list.append(chip.element);
     this.#list.hidden = false;
+    this.#list.scrollTop = this.#list.scrollHeight;
   }
 
   /** @param {Chip} chip @param {string} sentence */

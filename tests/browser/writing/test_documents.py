@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -241,6 +242,21 @@ def test_every_reply_to_a_file_reads_as_what_it_is_and_another_try_is_offered_wh
             expect(chip).to_contain_text("of the limit")
         chat.page.get_by_role("button", name="Remove notes.txt").click()
         expect(chip).to_have_count(0)
+
+
+def test_a_file_that_is_gone_when_it_is_sent_is_told_from_a_lost_connection(demo: Server, visits: Visits, tmp_path: Path) -> None:
+    visits.allow("Failed to load resource")
+    chat = opened(demo, visits)
+    file, chip = tmp_path / "moved.txt", chat.page.locator(".chip")
+    file.write_text("Some words")
+    chat.page.route("**/files/?*", replying(502, HTML))
+    chat.page.get_by_label("Attach files").set_input_files(file)
+    expect(chip).to_contain_text("502")
+    chat.page.unroute("**/files/?*")
+    file.unlink()
+    chip.get_by_role("button", name="Try moved.txt again").click()
+    expect(chip).to_contain_text("This is a folder, or the file was moved.")
+    expect(chip.get_by_role("button")).to_have_text(["×"])
 
 
 def test_a_long_pasted_text_becomes_a_file_and_text_again(demo: Server, visits: Visits) -> None:
