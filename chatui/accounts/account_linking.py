@@ -22,9 +22,9 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations, sessions, sign_in_settings
+from chatui.accounts import account_managers, invitations, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
-from chatui.accounts.openid import ClosedAccountError, LinkedElsewhereError, NotAdmittedError, NotListedError
+from chatui.accounts.openid import BadSignInError, ClosedAccountError, LinkedElsewhereError, NotAdmittedError, NotListedError
 from chatui.accounts.sign_in_settings import Provider, sign_in_file
 from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models.keys import new_key
@@ -258,6 +258,16 @@ def find_or_create_account(visitor: Visitor, provider: Provider, person_claims: 
             return _find_or_create(visitor, provider, person_claims, invitation)
 
 
+def confirm(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -> None:
+    """Check that a provider has just asked for the person who is signed in, and that they may still enter.
+
+    Raises NotListedError, or BadSignInError for anybody else.
+    """
+    admit(provider, person_claims)
+    if not OutsideIdentity.objects.filter(user=visitor.user, issuer=provider.issuer, subject=person_claims.subject).exists():
+        raise BadSignInError("somebody else answered at the provider")
+
+
 def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -> None:
     """Link the identity to the account of ``visitor``, who is signed in and has just confirmed this. Recorded.
 
@@ -276,6 +286,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
             remember_giver(person, provider)
             OutsideIdentity.objects.create(user=person, last_used_at=timezone.now(), **_columns(provider, person_claims))
             record("identity connected", visitor, person.get_username(), detail=f"of {provider.key}")
+            second_factor.notify(person, "identity-connected")
     except IntegrityError:
         raise LinkedElsewhereError("the identity is already linked") from None
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from chatui.accounts import identities, sign_in_settings
+from chatui.accounts import sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.sign_in import OutsideIdentity
@@ -91,7 +91,7 @@ def _managers() -> QuerySet[User]:
 
 def _can_sign_in(person: User) -> bool:
     """Whether they have a password, a passkey, or an identity or directory account of a configured provider."""
-    if identities.has_own_way(person):
+    if sign_in_settings.has_own_way(person):
         return True
     if person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
         return False

@@ -23,7 +23,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from chatui.accounts import identities
+from chatui.accounts import second_factor, sign_in_settings
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -185,7 +185,7 @@ def do_rest(owner: User) -> bool:
     days = environment().key_rest_days
     if not days or (owner.last_login or owner.date_joined) > timezone.now() - timedelta(days=days):
         return False
-    return not identities.has_own_way(owner) and owner.outside_identities.exists()
+    return not sign_in_settings.has_own_way(owner) and owner.outside_identities.exists()
 
 
 def _views_hidden(row: ApiKey) -> bool:
@@ -287,7 +287,7 @@ class ListedKey:
 
 
 def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
-    """Create a key for the visitor. Recorded.
+    """Create a key for the visitor. Recorded, and told them.
 
     Raises:
         NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not.
@@ -296,7 +296,9 @@ def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
     person = visitor.user
     if person is None or (wanted.views_hidden and not programs.may_read(person)):
         raise NotFoundError
-    return _create(visitor, person, wanted, CREATED)
+    with transaction.atomic():
+        second_factor.notify(person, "key-made")
+        return _create(visitor, person, wanted, CREATED)
 
 
 def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> CreatedKey:
@@ -361,14 +363,16 @@ def keys_of(person: User) -> list[ListedKey]:
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
-    """Revoke one of the visitor's own keys, which stops working at once. Recorded.
+    """Revoke one of the visitor's own keys, which stops working at once. Recorded, and told them.
 
     Raises NotFoundError if it is not theirs or no longer valid.
     """
     row = _valid_keys(visitor.user).filter(pk=key_id).first() if visitor.user else None
     if row is None:
         raise NotFoundError
-    _revoke(visitor, [row], REVOKED)
+    with transaction.atomic():
+        second_factor.notify(row.owner, "key-revoked")
+        _revoke(visitor, [row], REVOKED)
 
 
 def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from django.db import transaction
 
-from chatui.accounts import sign_in_settings
+from chatui.accounts import second_factor, sessions, sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
-from chatui.models.sign_in import OutsideIdentity, Passkey
+from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
 
@@ -50,24 +50,28 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
     return [(provider.key, provider.name) for provider in sign_in_file().providers if provider.issuer not in taken]
 
 
+def confirmable(person: User) -> Sequence[tuple[str, str]]:
+    """The providers that can confirm that this is the person: key and name."""
+    issuers = set(OutsideIdentity.objects.filter(user=person).values_list("issuer", flat=True))
+    return [(provider.key, provider.name) for provider in sign_in_file().providers if provider.issuer in issuers]
+
+
 def may_remove(person: User, identity_id: UUID) -> bool:
     """Whether another sign-in method would remain without this identity.
 
     An identity of a provider that is no longer configured does not count.
     """
-    if has_own_way(person):
+    if sign_in_settings.has_own_way(person):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exclude(pk=identity_id).exists()
 
 
-def has_own_way(person: User) -> bool:
-    """Whether this person can sign in without a provider: with a password or a passkey."""
-    return sign_in_settings.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists())
-
-
 def remove(visitor: Visitor, identity_id: UUID) -> None:
-    """Remove one of the visitor's own identities. Recorded. Raises NotFoundError if it is not theirs, or is their last sign-in method."""
+    """Remove one of the visitor's own identities, and end the sessions that its provider began for them. Recorded, and told.
+
+    Raises NotFoundError if it is not theirs, or is their last sign-in method.
+    """
     person = person_of(visitor)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
@@ -75,4 +79,6 @@ def remove(visitor: Visitor, identity_id: UUID) -> None:
         if row is None or not may_remove(person, row.pk):
             raise NotFoundError
         record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
+        second_factor.notify(person, "identity-removed")
+        sessions.end_provider_sessions(row.provider, person, "")
         row.delete()

@@ -317,12 +317,14 @@ class PendingSignIn:
     """A sign-in in progress: stored in the session of the browser that started it, and valid for one response.
 
     ``after`` is the path to redirect to afterwards. ``connects``: the key of a signed-in person who links the identity to their account,
-    else empty. ``invitation``: the id and token of the invitation that they used, else empty.
+    else empty. ``confirms``: the key of one whom the provider is to ask anew, else empty. ``invitation``: the id and token of the
+    invitation that they used, else empty.
     """
 
     provider: str
     after: str = ""
     connects: str = ""
+    confirms: str = ""
     invitation: str = ""
     state: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
@@ -346,7 +348,7 @@ def authorization_url(provider: Provider, pending: PendingSignIn, back: str) -> 
         "nonce": pending.nonce,
         "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
         "code_challenge_method": "S256",
-    }
+    } | ({"max_age": "0"} if pending.confirms else {})
     endpoint = metadata_of(provider).authorization
     return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(fields)}"
 
@@ -364,7 +366,21 @@ def fetch_claims(provider: Provider, pending: PendingSignIn, response: Mapping[s
         raise BadSignInError("the provider did not sign the person in")
     tokens = _tokens(provider, metadata, pending, response["code"], back)
     signed = claims_of(provider, tokens.get("id_token"), pending.nonce)
+    if pending.confirms and not _was_asked_anew(pending, signed):
+        raise BadSignInError("the provider did not ask the person again")
     return _with_user_info(metadata, tokens, signed)
+
+
+SLOW_SECONDS = 5
+
+
+def _was_asked_anew(pending: PendingSignIn, signed: dict[str, Any]) -> bool:
+    """Whether the person authenticated at the provider after they were sent there (OpenID Connect Core 1.0, section 3.1.2.1).
+
+    Only durations are compared, one by the provider's clock and one by ours, so it does not matter if these differ.
+    """
+    at = signed.get("auth_time")
+    return isinstance(at, (int, float)) and not isinstance(at, bool) and signed["iat"] - at <= time.time() - pending.at + SLOW_SECONDS
 
 
 def _tokens(provider: Provider, metadata: Metadata, pending: PendingSignIn, code: str, back: str) -> dict[str, Any]:

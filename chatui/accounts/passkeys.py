@@ -28,7 +28,7 @@ from django.db.models import Q
 from django.utils import timezone
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from chatui.accounts import second_factor, sign_in, sign_in_settings
+from chatui.accounts import second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -316,19 +316,19 @@ def ids_of(person: User, site: Site) -> list[bytes]:
     return [bytes(each) for each in Passkey.objects.filter(user=person, site=site.host).values_list("credential_id", flat=True)]
 
 
-def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) -> list[str]:
+def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) -> tuple[Passkey, list[str]]:
     """Add a passkey that ``verify_registration`` has checked. Recorded.
 
-    Returns recovery codes, which are shown once; empty if the person already has some.
+    Returns it, and recovery codes, which are shown once; none if the person already has some.
 
     Raises:
         RefusedPasskeyError: it is already known, the person may have none, or they have too many.
     """
     with transaction.atomic():
-        _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
+        added = _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
         second_factor.notify(person, "passkey-added")
-        return second_factor.create_first_codes(person)
+        return added, second_factor.create_first_codes(person)
 
 
 def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError) -> None:
@@ -336,12 +336,12 @@ def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError)
     record("passkey not added", visitor, person.get_username(), detail=error.why)
 
 
-def _add(locked: User, site: Site, new: NewPasskey, name: str) -> None:
+def _add(locked: User, site: Site, new: NewPasskey, name: str) -> Passkey:
     if not may_have(locked) or Passkey.objects.filter(user=locked).count() >= MAX_PASSKEYS:
         raise RefusedPasskeyError("not for this account, or too many")
     try:
         with transaction.atomic():
-            Passkey.objects.create(
+            return Passkey.objects.create(
                 user=locked,
                 name=_cleaned_name(name),
                 site=site.host,
@@ -356,13 +356,17 @@ def _add(locked: User, site: Site, new: NewPasskey, name: str) -> None:
 
 @transaction.atomic
 def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
-    """Remove one of the visitor's own passkeys. Recorded. Raises NotFoundError if it is not theirs or may not be removed."""
+    """Remove one of the visitor's own passkeys, and end the sessions that it began. Recorded.
+
+    Raises NotFoundError if it is not theirs or may not be removed.
+    """
     User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
     row = Passkey.objects.filter(pk=passkey_id, user=person).first()
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
     second_factor.notify(person, "passkey-removed")
+    sessions.end_begun_with(person, str(row.pk))
     row.delete()
     second_factor.delete_unneeded_codes(person)
 
@@ -375,8 +379,8 @@ def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
         record("passkey renamed", visitor, person.get_username())
 
 
-def find_owner(visitor: Visitor, site: Site, credential: str, challenges: Collection[bytes], device: str) -> User:
-    """The person whose passkey was used to sign in. A refusal is recorded. ``device``: as for ``sign_in.admit``.
+def find_owner(visitor: Visitor, site: Site, credential: str, challenges: Collection[bytes], device: str) -> Passkey:
+    """The passkey that was used to sign in, with its owner. A refusal is recorded. ``device``: as for ``sign_in.admit``.
 
     Raises:
         RefusedPasskeyError: the passkey is not accepted, for any reason; people see the same message for all.
@@ -395,11 +399,11 @@ def find_owner(visitor: Visitor, site: Site, credential: str, challenges: Collec
         sign_in.record_passkey_refused(visitor, row.user if row else None, _reason(error))
         raise
     guess.succeeded()
-    return row.user
+    return row
 
 
-def check(visitor: Visitor, person: User, site: Site, credential: str, challenges: Collection[bytes]) -> None:
-    """Check a passkey in the step after the password: it must be this person's. Raises and records as ``find_owner``."""
+def check(visitor: Visitor, person: User, site: Site, credential: str, challenges: Collection[bytes]) -> Passkey:
+    """The passkey that was used in the step after the password: it must be this person's. Raises and records as ``find_owner``."""
     try:
         guess = second_factor.admit(visitor, person)
         assertion = read_assertion(credential, challenges)
@@ -411,6 +415,7 @@ def check(visitor: Visitor, person: User, site: Site, credential: str, challenge
         sign_in.record_passkey_refused(visitor, person, _reason(error))
         raise
     guess.succeeded()
+    return row
 
 
 def _reason(error: RefusedPasskeyError | MustWaitError) -> str:

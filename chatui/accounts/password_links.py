@@ -22,7 +22,7 @@ from django.utils import timezone, translation
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from chatui.accounts import api_keys, sign_in_settings
+from chatui.accounts import api_keys, second_factor, sign_in_settings
 from chatui.accounts.mail import BackgroundQueue
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -95,6 +95,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
             detail=f"made by {link.made_by_name}",
         )
         api_keys.revoke_with_password(Visitor(None, visitor.address, visitor.way), link.user)
+        second_factor.notify(link.user, "password-changed")
     return link.user
 
 

@@ -66,8 +66,10 @@ def record_created(visitor: Visitor, row: User | Group) -> None:
 
 
 def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot) -> None:
-    """Record one line for each difference."""
+    """Record one line for each difference. Call it in the transaction of the change."""
     now = snapshot(row)
+    if isinstance(row, User) and before.password != now.password:
+        second_factor.notify(row, "password-changed")
     for words in _changes(before, now):
         _record(visitor, row, "changed", before, words)
 

@@ -27,7 +27,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts import account_managers, mail, sessions, sign_in_settings
+from chatui.accounts import account_managers, mail, sessions, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import Guess, GuessLimit
@@ -45,6 +45,11 @@ SENTENCES = {
     "codes-set-up": noop("One-time codes were set up for your account."),
     "codes-off": noop("One-time codes were switched off for your account."),
     "factor-removed": noop("The second factor of your account was removed."),
+    "identity-connected": noop("An account at a sign-in service was connected to your account."),
+    "identity-removed": noop("An account at a sign-in service was disconnected from your account."),
+    "key-made": noop("An API key was created for your account."),
+    "key-revoked": noop("An API key of your account was revoked."),
+    "password-changed": noop("The password of your account was changed."),
     "recovery-codes": noop("New recovery codes were created for your account and replace all earlier ones."),
 }
 
@@ -318,8 +323,12 @@ def remove(visitor: Visitor, person: User) -> None:
 
 
 def admit(visitor: Visitor, person: User) -> Guess:
-    """Count an attempt at the second step, with any kind of factor. Raises MustWaitError."""
-    return _guesses.admit(visitor.address, account=str(person.pk))
+    """Count an attempt at the second step, with any kind of factor. Raises MustWaitError.
+
+    As in the first step, attempts from a browser or address that the person has signed in from are counted separately: a stranger who has
+    the password must not be able to keep its owner out.
+    """
+    return _guesses.admit(visitor.address, account=str(person.pk), known=sign_in.known_origin(person, visitor.address, visitor.device))
 
 
 def _check_app(visitor: Visitor, row: SecondFactor, code: str) -> None:

@@ -131,9 +131,16 @@ def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign
         BegunSession.objects.update_or_create(key=key, defaults=details)
 
 
-def store_provider_session(key: str | None, outside_id: str) -> None:
-    """Store the provider's own id of a session that it started, so that the provider can end the session."""
+def store_origin(key: str | None, outside_id: str) -> None:
+    """Store the provider's own id of a session that it started, so that the provider can end it; or the id of the passkey that did."""
     BegunSession.objects.filter(key=key).update(outside_id=outside_id)
+
+
+def end_begun_with(person: User, passkey: str) -> None:
+    """End the sessions that began with this passkey."""
+    rows = BegunSession.objects.filter(user=person, outside_id=passkey)
+    Session.objects.filter(pk__in=list(rows.values_list("key", flat=True))).delete()
+    rows.delete()
 
 
 def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:

@@ -54,7 +54,7 @@ def admit(visitor: Visitor, name: str, device: str) -> Guess:
         MustWaitError: no guess is checked for now, whether or not the account exists.
     """
     person = _account_named(name)
-    return _passwords.admit(visitor.address, account=folded(name), known=_known_origin(person, visitor.address, device) if person else "")
+    return _passwords.admit(visitor.address, account=folded(name), known=known_origin(person, visitor.address, device) if person else "")
 
 
 def admit_old_password(visitor: Visitor) -> Guess:
@@ -176,7 +176,7 @@ def _account_named(name: str) -> User | None:
     return found
 
 
-def _known_origin(person: User, address: str, device: str) -> str:
+def known_origin(person: User, address: str, device: str) -> str:
     """The key of the device, or else of the address, if this person has signed in from it before; empty if neither is known."""
     owner, number = _device(device)
     if owner == str(person.pk):

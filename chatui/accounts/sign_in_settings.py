@@ -31,6 +31,7 @@ from pydantic import (
 )
 
 from chatui.env import environment
+from chatui.models.sign_in import Passkey
 from chatui.models.user import User
 
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{1,60}$", to_lower=True)]
@@ -284,6 +285,11 @@ def _error_texts(error: ValidationError) -> Iterator[str]:
 def may_use(person: User) -> bool:
     """Whether this person may sign in with a password, and so may set one."""
     return is_for_everybody() or is_emergency(person.get_username())
+
+
+def has_own_way(person: User) -> bool:
+    """Whether this person can sign in without a provider: with a password or a passkey."""
+    return may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists())
 
 
 def is_for_everybody() -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -45,21 +45,23 @@ class Visitor:
     """The origin of a request: the person (None: not signed in), the network address, the way, and the cause.
 
     The ways are page, socket, download, program, admin and shell; server for sum lines that the product writes by itself. Old lines say
-    office for admin. An attempt that the person did not make themselves has its cause as its way.
+    office for admin. An attempt that the person did not make themselves has its cause as its way. ``device``: what the browser was given at
+    an earlier sign-in (``accounts.sign_in``), or empty; it is in no line.
     """
 
     user: User | None
     address: str
     way: str
     cause: RequestCause = RequestCause.PERSON
+    device: str = field(default="", repr=False)
 
     def of(self, user: User) -> Visitor:
         """The same origin, for this person."""
-        return Visitor(user, self.address, self.way)
+        return Visitor(user, self.address, self.way, device=self.device)
 
     def as_nobody(self) -> Visitor:
         """The same origin without a person, for events before anybody has authenticated."""
-        return Visitor(None, self.address, self.way)
+        return Visitor(None, self.address, self.way, device=self.device)
 
 
 SHELL = Visitor(None, "", "shell")

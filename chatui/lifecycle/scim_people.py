@@ -281,6 +281,12 @@ def connect(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
     _merge(visitor, provider, claims)
 
 
+def confirm(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
+    """``account_linking.confirm``, with the groups that the directory has provisioned."""
+    with _turning_away(visitor, provider, claims):
+        account_linking.confirm(visitor, provider, _with_groups(provider, claims))
+
+
 @contextlib.contextmanager
 def _turning_away(visitor: Visitor, provider: Provider, claims: PersonClaims) -> Iterator[None]:
     """A context manager around a sign-in: whoever may not enter any more loses what they have from this provider."""

@@ -11,6 +11,7 @@ from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -25,6 +26,7 @@ from chatui.model_servers import connected
 from chatui.model_servers.choice import ModelChoice
 from chatui.permissions import programs
 from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import person_of
 
 RESPONSES, CHAT = "responses", "chat"
@@ -124,11 +126,20 @@ def keys(request: HttpRequest) -> HttpResponse:
         may_view_hidden=programs.may_read(person),
     )
     form, made = new_form(request.POST or None), None
+    is_recent = session.is_recent(request)
     if request.method == "POST":
+        if not is_recent:
+            return redirect(f"{reverse('sign_in_confirm')}?next={reverse('api_keys')}")
         _new_keys.check(str(person.pk))
         if made := _created(request, form):
             form = new_form()
-    context = {"keys": api_keys.keys_of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
+    context = {
+        "keys": api_keys.keys_of(person),
+        "form": form,
+        "made": made,
+        "is_recent": is_recent,
+        "address": request.build_absolute_uri("/v1"),
+    }
     return render(request, "account/keys.html", context, status=400 if form.errors else 200)
 
 

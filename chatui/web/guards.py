@@ -15,6 +15,7 @@ from uuid import UUID
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 
+from chatui.accounts.sign_in import DEVICE_COOKIE
 from chatui.audit_log.record import RequestCause, Visitor
 from chatui.codes import ProductCode
 from chatui.limits import MustWaitError, ThrottledError
@@ -25,8 +26,9 @@ from chatui.web.errors import refuse
 
 
 def visitor_of(request: HttpRequest, way: str) -> Visitor:
-    """The signed-in person of a request (None for nobody), the address that it came from, and what caused it."""
-    return Visitor(as_person(request.user), request.META.get("REMOTE_ADDR") or "", way, cause_of(request.headers))
+    """The signed-in person of a request (None for nobody), the address and the browser that it came from, and what caused it."""
+    device = request.COOKIES.get(DEVICE_COOKIE, "")
+    return Visitor(as_person(request.user), request.META.get("REMOTE_ADDR") or "", way, cause_of(request.headers), device)
 
 
 def cause_of(headers: Mapping[str, str]) -> RequestCause:

@@ -60,6 +60,7 @@ from chatui.web.errors import refuse
 from chatui.web.guards import visitor_of
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets
+from chatui.web.sign_in.session import Entrance
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -150,7 +151,7 @@ def _synchronize(request: HttpRequest, name: str | None) -> None:
         sign_in.record_signed_out(visitor_of(request, "page").of(person))
     if name is not None and not sign_in.is_needed():
         arrived = header_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), name)
-        session.enter(request, arrived, how="by header")
+        session.enter(request, arrived, Entrance("by header"))
         request.session[SESSION_KEY] = name
 
 

@@ -88,6 +88,14 @@ def signed_in(person: User) -> Client:
     return client
 
 
+def confirmed(client: Client) -> Client:
+    """As after the page that asks people to confirm who they are, with everything that it can ask for."""
+    session = client.session
+    session["shown_at"], session["shown_with_factor"] = time.time(), True
+    session.save()
+    return client
+
+
 @pytest.fixture
 def conversation(ada: User) -> Conversation:
     """Ada's conversation, still empty."""

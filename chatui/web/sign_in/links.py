@@ -43,7 +43,7 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
             )
             if session.is_due(person):
                 return session.begin(request, person, "")
-            return session.enter(request, person, how="by invitation")
+            return session.enter(request, person, session.Entrance("by invitation"))
     except NotFoundError:
         CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)

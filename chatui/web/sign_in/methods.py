@@ -23,6 +23,8 @@ from chatui.web.language import back
 from chatui.web.sign_in import passkeys as passkey_pages
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets, person_of
+from chatui.web.sign_in.second_factor import CodeForm
+from chatui.web.sign_in.second_factor import is_right as is_right_code
 
 
 class ConfirmPasswordForm(forms.Form):
@@ -32,10 +34,16 @@ class ConfirmPasswordForm(forms.Form):
         label=_("Password"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True})
     )
 
-    def __init__(self, *args: Any, visitor: Visitor, **kwargs: Any) -> None:
-        """``visitor``: the owner of the password, and their address."""
+    code = CodeForm.base_fields["code"]
+
+    def __init__(self, *args: Any, visitor: Visitor, has_password: bool, needs_code: bool, **kwargs: Any) -> None:
+        """``visitor``: the owner of the password, and their address. ``needs_code``: the password alone is not enough."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
+        if not has_password:
+            del self.fields["password"]
+        if not needs_code:
+            del self.fields["code"]
 
     def clean_password(self) -> str:
         """Count before checking, as at sign-in."""
@@ -86,19 +94,26 @@ def dismiss_news(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask for the password or a passkey again before the account is changed. People without either sign in again instead."""
+    """Ask again before the account is changed: for a passkey, or the password and, if there is a second factor, a code. People who have
+    none of these are asked by their provider.
+    """
     person = person_of(request)
     has_password = sign_in_settings.may_use(person) and person.has_usable_password()
+    needs_code = session.needs_factor(person)
     after = session.own_path(request, request.POST.get("next") or request.GET.get("next", ""))
     is_passkey = "credential" in request.POST
     if is_passkey and not passkey_pages.is_confirmed(request, person):
         return redirect(f"{reverse('sign_in_confirm')}?{urlencode({'passkey-refused': ''} | ({'next': after} if after else {}))}")
     data = request.POST if request.method == "POST" and not is_passkey else None
-    form = ConfirmPasswordForm(data, visitor=visitor_of(request, "page")) if has_password else None
-    if is_passkey or (form is not None and form.is_valid()):
-        session.mark_authenticated(request)
+    visitor, form = visitor_of(request, "page"), None
+    if has_password or needs_code:
+        form = ConfirmPasswordForm(data, visitor=visitor, has_password=has_password, needs_code=needs_code)
+    is_right = form is not None and form.is_valid() and (not needs_code or is_right_code(request, form, person))
+    if is_passkey or is_right:
+        session.mark_authenticated(request, has_factor=is_passkey or needs_code)
         return redirect(after or "sign_in_ways")
-    return render(request, "account/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
+    shown = {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request), "needs_code": needs_code}
+    return render(request, "account/confirm.html", shown | {"services": [] if form else identities.confirmable(person)})
 
 
 @require_POST
@@ -109,6 +124,7 @@ def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
     if not session.is_recent(request):
         return redirect("sign_in_confirm")
     identities.remove(visitor_of(request, "page"), identity_id)
+    notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 
 

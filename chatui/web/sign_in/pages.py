@@ -12,6 +12,7 @@ from django.contrib import auth
 from django.contrib.auth import views
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
@@ -20,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import api_keys, passkeys, password_links, sessions, sign_in, sign_in_settings
+from chatui.accounts import api_keys, passkeys, password_links, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -78,7 +79,7 @@ class SignIn(views.LoginView):
 
     def get_form_kwargs(self) -> dict[str, Any]:
         """Pass the request to the form, which counts guesses by address."""
-        device = self.request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
+        device = visitor_of(self.request, "page").device
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page"), "device": device}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
@@ -134,9 +135,11 @@ class Password(views.PasswordChangeView):
     form_class = PasswordForm
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """People who may not sign in with a password cannot set one."""
+        """People who may not sign in with a password cannot set one; people with a second factor give it first."""
         if not sign_in_settings.may_use(person_of(request)):
             return refuse(request, ProductCode.NOT_FOUND, 404)
+        if session.needs_factor(person_of(request)) and not session.is_recent(request):
+            return redirect(f"{reverse('sign_in_confirm')}?next={reverse('password')}")
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
@@ -146,12 +149,14 @@ class Password(views.PasswordChangeView):
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
         """Store the password, and revoke the keys if requested. Then have every socket of this person check whether its session is
         still valid."""
-        before = self.request.session.session_key
-        response = super().form_valid(form)  # type: ignore[arg-type]
+        before, has_factor = self.request.session.session_key, session.needs_factor(person_of(self.request))
+        with transaction.atomic():
+            response = super().form_valid(form)  # type: ignore[arg-type]
+            second_factor.notify(person_of(self.request), "password-changed")
         sessions.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
             api_keys.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
-        session.mark_authenticated(self.request)
+        session.mark_authenticated(self.request, has_factor=has_factor)
         notify_sockets(person_of(self.request))
         return response
 

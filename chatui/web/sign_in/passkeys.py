@@ -25,9 +25,10 @@ from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import person_of
+from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
+    from chatui.models.sign_in import Passkey
     from chatui.models.user import User
 
 
@@ -71,7 +72,7 @@ _asked = Throttle("passkey-options", attempts=120, seconds=600)
 @guarded
 def options(request: HttpRequest, what: str) -> JsonResponse:
     """The options for the browser, with a new challenge. The same for everybody who is not known yet."""
-    site, device = _site(request), request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
+    site, device = _site(request), visitor_of(request, "page").device
     _asked.check(sign_in.browser_of(device) or visitor_of(request, "page").address)
     person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
     is_signed_in = request.user.is_authenticated
@@ -93,13 +94,12 @@ def enter(request: HttpRequest) -> HttpResponse:
     """Sign in with a passkey, which counts as both factors."""
     if request.user.is_authenticated:
         return redirect("home")
-    site, after = _site(request), session.own_path(request, request.POST.get("next", ""))
-    device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
+    site, after, device = _site(request), session.own_path(request, request.POST.get("next", "")), visitor_of(request, "page").device
     try:
-        person = passkeys.find_owner(visitor_of(request, "page"), site, _credential(request), take(request, _SIGN_IN), device)
+        used = passkeys.find_owner(visitor_of(request, "page"), site, _credential(request), take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
-    return session.enter(request, person, how="with a passkey", after=after)
+    return session.enter(request, used.user, _entrance("with a passkey", used), after=after)
 
 
 @sensitive_post_parameters()
@@ -111,10 +111,10 @@ def step(request: HttpRequest) -> HttpResponse:
     if person is None:
         return redirect("sign_in")
     try:
-        passkeys.check(visitor_of(request, "page"), person, _site(request), _credential(request), take(request, _STEP, str(person.pk)))
+        used = _checked(request, person, _STEP)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
-    return session.enter(request, person, how="by password and passkey", after=session.finish(request))
+    return session.enter(request, person, _entrance("by password and passkey", used), after=session.finish(request))
 
 
 @sensitive_post_parameters()
@@ -140,6 +140,7 @@ def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
         return redirect("sign_in_confirm")
     session.admit_change(person_of(request))
     passkeys.remove(visitor_of(request, "page"), person_of(request), passkey_id)
+    notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 
 
@@ -160,10 +161,19 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
     if _confirming(request) is None:
         raise NotFoundError
     try:
-        passkeys.check(visitor_of(request, "page"), person, _site(request), _credential(request), take(request, _CONFIRM, str(person.pk)))
+        _checked(request, person, _CONFIRM)
     except RefusedPasskeyError:
         return False
     return True
+
+
+def _checked(request: HttpRequest, person: User, purpose: str) -> Passkey:
+    challenges = take(request, purpose, str(person.pk))
+    return passkeys.check(visitor_of(request, "page"), person, _site(request), _credential(request), challenges)
+
+
+def _entrance(how: str, used: Passkey) -> session.Entrance:
+    return session.Entrance(how, has_factor=True, origin=str(used.pk))
 
 
 def site_of(request: HttpRequest) -> Site | None:
@@ -176,14 +186,15 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     session.admit_change(person)
     try:
         registered = passkeys.verify_registration(site, _credential(request), take(request, _NEW, str(person.pk)))
-        codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
+        added, codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)
         return redirect(f"{reverse('passkey_new')}?{_REFUSED}")
     after = session.finish(request)
     if not request.user.is_authenticated:
-        answer = session.enter(request, person, how="by password and passkey", after=after)
+        answer = session.enter(request, person, _entrance("by password and passkey", added), after=after)
         return render(request, "account/recovery_codes.html", {"codes": codes, "after": after}) if codes else answer
+    session.mark_authenticated(request, has_factor=True)
     after = reverse("sign_in_ways")
     return render(request, "account/recovery_codes.html", {"codes": codes, "after": after}) if codes else redirect(after)
 

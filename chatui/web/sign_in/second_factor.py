@@ -27,7 +27,7 @@ from chatui.web.sign_in.pages import person_of
 if TYPE_CHECKING:
     from chatui.models.user import User
 
-_HOW = "by password and code"
+_HOW = session.Entrance("by password and code", has_factor=True)
 
 
 class CodeForm(forms.Form):
@@ -52,7 +52,7 @@ def code(request: HttpRequest) -> HttpResponse:
         return _set_up(request, person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and is_right(request, form, person):
-        return session.enter(request, person, how=_HOW, after=session.finish(request))
+        return session.enter(request, person, _HOW, after=session.finish(request))
     shown = {"form": form, "has_app": accounts_second_factor.has_app(person), "has_passkeys": accounts_second_factor.has_passkeys(person)}
     return render(request, "account/code.html", shown)
 
@@ -134,8 +134,10 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
             form.add_error("code", wait.sentence)
         else:
             after = session.finish(request)
-            if not request.user.is_authenticated:
-                session.enter(request, person, how=_HOW)
+            if request.user.is_authenticated:
+                session.mark_authenticated(request, has_factor=True)
+            else:
+                session.enter(request, person, _HOW)
             return render(request, "account/recovery_codes.html", {"codes": codes, "after": after})
     if accounts_second_factor.has_app(person):  # the form was submitted twice
         return redirect("sign_in_ways")
@@ -148,8 +150,8 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
     return render(request, "account/second_factor.html", shown)
 
 
-def is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
-    """Whether the code is correct. Attempts are counted and recorded; a wrong code adds a form error."""
+def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
+    """Whether the code in the field ``code`` is correct. Attempts are counted and recorded; a wrong code adds a form error."""
     visitor = visitor_of(request, "page")
     try:
         accounts_second_factor.check(visitor, person, form.cleaned_data["code"])

@@ -6,6 +6,7 @@ Between password and code, who has entered the password is stored in a session t
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,10 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from chatui.accounts import second_factor, sessions, sign_in
+from chatui.accounts import header_sign_in, second_factor, sessions, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor
 from chatui.limits import Throttle
+from chatui.permissions.access import as_person
 from chatui.web.guards import visitor_of
 
 if TYPE_CHECKING:
@@ -78,21 +80,41 @@ def _ended(person: User) -> str:
 RECENT_SECONDS = 600
 """How long after authentication people may change their sign-in methods: somebody else may use an open session later."""
 
-_AUTHENTICATED_AT = "shown_at"
+_AUTHENTICATED_AT, _WITH_FACTOR = "shown_at", "shown_with_factor"
 _changes = Throttle("ways-to-sign-in", attempts=30, seconds=600)
 
 
-def enter(request: HttpRequest, person: User, *, how: str = "", hours: int = 0, after: str = "") -> HttpResponse:
-    """Sign the person in, and redirect to the path ``after``.
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """How somebody signed in. ``how``: for the audit log, empty for a password; ``hours``: the session's lifetime, 0 for the default.
 
-    ``how``: for the audit log; ``hours``: the session's lifetime, 0 for the default.
+    ``has_factor``: they gave a second factor, or a passkey. ``is_confirmed``: they were asked for something; a provider may have signed
+    them in without a question. ``origin``: as for ``sessions.store_origin``.
     """
-    sign_in.record_signed_in(Visitor(person, visitor_of(request, "page").address, "page"), how)
+
+    how: str = ""
+    hours: int = 0
+    has_factor: bool = False
+    is_confirmed: bool = True
+    origin: str = ""
+
+
+BY_PASSWORD = Entrance()
+
+
+def enter(request: HttpRequest, person: User, entrance: Entrance = BY_PASSWORD, *, after: str = "") -> HttpResponse:
+    """Sign the person in, and redirect to the path ``after``."""
+    sign_in.record_signed_in(Visitor(person, visitor_of(request, "page").address, "page"), entrance.how)
     finish(request)  # removes the password step of anybody else in this browser
     auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
-    if hours:
-        request.session.set_expiry(timedelta(hours=hours))  # a timedelta is stored as a fixed time, so activity does not extend it
-    record_start(request, person, how)
+    if entrance.hours:
+        request.session.set_expiry(timedelta(hours=entrance.hours))  # a timedelta is stored as a fixed time, so activity does not extend it
+    record_start(request, person, entrance.how)
+    request.session[_WITH_FACTOR] = entrance.has_factor
+    if not entrance.is_confirmed:
+        del request.session[_AUTHENTICATED_AT]
+    if entrance.origin:
+        sessions.store_origin(request.session.session_key, entrance.origin)
     return on_known_device(redirect(after or "home"), person)
 
 
@@ -105,15 +127,29 @@ def record_start(request: HttpRequest, person: User, how: str = "") -> None:
     sessions.record_start(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
 
 
-def mark_authenticated(request: HttpRequest) -> None:
-    """Record that the person has just authenticated."""
+def mark_authenticated(request: HttpRequest, *, has_factor: bool = False) -> None:
+    """Record that the person has just authenticated. ``has_factor``: as in ``Entrance``."""
     request.session[_AUTHENTICATED_AT] = time.time()
+    request.session[_WITH_FACTOR] = has_factor
 
 
 def is_recent(request: HttpRequest) -> bool:
-    """Whether the person has recently authenticated in this session."""
+    """Whether the person has recently authenticated in this session, with the strongest factor that the account has.
+
+    A proxy that signs people in by a header vouches for them with each request, and there is nothing to ask.
+    """
+    person = as_person(request.user)
+    if person is None or (needs_factor(person) and not request.session.get(_WITH_FACTOR)):
+        return False
+    if request.session.get(header_sign_in.SESSION_KEY) and not sign_in_settings.has_own_way(person):
+        return True
     at = request.session.get(_AUTHENTICATED_AT, 0)
     return isinstance(at, (int, float)) and 0 <= time.time() - at < RECENT_SECONDS
+
+
+def needs_factor(person: User) -> bool:
+    """Whether this person confirms changes with a second factor: the password alone must not open what both protect."""
+    return sign_in_settings.may_use(person) and second_factor.is_on(person)
 
 
 def admit_change(person: User) -> None:

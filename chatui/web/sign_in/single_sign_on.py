@@ -34,17 +34,22 @@ _MAX_TABS = 5
 @require_POST
 @guarded
 def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
-    """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account."""
+    """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account, with
+    ``confirm``, to have it ask for the signed-in person again.
+    """
     found, person = _provider(provider), as_person(request.user)
-    connects = "connect" in request.POST
-    if sign_in.is_needed() or (person is not None) != connects:
+    connects, confirms = "connect" in request.POST, "confirm" in request.POST
+    if sign_in.is_needed() or (person is not None) != (connects or confirms):
         return redirect("home")
     if connects and not session.is_recent(request):
         return redirect("sign_in_ways")
-    _begun.check(sign_in.browser_of(_device(request)) or visitor_of(request, "page").address)
+    _begun.check(sign_in.browser_of(visitor_of(request, "page").device) or visitor_of(request, "page").address)
     after = session.own_path(request, request.POST.get("next", ""))
     invitation = _invitation(request)
-    started = PendingSignIn(found.key, after=after, connects=str(person.pk) if person else "", invitation=invitation)
+    own = str(person.pk) if person else ""
+    started = PendingSignIn(
+        found.key, after=after, connects=own if connects else "", confirms="" if connects else own, invitation=invitation
+    )
     try:
         address = openid.authorization_url(found, started, session.back_address(request, found.key))
     except SingleSignOnError as error:
@@ -67,16 +72,15 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
-        guess = sign_in.admit_provider_response(visitor, _device(request))
+        guess = sign_in.admit_provider_response(visitor, visitor_of(request, "page").device)
     except MustWaitError:
         sign_in.record_provider_sign_in_refused(visitor, f"by {found.key}: had to wait")
         raise
     try:
         started = _taken(request, answer["state"])
-        person_claims = account_linking.read(found, openid.fetch_claims(found, started, answer, session.back_address(request, found.key)))
-        response = (
-            _connected(request, found, started, person_claims) if started.connects else _entered(request, found, started, person_claims)
-        )
+        claims = openid.fetch_claims(found, started, answer, session.back_address(request, found.key))
+        follow = _connected if started.connects else _confirmed if started.confirms else _entered
+        response = follow(request, found, started, account_linking.read(found, claims))
     except SingleSignOnError as error:
         if not isinstance(error, BadSignInError):
             guess.succeeded()
@@ -103,10 +107,6 @@ def _provider(key: str) -> Provider:
     return found
 
 
-def _device(request: HttpRequest) -> str:
-    return request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
-
-
 def _is_begun(request: HttpRequest, answer: Mapping[str, str]) -> bool:
     return answer.get("state", "") in request.session.get(_SESSION_KEY, {})
 
@@ -120,10 +120,9 @@ def _taken(request: HttpRequest, state: str) -> PendingSignIn:
 
 def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims) -> HttpResponse:
     person = scim_people.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, person_claims, started.invitation)
-    response = session.enter(
-        request, person, how=sessions.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
-    )
-    sessions.store_provider_session(request.session.session_key, person_claims.session)
+    how = sessions.sign_in_method_of(provider.key)
+    entrance = session.Entrance(how, provider.session_hours, is_confirmed=False, origin=person_claims.session)
+    response = session.enter(request, person, entrance, after=started.after)
     notify_sockets(person)  # for other sessions: groups may have been removed
     return response
 
@@ -138,8 +137,21 @@ def _connected(
     return redirect("sign_in_ways")
 
 
+def _confirmed(
+    request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
+) -> HttpResponse:
+    visitor = visitor_of(request, "page")
+    if visitor.user is None or str(visitor.user.pk) != started.confirms:
+        raise BadSignInError("somebody else is signed in now")
+    scim_people.confirm(visitor, provider, person_claims)
+    session.mark_authenticated(request)
+    return redirect(started.after or "sign_in_ways")
+
+
 def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError) -> HttpResponse:
     account = error.account if isinstance(error, NotListedError) else ""
+    if account and not request.session.exists(str(request.session.session_key)):
+        request.session.flush()  # the session of this browser was among those that ended, and is not to be stored again
     sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by {provider.key}: {error.why}", account)
     return refuse(request, error.code, error.status)
 

@@ -90,7 +90,9 @@ class ScriptedProvider:
         digest = base64.urlsafe_b64encode(hashlib.sha256(fields["code_verifier"].encode()).digest()).rstrip(b"=").decode()
         assert digest == sign_in["code_challenge"]
         now = int(time.time())
-        claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": sign_in["nonce"]} | self.person | self.token
+        asked = {"auth_time": now} if sign_in.get("max_age") == "0" else {}
+        claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": sign_in["nonce"]} | asked
+        claims |= self.person | self.token
         return 200, {"access_token": "let-me-see", "token_type": "Bearer", "id_token": self._signed(claims)}
 
     def logout_token(self, **claims: Any) -> str:

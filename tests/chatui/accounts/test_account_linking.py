@@ -20,7 +20,7 @@ from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
-from tests.chatui.conftest import PASSWORD, make_person
+from tests.chatui.conftest import PASSWORD, confirmed, make_person
 from tests.support.cases import for_each
 
 
@@ -320,7 +320,7 @@ def test_a_person_connects_an_identity_and_removes_it(provider: ScriptedProvider
 
 
 def test_the_last_sign_in_method_cannot_be_removed(provider: ScriptedProvider) -> None:
-    client, _ = sign_in_with_provider(provider)
+    client = confirmed(sign_in_with_provider(provider)[0])
     row = OutsideIdentity.objects.get()
     assert client.post(f"/sign-in/ways/{row.pk}/remove/").status_code == 404
     assert client.post(f"/sign-in/ways/{uuid4()}/remove/").status_code == 404
@@ -328,7 +328,7 @@ def test_the_last_sign_in_method_cannot_be_removed(provider: ScriptedProvider) -
 
 
 def test_an_identity_of_a_removed_provider_is_not_a_sign_in_method(provider: ScriptedProvider) -> None:
-    client, _ = sign_in_with_provider(provider)
+    client = confirmed(sign_in_with_provider(provider)[0])
     row = OutsideIdentity.objects.get()
     gone = OutsideIdentity.objects.create(user=row.user, provider="former", issuer="https://former.example", subject="1", name="a")
     page = client.get("/sign-in/ways/").content.decode()

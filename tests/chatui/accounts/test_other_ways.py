@@ -16,7 +16,7 @@ from chatui.models.user import User
 from tests.chatui.accounts.conftest import provider as provider
 from tests.chatui.accounts.conftest import sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
-from tests.chatui.conftest import PASSWORD, make_person
+from tests.chatui.conftest import PASSWORD, confirmed, make_person
 from tests.support.environment import change
 
 PROXY = "192.0.2.1"
@@ -58,7 +58,7 @@ def test_knowing_the_password_is_not_enough_to_connect_an_identity(ada: User, pr
 
 
 def test_an_identity_is_not_connected_if_somebody_else_has_signed_in_since(ada: User, provider: ScriptedProvider) -> None:
-    client, _ = sign_in_with_provider(provider)
+    client = confirmed(sign_in_with_provider(provider)[0])
     provider.person["sub"], provider.person["preferred_username"] = "another", "another"
     back = provider.sign_in(start_sign_in(client, connect="yes"))
     client.post("/sign-out/")

@@ -14,7 +14,7 @@ from chatui.models.programs import ApiKey
 from chatui.models.user import AccountChange, User
 from tests.chatui.accounts.test_password_links import link_for, set_password
 from tests.chatui.api.asking import key_of
-from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.chatui.conftest import PASSWORD, confirmed, make_person, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -107,7 +107,7 @@ def test_staff_who_may_not_change_an_account_cannot_create_a_key_for_it(ada: Use
 def test_only_people_who_may_see_hidden_channels_are_offered_a_key_that_reads_them(ada: User, settings: pytest_django.Settings) -> None:
     staff = make_person("rosa", "view_hidden_channels", staff=True)
     for person, offered in ((ada, False), (staff, True)):
-        client = signed_in(person)
+        client = confirmed(signed_in(person))
         assert ("raw reasoning: each" in client.get("/keys/").content.decode()) is offered
         assert client.post("/keys/", FORM | {"more": ["hidden", "all"]}).status_code == (200 if offered else 400)
     row = ApiKey.objects.get()
@@ -116,4 +116,4 @@ def test_only_people_who_may_see_hidden_channels_are_offered_a_key_that_reads_th
     page = signed_in(staff).get("/keys/").content.decode()
     assert "<strong>reads raw reasoning</strong>" in page
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
-    assert "raw reasoning: each" not in signed_in(staff).get("/keys/").content.decode()
+    assert "raw reasoning: each" not in confirmed(signed_in(staff)).get("/keys/").content.decode()

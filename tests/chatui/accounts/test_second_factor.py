@@ -152,7 +152,11 @@ def test_changes_require_a_recent_authentication(ada: User) -> None:
     for path in ("/sign-in/second-factor/remove/", "/sign-in/second-factor/codes/"):
         assert old.post(path)["Location"] == "/sign-in/confirm/"
     assert second_factor.is_on(ada)
-    old.post("/sign-in/confirm/", {"password": PASSWORD})
+    for words in ({"password": PASSWORD}, {"password": PASSWORD, "code": "000000"}, {"password": "wrong", "code": code_of(ada)}):
+        assert old.post("/sign-in/confirm/", words).status_code == 200, "the weaker way does not open what both protect"
+        assert old.post("/sign-in/second-factor/remove/")["Location"] == "/sign-in/confirm/"
+    assert second_factor.is_on(ada)
+    assert old.post("/sign-in/confirm/", {"password": PASSWORD, "code": code_of(ada)}).status_code == 302
     old.post("/sign-in/second-factor/remove/")
     assert not second_factor.is_on(ada) and AuditEvent.objects.filter(action="second factor removed").count() == 1
     assert is_in(password())
@@ -177,11 +181,20 @@ def test_the_second_step_expires(ending: str, ada: User) -> None:
 
 def test_guesses_at_codes_are_limited(ada: User) -> None:
     switched_on(password(), ada)
-    client = password()
-    pages = [client.post("/sign-in/code/", {"code": f"{number:06}"}).content.decode() for number in range(8)]
+    stranger = password(client=Client(REMOTE_ADDR="203.0.113.9"))
+    pages = [stranger.post("/sign-in/code/", {"code": f"{number:06}"}).content.decode() for number in range(8)]
     assert "Too many attempts" in pages[-1] and "Too many attempts" not in pages[0]
-    assert "Too many attempts" in client.post("/sign-in/code/", {"code": code_of(ada)}).content.decode(), "not even the right one"
-    assert not is_in(client)
+    assert "Too many attempts" in stranger.post("/sign-in/code/", {"code": code_of(ada)}).content.decode(), "not even the right one"
+    assert not is_in(stranger)
+    owner = password()
+    assert owner.post("/sign-in/code/", {"code": code_of(ada)}).status_code == 302 and is_in(owner), "an address of every day does not wait"
+
+
+def test_guesses_at_codes_from_a_known_browser_are_limited_as_well(ada: User) -> None:
+    switched_on(password(), ada)
+    client = password()
+    pages = [client.post("/sign-in/code/", {"code": f"{number:06}"}).content.decode() for number in range(25)]
+    assert "Too many attempts" in pages[-1]
 
 
 def test_without_the_password_there_is_no_second_step(ada: User) -> None:

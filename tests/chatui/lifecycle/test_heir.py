@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from io import StringIO
 
 import pytest
@@ -19,7 +18,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import ClosingCause, User
 from chatui.permissions.access import NotFoundError
-from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.conftest import confirmed, make_person, signed_in
 from tests.chatui.lifecycle.conftest import TABLE, Directory
 from tests.support.environment import change
 
@@ -80,11 +79,7 @@ def test_nobody_closes_or_erases_the_heir(heir: User, monkeypatch: pytest.Monkey
             closing.close_account(heir, cause, SHELL)
     with pytest.raises(NotFoundError):
         closing.close_by_staff(heir, staff())
-    client = signed_in(heir)
-    session = client.session
-    session["shown_at"] = time.time()
-    session.save()
-    page = client.post("/settings/close/", {"sure": "yes"})
+    page = confirmed(signed_in(heir)).post("/settings/close/", {"sure": "yes"})
     assert page.status_code == 400 and "conversations of closed accounts" in page.content.decode()
     assert User.objects.get(pk=heir.pk).is_active
     closed_accounts.choose_heir(SHELL, "")

@@ -9,7 +9,7 @@ from django.test import Client
 
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
-from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.conftest import confirmed, make_person, signed_in
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import fails, fetch
 
@@ -27,7 +27,7 @@ def made_by(client: Client, **changes: object) -> str:
 
 
 def test_a_key_is_made_shown_once_and_revoked(ada: User, caplog: pytest.LogCaptureFixture) -> None:
-    client = signed_in(ada)
+    client = confirmed(signed_in(ada))
     key = made_by(client)
     page = client.get("/keys/").content.decode()
     assert (
@@ -41,7 +41,7 @@ def test_a_key_is_made_shown_once_and_revoked(ada: User, caplog: pytest.LogCaptu
 
 
 def test_a_key_without_any_use_is_refused(ada: User) -> None:
-    client = signed_in(ada)
+    client = confirmed(signed_in(ada))
     wrongs: tuple[dict[str, object], ...] = (
         {"formats": []},
         {"formats": ["raw"]},
@@ -57,7 +57,7 @@ def test_a_key_without_any_use_is_refused(ada: User) -> None:
 
 
 def test_a_key_can_name_tools_that_need_no_approval(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = signed_in(ada)
+    client = confirmed(signed_in(ada))
     offering.offer(monkeypatch, fetch, fails, tools_without_approval=["fetch"])
     page = client.get("/keys/").content.decode()
     assert 'value="fetch"' in page and 'value="fails"' not in page
@@ -69,7 +69,7 @@ def test_a_key_can_name_tools_that_need_no_approval(ada: User, monkeypatch: pyte
 
 
 def test_an_admin_sees_everybodys_keys_and_revokes_one(ada: User, bela: User) -> None:
-    key = made_by(signed_in(ada))
+    key = made_by(confirmed(signed_in(ada)))
     admin = make_person("olga", "view_user", "change_user", staff=True)
     looker = make_person("luca", "view_user", staff=True)
     row = ApiKey.objects.get()

@@ -24,7 +24,7 @@ from chatui.turns import ledger
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.opening import first_request
 from renderer.frames import Role
-from tests.chatui.conftest import PASSWORD, make_person, signed_in, store
+from tests.chatui.conftest import PASSWORD, confirmed, make_person, signed_in, store
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
@@ -194,7 +194,7 @@ def test_closing_ones_own_account_is_an_operator_setting(ada: User, grace: User,
 
 def test_closing_needs_the_second_factor_and_is_refused_to_the_last_staff(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"close_own_account": True})
-    client = sign_in_with_form("ada")
+    client = confirmed(sign_in_with_form("ada"))
     monkeypatch.setattr(second_factor, "is_on", lambda person: True)
     assert client.post("/settings/close/", {"sure": "1"}).status_code == 400
     assert client.post("/settings/close/", {"sure": "1", "code": "000000"}).status_code == 400
