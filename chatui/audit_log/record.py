@@ -66,6 +66,8 @@ class Visitor:
 
 SHELL = Visitor(None, "", "shell")
 """The visitor of management commands: the operator, who has no account."""
+SERVER = Visitor(None, "", "server")
+"""The product itself."""
 
 About = Conversation | UUID | str | None
 """The subject of a line: a conversation, the id of one that may not exist, or the name of an account or group."""

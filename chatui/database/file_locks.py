@@ -1,5 +1,5 @@
-"""Lock files beside a SQLite database, for tasks that only one process may do at a time: serve, migrate, back up, restore; and one beside
-the directory of static files.
+"""Lock files beside a SQLite database, for tasks that only one process may do at a time: serve, migrate, back up, restore, purge; and one
+beside the directory of static files.
 
 The operating system releases a lock when its process ends, even after a crash. SQLite's own locks only last for a statement.
 """
@@ -15,6 +15,7 @@ SERVING = "serving"
 """Held by the one process that serves the database, and while a backup is restored."""
 MIGRATING = "migrating"
 BACKING_UP = "backing-up"
+PURGING = "purging"
 COLLECTING = "collecting"
 """Held while static files are collected, and until a process that serves them has listed them."""
 

@@ -11,10 +11,12 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.db import connection
 from django.db.models import Sum
+from django.utils import timezone
 from django.utils.translation import gettext_noop as noop
 
 from chatui import __version__
@@ -44,6 +46,37 @@ class System:
     people: int
     answers: int
     audit_lines: int
+    purge: Purge | None
+
+
+PURGE, PURGE_ENDED = "retention run", "retention run ended"
+"""The actions of the lines of the audit log with which a purge begins and ends."""
+PURGE_EVERY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """The last run. ``done``: its seconds and what it removed, in the words of the audit log; empty if it has not ended, or failed."""
+
+    at: datetime
+    done: str
+
+
+def last_purge() -> Purge | None:
+    """The last run; None if there was none."""
+    lines = AuditEvent.objects.order_by("-number")
+    began = lines.filter(action=PURGE).first()
+    if began is None:
+        return None
+    ended = lines.filter(action=PURGE_ENDED, number__gt=began.number).first()
+    return Purge(began.at, ended.detail if ended else "")
+
+
+def purge_is_due() -> bool:
+    """Whether the last run began more than a day ago, or there was none since the audit log began, more than a day ago."""
+    last = last_purge()
+    since = last.at if last else AuditEvent.objects.order_by("number").values_list("at", flat=True).first()
+    return since is not None and since <= timezone.now() - PURGE_EVERY
 
 
 def waiting() -> tuple[str, ...]:
@@ -77,6 +110,7 @@ def system() -> System:
         people=User.objects.count(),
         answers=Turn.objects.count(),
         audit_lines=AuditEvent.objects.order_by("-number").values_list("number", flat=True).first() or 0,
+        purge=last_purge(),
     )
 
 
@@ -129,7 +163,7 @@ GROUPS = (
     SettingGroup(noop("Hidden channels and audit"), "docs/operating.md", ("debug_", "four_eyes_", "alert_", "tell_owners", "hidden_days")),
     SettingGroup(noop("Tools"), "docs/tools.md", ("tool", "search", "browser_", "python_")),
     SettingGroup(noop("Files"), "docs/files.md", ("file_", "files_")),
-    SettingGroup(noop("Sharing and deleting"), "docs/settings.md", ("share_", "bin_")),
+    SettingGroup(noop("Sharing and deleting"), "docs/settings.md", ("share_", "bin_", "purge_")),
     SettingGroup(noop("Usage and programs"), "docs/usage.md", ("currency", "usage_", "api")),
 )
 

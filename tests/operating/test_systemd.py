@@ -23,7 +23,7 @@ def values(unit: Path, name: str) -> list[str]:
 
 def test_each_command_exists_and_takes_its_arguments() -> None:
     commands = [command.split() for unit in UNITS for command in values(unit, "ExecStart")]
-    assert len(commands) == 5
+    assert len(commands) == 4
     for python, manage, name, *arguments in commands:
         assert (python, manage) == ("/srv/chatui/.venv/bin/python", "manage.py")
         load_command_class(get_commands()[name], name).create_parser("manage.py", name).parse_args(arguments)

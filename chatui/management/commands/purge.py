@@ -1,24 +1,55 @@
-"""``manage.py purge``: permanently removes data whose retention time is over. Run it daily."""
+"""``manage.py purge``: permanently removes data whose retention time is over. ``serve`` starts it once a day."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import sys
+import time
+from asyncio.subprocess import DEVNULL
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.audit_log import aggregation
-from chatui.audit_log.record import SHELL, record
+from chatui.audit_log.record import SERVER, SHELL, Visitor, record
+from chatui.database import file_locks, pools
+from chatui.database.faults import DatabaseBusyError
+from chatui.display import system
 from chatui.env import environment
 from chatui.lifecycle import closed_accounts
 from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.store import erasure, hidden_text
 from chatui.turns import temporary
 
+log = logging.getLogger(__name__)
+
 _ALL = 1_000_000
+_LOCK = 0x70757267  # any number that no other program uses
+LOOK_SECONDS = 600.0
+"""How often a serving process looks whether a purge is due."""
+
+
+async def daily() -> None:
+    """Purge once a day while this process serves, in a process of its own: its memory is freed, and its work delays no page."""
+    while True:
+        try:
+            if environment().purge_daily and await pools.reaper.run_or_busy(system.purge_is_due):
+                child = await asyncio.create_subprocess_exec(sys.executable, sys.argv[0], "purge", "--if-due", stdout=DEVNULL)
+                if code := await child.wait():
+                    log.error("the daily purge failed (exit code %d); it is tried again tomorrow", code)
+        except (DatabaseBusyError, DatabaseError, OSError) as error:
+            log.warning("the daily purge could not begin (%s)", type(error).__name__)
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 class Command(BaseCommand):
@@ -34,6 +65,7 @@ class Command(BaseCommand):
         days = environment().bin_days
         parser.add_argument("--days", type=int, default=days, help=f"days to keep a deleted conversation (CHATUI_BIN_DAYS: {days})")
         parser.add_argument("--heir", metavar="NAME", help="only choose the account that gets conversations of closed ones; '': none")
+        parser.add_argument("--if-due", action="store_true", help="do nothing if there was a run within the last day")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,21 +73,32 @@ class Command(BaseCommand):
         if options["heir"] is not None:
             self._choose_heir(options["heir"])
             return
+        with _alone() as is_alone:
+            if not is_alone:
+                self.stdout.write("Another process purges now.")
+            elif not options["if_due"] or system.purge_is_due():
+                self._purge(options["days"], SERVER if options["if_due"] else SHELL, vacuum=options["vacuum"])
+
+    def _purge(self, days: int, visitor: Visitor, *, vacuum: bool) -> None:
+        started = time.monotonic()
         aggregation.close_expired(_ALL)
-        before = timezone.now() - timedelta(days=options["days"])
+        before = timezone.now() - timedelta(days=days)
         count = erasure.count_expired(before)
         old = hidden_text.too_old()
         hidden = f"; hidden text stored before {old:%Y-%m-%d %H:%M}" if old else ""
-        record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}{hidden}")
+        record(system.PURGE, visitor, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}{hidden}")
         removed = erasure.erase_expired(before)
         erasure.sweep()
         if done := hidden_text.forget_old():
             self.stdout.write(f"{done.capitalize()}.")
-        temporary.end_overdue()
-        self._erase_closed_accounts()
+        ended = temporary.end_overdue()
+        accounts = self._erase_closed_accounts(visitor)
+        expired = Session.objects.filter(expire_date__lt=timezone.now()).count()
         call_command("clearsessions")
         sessions.delete_ended()
-        warning = lifecycle_erasure.wipe(vacuum=options["vacuum"])
+        warning = lifecycle_erasure.wipe(vacuum=vacuum)
+        found = f"conversations: {removed}, temporary chats: {ended}, sessions: {expired}, closed accounts: {accounts}"
+        record(system.PURGE_ENDED, visitor, detail="; ".join(filter(None, (f"{time.monotonic() - started:.1f} s", found, done))))
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
 
     def _choose_heir(self, name: str) -> None:
@@ -65,10 +108,34 @@ class Command(BaseCommand):
             raise CommandError("There is no such open account.") from None
         self.stdout.write("This account is the heir now." if name else "No account is the heir now.")
 
-    def _erase_closed_accounts(self) -> None:
+    def _erase_closed_accounts(self, visitor: Visitor) -> int:
+        count = 0
         try:
-            for account in closed_accounts.apply_retention(SHELL):
+            for account in closed_accounts.apply_retention(visitor):
+                count += 1
                 transferred = f" after {account.handed_over} conversations were handed over" if account.handed_over else ""
                 self.stdout.write(f"Erased a closed account{transferred}.")
         except closed_accounts.NoHeirError:
             self.stderr.write("No account is the heir (purge --heir NAME): closed accounts were left unchanged.")
+        return count
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether no other process purges this database; then none begins meanwhile. If this process dies, so does its lock."""
+    if connection.vendor == "sqlite":
+        try:
+            with file_locks.take(Path(connection.settings_dict["NAME"]), file_locks.PURGING):
+                yield True
+        except file_locks.LockTakenError:
+            yield False
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        is_alone = bool(cursor.fetchone()[0])
+    try:
+        yield is_alone
+    finally:
+        if is_alone and connection.is_usable():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])

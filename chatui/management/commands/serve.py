@@ -22,11 +22,15 @@ from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
 from chatui.display import readiness
 from chatui.live.server import MAX_FRAME_BYTES, Server
+from chatui.management.commands import purge
 from chatui.model_servers import choice, connected
 from chatui.operations import forked
 from chatui.site.static_files import collect_changed
 from chatui.store import erasure
 from chatui.turns import running, sweep
+
+FIRST_PURGE_SECONDS = 30.0
+"""How long after its start a process first looks whether a purge is due: not while people reconnect."""
 
 
 class Command(BaseCommand):
@@ -60,6 +64,7 @@ class Command(BaseCommand):
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
+        twisted_loop.call_later(FIRST_PURGE_SECONDS, self._begin_to_purge)
         host, port = options["host"], options["port"]
         cli = CommandLineInterface()
         cli.server_class = partial(Server, partial(self._print_address, host, port))
@@ -79,6 +84,9 @@ class Command(BaseCommand):
                 "chatui.asgi:application",
             ]
         )
+
+    def _begin_to_purge(self) -> None:
+        self._purging = twisted_loop.create_task(purge.daily(), name="purge")
 
     def _print_address(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host

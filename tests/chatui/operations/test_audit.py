@@ -179,8 +179,9 @@ def test_a_retention_run_is_recorded_before_anything_is_removed(
     assert Conversation.objects.filter(pk=conversation.pk).exists()
     call_command("purge", stdout=io.StringIO())
     assert not Conversation.objects.filter(pk=conversation.pk).exists()
-    line = AuditEvent.objects.get()
+    ended, line = AuditEvent.objects.all()
     assert (line.action, line.way, line.actor_name) == ("retention run", "shell", "") and line.detail.endswith(": 1")
+    assert (ended.action, ended.way) == ("retention run ended", "shell") and "; conversations: 1, " in ended.detail
 
 
 def _disk_is_full(*args: object, **kwargs: object) -> None:

@@ -1,0 +1,72 @@
+"""``serve`` purges once a day by itself: one of two processes does it, and the administration shows what it removed."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.services.databases import own_database
+from tests.support.places import ROOT
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.services
+
+MOST_SECONDS = 300
+BEGUN, ENDED = "retention run", "retention run ended"
+SOON = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+os.environ["DJANGO_SETTINGS_MODULE"] = "chatui.settings"
+import django
+django.setup()
+from django.core.management import execute_from_command_line
+from chatui.management.commands import purge, serve
+serve.FIRST_PURGE_SECONDS = 0.5
+purge.LOOK_SECONDS = 0.5
+execute_from_command_line(sys.argv)
+"""
+"""``manage.py`` that looks sooner and more often whether a purge is due."""
+OLD_ROWS = """
+from datetime import timedelta
+from unittest.mock import patch
+from django.utils import timezone
+from chatui.audit_log.record import SHELL, record
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+old = timezone.now() - timedelta(days=45)
+Conversation.objects.create(owner=User.objects.get(), deleted_at=old)
+with patch("django.utils.timezone.now", lambda: old):
+    record("a line of an old database", SHELL)
+"""
+
+
+def lines(rows: psycopg.Connection[tuple[object, ...]], action: str) -> list[tuple[object, ...]]:
+    return rows.execute("SELECT way, detail FROM chatui_auditevent WHERE action = %s", [action]).fetchall()
+
+
+def test_one_of_two_processes_purges_and_the_page_says_what_it_removed(tmp_path: Path) -> None:
+    (tmp_path / "soon.py").write_text(SOON)
+    settings = {"CHATUI_REDIS_URL": os.environ["CHATUI_TEST_REDIS_URL"], "CHATUI_SECRET_KEY": "x" * 50}
+    with own_database() as address, psycopg.connect(address, autocommit=True) as rows:
+        deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address, **settings)
+        deployment.make_people(root=(True, ["change_storedbackend"]))
+        deployment.manage("shell", "-c", OLD_ROWS)
+        deployment.program = (str(tmp_path / "soon.py"),)
+        try:
+            deployment.start(CHATUI_PURGE_DAILY="false")
+            first, second = deployment.start(), deployment.start()
+            until = time.monotonic() + MOST_SECONDS
+            while not lines(rows, ENDED) and time.monotonic() < until:
+                time.sleep(0.5)
+            page = first.sign_in("root").get("/manage/system/").text
+        finally:
+            deployment.stop()
+        assert rows.execute("SELECT count(*) FROM chatui_conversation").fetchone() == (0,), first.console + second.console
+        [(way, removed)] = lines(rows, ENDED)
+        assert [way for way, _ in lines(rows, BEGUN)] == [way] == ["server"]
+        assert "; conversations: 1, " in str(removed)
+        assert str(removed) in page
