@@ -6,8 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from chatui.backends.spec import BackendSpec
+from chatui.env import environment
 from chatui.limits import Throttle
 from chatui.model_servers import connected
+from chatui.model_servers.configured import operator_backends
+from chatui.models.model_servers import StoredBackend
 from chatui.operations.doctor import runs
 from chatui.operations.doctor.examination import SECONDS
 from chatui.operations.doctor.runs import BusyError
@@ -45,8 +48,10 @@ def _begin(request: HttpRequest, spec: BackendSpec) -> HttpResponse:
 
 
 def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> HttpResponse:
+    is_outside = spec.name in [known.name for known in operator_backends(environment())]
     context: dict[str, object] = {
         "server": {"name": spec.name, "label": spec.label, "addresses": 1 + len(spec.more_urls)},
+        "stored": None if is_outside else StoredBackend.objects.filter(name=spec.name).values_list("pk", flat=True).first(),
         "found": runs.status_of(spec),
         "most": runs.max_questions(spec),
         "seconds": round(SECONDS),

@@ -195,12 +195,12 @@ class FailureFilter:
 
 
 def groups(hours: int) -> list[FailureGroup]:
-    """The failures of the last ``hours``, most frequent first. One statement."""
+    """The failures of the last ``hours``, most frequent first, and then the answers that reached a limit. One statement."""
     counts: Counter[tuple[str, str, Cause]] = Counter()
     rows = _since(hours).values_list("error_code", "choice", "error_cause").annotate(times=Count("pk")).order_by()
     for code, choice, stored, times in rows:
         counts[code, split_choice(choice)[0], _cause(code, stored)[0]] += times
-    by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    by_frequency = sorted(counts.items(), key=lambda item: (item[0][0] in _CUT, -item[1], item[0]))
     return [_group(*key, times) for key, times in by_frequency]
 
 
@@ -211,8 +211,8 @@ def _group(code: str, server: str, cause: Cause, times: int) -> FailureGroup:
 
 
 def count(hours: int) -> int:
-    """The number of failures in the last ``hours``."""
-    return _since(hours).count()
+    """The number of failures in the last ``hours``, without answers that reached a limit."""
+    return _since(hours).exclude(error_code__in=[code.value for code in _CUT]).count()
 
 
 def latest(viewer: User, chosen: FailureFilter) -> tuple[list[Failed], int]:

@@ -306,7 +306,6 @@ def finish(job: Job, outcome: TurnOutcome, account: TokenAccount, *, has_pieces:
         **shown,
         "is_queued": False,
         "error_detail": transcripts.storable(outcome.detail)[:8000] if keeps else "",
-        "error_cause": outcome.cause[:200],
         "input_tokens": account.input_tokens,
         "output_tokens": account.output_tokens,
         "thought_seconds": account.thought_seconds,
@@ -347,6 +346,7 @@ def _shown(outcome: TurnOutcome, account: TokenAccount) -> dict[str, Any]:
     return {
         "state": outcome.state,
         "error_code": outcome.code or "",
+        "error_cause": outcome.cause[:200],
         "retry_after": outcome.retry_after,
         "backend": account.backend[:100],
         # The server's own name for its model goes into the header of transcripts, which must not contain control tokens.

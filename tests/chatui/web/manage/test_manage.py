@@ -17,7 +17,7 @@ from django.utils.html import escape
 
 from chatui.audit_log.record import Visitor
 from chatui.codes import Cause
-from chatui.display import readiness, system
+from chatui.display import failures, readiness, system
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.audit import AuditEvent
@@ -274,6 +274,14 @@ def test_failed_answers_show_a_remedy_and_never_the_question(ada: User, root: Us
     assert narrowed.count("HTTP 401") == 1 and page.count("HTTP 401") == 3
     Turn.objects.update(started_at=timezone.now() - timedelta(hours=30))
     assert "No failed answers in this period" in text_of(signed_in(omar), "/manage/failures/")
+
+
+def test_an_answer_that_reached_a_limit_has_not_failed(ada: User, root: User) -> None:
+    failed_turn(ada, "E-X-LENGTH")
+    assert failures.count(24) == 0
+    failed_turn(ada, "E-X-TIMEOUT")
+    assert failures.count(24) == 1
+    assert [group.code for group in failures.groups(24)] == ["E-X-TIMEOUT", "E-X-LENGTH"], "those that failed come first"
 
 
 @pytest.mark.parametrize("state", [{"deleted_at": True}, {"temporary_until": True}])
