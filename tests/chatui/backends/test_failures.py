@@ -12,12 +12,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
-from chatui.backends.failures import OPTIONAL, RejectedFields, error_of_body, error_of_status
-from chatui.codes import ProductCode
+from chatui.backends.failures import OPTIONAL, RejectedFields, blame_request, error_of_body, error_of_status, unreachable
+from chatui.codes import Cause, ProductCode
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.several import constant_answer
@@ -215,3 +216,67 @@ def test_the_cause_contains_no_digits_of_the_server_except_a_status() -> None:
     error = error_of_body({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
     assert error.told == "failed"
     assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).told == "busy: HTTP 429"
+
+
+NO_SUCH_PARAMETER: dict[str, object] = {"detail": [{"type": "missing", "loc": ["body", "model"], "msg": "Field required"}]}
+CAUSES: list[tuple[int, object, Cause]] = [
+    (500, {"error": {"message": "CUDA out of memory. Tried to allocate 2.00 GiB"}}, Cause.OUT_OF_MEMORY),
+    (500, {"error": "model requires more system memory (12.3 GiB) than is available (5 GiB)"}, Cause.OUT_OF_MEMORY),
+    (400, {"error": {"message": "The word memory: out of memory"}}, Cause.REFUSED),
+    (500, {"error": {"message": "x" * 400 + " out of memory"}}, Cause.FAILED),
+    (401, "", Cause.KEY_REFUSED),
+    (400, [{"error": {"message": "API key not valid. Please pass a valid API key."}}], Cause.KEY_REFUSED),
+    (402, {"error": {"message": "Insufficient credits"}}, Cause.QUOTA),
+    (429, {"error": {"type": "insufficient_quota"}}, Cause.QUOTA),
+    (404, {"error": {"message": "The model `gpt` does not exist."}}, Cause.MODEL_UNKNOWN),
+    (404, {"detail": "Not Found"}, Cause.KIND_NOT_SPOKEN),
+    (404, "<html><head><title>404 Not Found", Cause.WEB_PAGE),
+    (503, {"error": {"message": "Loading model", "type": "unavailable_error"}}, Cause.LOADING),
+    (503, "", Cause.BUSY),
+    (504, "<html>", Cause.GATEWAY),
+    (413, "<html>", Cause.TOO_LARGE),
+    (307, "", Cause.REDIRECTED),
+    (400, "<html><title>400 The plain HTTP request was sent to HTTPS port", Cause.WRONG_SCHEME),
+    (400, {"error": {"code": "context_length_exceeded"}}, Cause.CONTEXT_EXCEEDED),
+    (400, NO_SUCH_PARAMETER, Cause.REFUSED),
+]
+
+
+@pytest.mark.parametrize(("status", "message", "cause"), CAUSES)
+def test_a_cause_is_told_by_status_type_and_the_first_words(status: int, message: object, cause: Cause) -> None:
+    text = message if isinstance(message, str) else json.dumps(message)
+    error = error_of_status(status, text, None, NOW)
+    assert (error.cause, error.seen.split(",")[0]) == (cause, f"HTTP {status}")
+
+
+def test_two_causes_are_told_by_the_request() -> None:
+    def blamed(message: str, path: str, *, names_model: bool) -> Cause:
+        status = 400 if message else 404
+        return blame_request(error_of_status(status, message, None, NOW), message, path, names_model=names_model).cause
+
+    assert blamed("", "/v1/chat/completions/v1/chat/completions", names_model=True) is Cause.ADDRESS_OF_ENDPOINT
+    assert blamed("", "/models/acme/v1/chat/completions", names_model=True) is Cause.KIND_NOT_SPOKEN
+    needs = json.dumps(NO_SUCH_PARAMETER)
+    assert blamed(needs, "/v1/chat/completions", names_model=False) is Cause.NO_MODELS
+    assert blamed(needs, "/v1/chat/completions", names_model=True) is Cause.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate", Cause.CERTIFICATE),
+        ("[SSL: WRONG_VERSION_NUMBER] wrong version number", Cause.WRONG_SCHEME),
+        ("[Errno -2] Name or service not known", Cause.NAME_UNKNOWN),
+        ("[Errno 111] Connect call failed: Connection refused", Cause.NOTHING_LISTENS),
+        ("the proxy refused to connect", Cause.PROXY),
+        ("[Errno 113] No route to host", Cause.UNREACHABLE),
+    ],
+)
+def test_why_a_server_cannot_be_reached_is_told(message: str, cause: Cause) -> None:
+    assert unreachable(httpx.ConnectError(message)).cause is cause
+
+
+def test_tls_in_the_place_of_http_is_told() -> None:
+    assert (
+        unreachable(httpx.RemoteProtocolError(r"illegal status line: bytearray(b'\x15\x03\x03\x00\x02\x02P')")).cause is Cause.WRONG_SCHEME
+    )
