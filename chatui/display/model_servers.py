@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 from django.core.cache import cache
 from django.db.models import Count, Max, Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from chatui.backends.base import BackendError
 from chatui.backends.discovery import discover
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec, find
-from chatui.codes import ProductCode
+from chatui.codes import Cause
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS
 from chatui.model_servers import configured, connected
@@ -45,9 +46,9 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class ShownServer:
-    """One model server. ``place``: host and port of each of its addresses. ``problem``: a code or a sentence of ours if it did not respond,
-    or if some of its addresses did not, in which case ``is_alive`` is still true. ``milliseconds``: its response time. ``running``: how
-    many answers are being written now or wait for it."""
+    """One model server. ``place``: host and port of each of its addresses. ``problems``: sentences of ours if it did not respond, or if
+    some of its addresses did not, in which case ``is_alive`` is still true. ``milliseconds``: its response time. ``running``: how many
+    answers are being written now or wait for it."""
 
     name: str
     label: str
@@ -56,7 +57,7 @@ class ShownServer:
     source: str
     is_demo: bool
     is_alive: bool
-    problem: str
+    problems: tuple[str, ...]
     milliseconds: int
     models: tuple[str, ...]
     running: int
@@ -67,8 +68,10 @@ class ShownServer:
 
 @dataclass(frozen=True, slots=True)
 class _Status:
+    """``problems``: the place, if there are several, and the cause, or what is wrong with a key; cached, so not translated."""
+
     is_alive: bool
-    problem: str = ""
+    problems: tuple[tuple[str, Cause | str], ...] = ()
     milliseconds: int = 0
     models: tuple[str, ...] = ()
 
@@ -101,7 +104,7 @@ def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool
         source,
         spec.is_demo,
         status.is_alive,
-        status.problem,
+        tuple(_said(place, problem) for place, problem in status.problems),
         status.milliseconds,
         status.models or spec.models,
         work.running,
@@ -151,7 +154,7 @@ def _ask(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
     asking = threading.Thread(target=lambda: asyncio.run(_ask_all(unknown, found)), name="model servers of a page", daemon=True)
     asking.start()
     asking.join(ASK_SECONDS + _SPARE_SECONDS)
-    results = {spec.name: found.get(spec.name, _Status(is_alive=False, problem=ProductCode.TIMEOUT.value)) for spec in unknown}
+    results = {spec.name: found.get(spec.name, _Status(is_alive=False, problems=(("", Cause.SILENT),))) for spec in unknown}
     with contextlib.suppress(*CACHE_ERRORS):  # then the next page queries them again
         cache.set_many({_cache_key(spec): results[spec.name] for spec in unknown}, KEEP_SECONDS)
     return statuses | results
@@ -173,18 +176,18 @@ async def _ask_all(specs: Sequence[BackendSpec], found: dict[str, _Status]) -> N
 
 
 async def _ask_one(spec: BackendSpec) -> _Status:
-    """A server is alive if one of its addresses responds; those that do not are named in ``problem``."""
+    """A server is alive if one of its addresses responds; those that do not are named in ``problems``."""
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
-        return _Status(is_alive=False, problem=str(error))
+        return _Status(is_alive=False, problems=(("", str(error)),))
     urls = (spec.url, *spec.more_urls)
     answers = await asyncio.gather(*(_ask_address(spec, url, key) for url in urls))
     if len(urls) == 1:
         return answers[0]
-    problems = "; ".join(f"{_place(url)}: {each.problem}" for url, each in zip(urls, answers, strict=True) if not each.is_alive)
+    problems = tuple((_place(url), problem) for url, each in zip(urls, answers, strict=True) for _, problem in each.problems)
     alive = next((each for each in answers if each.is_alive), answers[0])
-    return replace(alive, problem=problems)
+    return replace(alive, problems=problems)
 
 
 async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Status:
@@ -194,12 +197,17 @@ async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Status:
         async with asyncio.timeout(ASK_SECONDS):
             found = await discover(url, key, limits, spec.route)
     except BackendError as error:
-        return _Status(is_alive=False, problem=error.code.value)
+        return _Status(is_alive=False, problems=(("", error.cause),))
     except TimeoutError:
-        return _Status(is_alive=False, problem=ProductCode.TIMEOUT.value)
+        return _Status(is_alive=False, problems=(("", Cause.SILENT),))
     except (OSError, ValueError):  # an unreadable certificate, or an invalid address
-        return _Status(is_alive=False, problem=ProductCode.BACKEND_SETUP.value)
+        return _Status(is_alive=False, problems=(("", Cause.SETUP),))
     return _Status(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=found.models[:20])
+
+
+def _said(place: str, problem: Cause | str) -> str:
+    said = f"{gettext(problem.sentence)} {gettext(problem.advice)}" if isinstance(problem, Cause) else problem
+    return f"{place}: {said}" if place else said
 
 
 def _place(url: str) -> str:
@@ -209,4 +217,4 @@ def _place(url: str) -> str:
 
 
 def _cache_key(spec: BackendSpec) -> str:
-    return "server-status:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()
+    return "server-problems:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()

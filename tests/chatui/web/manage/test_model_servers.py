@@ -14,6 +14,7 @@ import pytest
 from django.core.cache import cache
 
 from chatui.backends.spec import BackendSpec
+from chatui.codes import Cause
 from chatui.display import model_servers
 from chatui.model_servers import connected
 from chatui.models.user import User
@@ -113,13 +114,13 @@ def test_a_server_is_probed_the_same_way_as_it_is_asked(root: User, monkeypatch:
 def test_each_address_of_a_server_is_probed_and_the_silent_one_named(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(MODELS) as (url, requests):
         shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9", more_urls=(url,)))
-    assert requests and "a-tiny-model" in shown and "127.0.0.1:9: E-X-BACKEND-UNREACHABLE" in shown
+    assert requests and "a-tiny-model" in shown and f"127.0.0.1:9: {Cause.NOTHING_LISTENS.sentence}" in shown
     assert "manage-warns" not in shown
 
 
-def test_for_a_single_address_only_the_code_is_shown(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_for_a_single_address_only_the_cause_is_shown(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9"))
-    assert "does not respond" in shown and "<code>E-X-BACKEND-UNREACHABLE</code>" in shown
+    assert "does not respond" in shown and Cause.NOTHING_LISTENS.sentence in shown
 
 
 @pytest.mark.parametrize(
