@@ -2,12 +2,14 @@
 
 Harmony is written as token ids or as text, with a side record: a JSON file for the OpenChatML data that Harmony cannot represent. It holds
 headers and lengths, no body. Together with the Harmony text or ids it restores the exact transcript. It is checked against them, so a
-record that belongs to another document is refused.
+record that belongs to another document is refused, and so is one that says of a message what neither reading nor writing it gives: **a
+record shows nobody what the Harmony alone, read as a whole conversation, would not**.
 
-No format reveals more than another: a frame that people may not see, but that Harmony would show, is written on the analysis channel, and
-the side record stores its header. If the first frame is the assistant's, both begin after ``<|start|>assistant``, where a completion
-begins; otherwise with ``<|start|>``. Without a side record, Harmony is read as a model's completion: a message of another author is a
-forgery. ``<|return|>`` is written as ``<|end|>``, as Harmony requires for earlier turns.
+No format reveals more than another: a frame that people may not see, but that Harmony would show, is written on the analysis channel. One
+that they may see, but that Harmony would hide, is written without its types, or on final. The side record stores the header of both. If the
+first frame is the assistant's, both begin after ``<|start|>assistant``, where a completion begins; otherwise with ``<|start|>``. Without a
+side record, Harmony is read as a model's completion: a message of another author is a forgery. ``<|return|>`` is written as ``<|end|>``, as
+Harmony requires for earlier turns.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from renderer.errors import ParseHeaderError
-from renderer.events import Finished
-from renderer.frame_kinds import ANALYSIS
+from renderer import strict_json
+from renderer.errors import OpenChatMLError, ParseHeaderError, Problem
+from renderer.events import Finished, hidden
+from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import (
@@ -39,8 +42,10 @@ from renderer.harmony.pieces import (
     text_of_pieces,
     unescaped,
 )
-from renderer.harmony.reader import HarmonyReader, author_of
+from renderer.harmony.reader import HarmonyReader, author_of, is_json
 from renderer.harmony.vocabulary import Vocabulary
+from renderer.ocml import frame_header
+from renderer.strict_json import JsonError
 from renderer.tokens import Token
 
 FORMAT = "openchatml-harmony-side-record"
@@ -98,18 +103,25 @@ class SideRecord:
     def from_json(cls, text: str) -> SideRecord:
         """Read what ``to_json`` wrote. Raises SideRecordError for anything else."""
         try:
-            read = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise SideRecordError("the side record is not valid JSON") from error
-        if not isinstance(read, dict) or read.get("format") != FORMAT or read.get("version") != VERSION:
+            read = strict_json.loads(text, exact=True)
+        except JsonError as error:
+            raise SideRecordError("the side record is not valid JSON, or has a key twice") from error
+        if not isinstance(read, dict) or read.get("format") != FORMAT or not _is_number(read.get("version"), VERSION):
             raise SideRecordError("the format or version of the side record is unknown")
         document, messages = read.get("document"), read.get("messages")
         completion = read.get("completion")
         if not isinstance(messages, list) or not isinstance(document, dict | None) or not isinstance(completion, bool):
             raise SideRecordError("the side record lacks messages or completion, or its document is not an object")
+        if document is not None and not all(isinstance(document.get(key, kind()), kind) for key, kind in _DOCUMENT.items()):
+            raise SideRecordError("the document header in the side record has a value of another type")
         return cls(tuple(_message(message) for message in messages), document, completion)
 
 
+def _is_number(value: object, number: int) -> bool:
+    return type(value) is int and value == number  # True is 1
+
+
+_DOCUMENT: dict[str, type[str] | type[dict[str, object]]] = {"version": str, "model": str, "generation_settings": dict}
 _ATTRIBUTES = {"to": "recipient"}
 _NAMES = frozenset(field.name for field in fields(Header))
 
@@ -122,7 +134,7 @@ def _message(read: object) -> MessageRecord:
             "harmony": str(harmony),
             "stop": str(stop),
             "characters": int(characters),
-        } if characters >= 0:
+        } if type(characters) is int and characters >= 0:
             try:
                 return MessageRecord(_read_header(header), Terminator(terminator), harmony, Terminator(stop), characters)
             except ValueError as error:
@@ -201,7 +213,7 @@ def from_tokens(
     reader = TokenPieces(vocabulary)
     pieces = [*reader.feed(ids), *reader.finish()]
     if record is not None:
-        return HarmonyReading(tuple(_restored(pieces, record)), record)
+        return HarmonyReading(tuple(_restored(pieces, record, is_text=False)), record)
     finished = fold(pieces, HarmonyReader(new_call_id or _numbered(), conversation=conversation))
     return HarmonyReading(tuple(finished), _record(pieces, finished))
 
@@ -214,10 +226,10 @@ def from_text(
     new_call_id: Callable[[], str] | None = None,
 ) -> HarmonyReading:
     """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``pieces.read_text``)."""
-    if record is not None:
-        return HarmonyReading(tuple(_cut_out(text, record)), record)
-    new_call_id = new_call_id or _numbered()
     pieces = pieces_of_text(text)
+    if record is not None:
+        return HarmonyReading(tuple(_restored(pieces, record, is_text=True)), record)
+    new_call_id = new_call_id or _numbered()
     finished = fold(pieces, HarmonyReader(new_call_id, conversation=True)) if conversation else read_completion(text, new_call_id)
     return _unescaped(HarmonyReading(tuple(finished), _record(pieces, finished)))
 
@@ -245,21 +257,25 @@ def ids_from_json(text: str) -> list[int]:
 
 
 def as_written(frame: Frame) -> Frame:
-    """The frame that Harmony is given for this one. If people may not see the frame, but would if Harmony were read without a side record,
-    it is written as reasoning: Harmony cannot represent intents, and treats commentary without a recipient as a preamble.
+    """The frame that Harmony is given for this one: the same, unless Harmony read without a side record would show another audience.
+
+    Harmony cannot represent intents, treats commentary without a recipient as a preamble, and hides a preamble that is JSON or announces a
+    type. What people may not see is then written as reasoning; what they may see without its types, or as an answer.
     """
     header = frame.header
+    if _is_seen(header):
+        plain = replace(header, recipient=None, content_type=None, constrain=None)
+        shown = (each for each in (header, plain) if _would_be_seen(each, _sample(frame.body), completion=False))
+        return replace(frame, header=next(shown, ANSWER))
     is_like_a_role = header.role == Role.TOOL and header.name is not None and author_of(header.name).role != Role.TOOL
-    if is_like_a_role or (not may_see(header, Audience.END_USER) and _would_be_seen(header)):
-        return Frame(ANALYSIS, frame.body)
-    return frame
+    would_be_seen = any(_would_be_seen(header, "text", completion=completion) for completion in (True, False))
+    return Frame(ANALYSIS, frame.body) if is_like_a_role or would_be_seen else frame
 
 
 @lru_cache(maxsize=512)
-def _would_be_seen(header: Header) -> bool:
-    pieces = pieces_of_frame(Frame(header, "text"))
-    read = (done for whole in (False, True) for done in fold(pieces, HarmonyReader(_numbered(), conversation=whole)))
-    return any(may_see(done.frame.header, Audience.END_USER) for done in read)
+def _would_be_seen(header: Header, body: str, *, completion: bool) -> bool:
+    read = fold(pieces_of_frame(Frame(header, body)), HarmonyReader(_numbered(), conversation=not completion))
+    return any(_is_seen(done.frame.header) for done in read)
 
 
 def pieces_of_frame(frame: Frame) -> list[Piece]:
@@ -302,6 +318,8 @@ def _body(frame: Frame) -> list[Piece]:
 
 
 def _written(frames: Sequence[Frame], record: SideRecord | None, document: Mapping[str, object] | None) -> tuple[list[Piece], SideRecord]:
+    for frame in frames:
+        _check_writable(frame)
     earlier = [_earlier(frame, record, index) for index, frame in enumerate(frames)]
     completion = bool(frames) and frames[0].header.role == Role.ASSISTANT
     if record is not None and earlier and earlier[0] is not None:
@@ -331,7 +349,10 @@ def _earlier(frame: Frame, record: SideRecord | None, index: int) -> MessageReco
     if record is None or index >= len(record.messages):
         return None
     before = record.messages[index]
-    return before if (before.header, before.terminator) == (frame.header, frame.terminator) else None
+    if (before.header, before.terminator) != (frame.header, frame.terminator):
+        return None
+    _as_recorded(before)
+    return before if _fits(before, frame.body, opened=index > 0 or not record.completion) else None
 
 
 def _as_recorded(before: MessageRecord) -> tuple[list[Piece], Terminator]:
@@ -350,8 +371,10 @@ def _record(pieces: Sequence[Piece], finished: Sequence[Finished]) -> SideRecord
         return None
     if any(not done.complete or done.frame.body != message.body for done, message in zip(finished, found, strict=True)):
         return None
-    written = (_message_record(done.frame, message) for done, message in zip(finished, found, strict=True))
-    return SideRecord(tuple(written), completion=_is_completion(pieces))
+    completion = _is_completion(pieces)
+    written = [_message_record(done.frame, message) for done, message in zip(finished, found, strict=True)]
+    fit = (_fits(each, found[index].body, opened=index > 0 or not completion) for index, each in enumerate(written))
+    return SideRecord(tuple(written), completion=completion) if all(fit) else None
 
 
 def _message_record(frame: Frame, message: HarmonyMessage) -> MessageRecord:
@@ -362,36 +385,61 @@ def _is_completion(pieces: Sequence[Piece]) -> bool:
     return bool(pieces) and pieces[0] != Marker(Token.START)
 
 
-def _restored(pieces: Sequence[Piece], record: SideRecord) -> Iterator[Finished]:
+def _restored(pieces: Sequence[Piece], record: SideRecord, *, is_text: bool) -> Iterator[Finished]:
     found = messages(pieces)
     if found is None or len(found) != len(record.messages) or _is_completion(pieces) != record.completion:
-        raise SideRecordError("the side record belongs to other token ids")
-    for message, recorded in zip(found, record.messages, strict=True):
-        if _message_record(Frame(recorded.header, "", recorded.terminator), message) != recorded:
-            raise SideRecordError("the side record belongs to other token ids")
-        yield Finished(Frame(recorded.header, message.body, recorded.terminator))
+        raise SideRecordError("the side record belongs to another document")
+    for number, (message, recorded) in enumerate(zip(found, record.messages, strict=True), 1):
+        message = replace(message, body=unescaped(message.body)) if is_text else message
+        frame = Frame(recorded.header, message.body, recorded.terminator)
+        if _message_record(frame, message) != recorded or not _fits(recorded, message.body, opened=number > 1 or not record.completion):
+            raise SideRecordError(f"the side record belongs to another document; they differ in message {number}")
+        yield Finished(frame)
 
 
-def _cut_out(text: str, record: SideRecord) -> Iterator[Finished]:
-    position = 0
-    for index, recorded in enumerate(record.messages):
-        opening = "" if index == 0 and record.completion else Token.START
-        before, after = f"{opening}{recorded.harmony}{Token.MESSAGE}", recorded.stop.value
-        start = position + len(before)
-        end = text.find(after, start)
-        body = unescaped(text[start:end])
-        if not text.startswith(before, position) or end < 0 or len(body) != recorded.characters:
-            raise SideRecordError(f"the side record belongs to another text; they differ in message {index + 1}")
-        yield Finished(Frame(recorded.header, body, recorded.terminator))
-        position = _after_white_space(text, end + len(after))
-    if position != len(text):
-        raise SideRecordError("the side record belongs to a shorter text")
+def _fits(recorded: MessageRecord, body: str, *, opened: bool) -> bool:
+    """Whether writing such a frame, or reading such a message, gives this record. ``opened``: ``harmony`` holds the role.
+
+    Whatever else it says, a record shows no message that Harmony alone would hide, and makes no call of what is none.
+    """
+    frame = Frame(recorded.header, body, recorded.terminator)
+    try:
+        _check_writable(frame)
+        written = text_of_pieces(_header_pieces(as_written(frame).header)[0 if opened else 1 :])
+    except OpenChatMLError:
+        return False
+    alone = _alone(recorded.harmony, _sample(body), recorded.stop, opened=opened)
+    if alone is None or (_is_seen(frame.header) and not _is_seen(alone.header)):
+        return False
+    if frame.terminator is Terminator.CALL and Terminator.CALL not in (recorded.stop, alone.terminator):
+        return False
+    header = replace(alone.header, call_id=frame.header.call_id)
+    return recorded.harmony == written or frame.header in (header, hidden(header), BROKEN)
 
 
-def _after_white_space(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
+@lru_cache(maxsize=512)
+def _alone(harmony: str, body: str, stop: Terminator, *, opened: bool) -> Frame | None:
+    """What a whole conversation that is this message alone is read as; None if it is no message."""
+    opening: list[Piece] = [Marker(Token.START)] if opened else []
+    pieces = [*opening, *pieces_of_text(harmony), Marker(Token.MESSAGE), body, Marker(stop)]
+    read = fold(pieces, HarmonyReader(_numbered(), conversation=True))
+    return read[0].frame if len(read) == 1 else None
+
+
+def _sample(body: str) -> str:
+    """A short body that Harmony reads as this one: what a message is depends only on whether its body is JSON, and an object."""
+    return "text" if not is_json(body) else "{}" if body.lstrip().startswith("{") else "1"
+
+
+def _is_seen(header: Header) -> bool:
+    return may_see(header, Audience.END_USER)
+
+
+def _check_writable(frame: Frame) -> None:
+    """Raise if OpenChatML could not write such a frame: nothing reads what nothing writes."""
+    frame_header.write(frame.header)
+    if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
+        raise Problem(fault.code, fault.hint).error()
 
 
 def _numbered() -> Callable[[], str]:

@@ -195,6 +195,8 @@ class HarmonyMessage:
 def messages(pieces: Sequence[Piece]) -> list[HarmonyMessage] | None:
     """The messages of well-formed Harmony, whose first header may lack its beginning. None if it is not well-formed."""
     found: list[HarmonyMessage] = []
+    if pieces and pieces[-1] == Marker(Token.START):
+        return None
     position = 1 if pieces and pieces[0] == Marker(Token.START) else 0
     while position < len(pieces):
         message = _next_marker(pieces, position, _IN_A_HEADER)

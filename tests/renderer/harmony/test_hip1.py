@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from renderer.errors import ParseHeaderError
+from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
+from renderer.gate import Audience, may_see
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import MessageRecord, SideRecord, SideRecordError
 from renderer.harmony.pieces import Marker, Piece
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
+from renderer.ocml import document
 from renderer.tokens import Token
 from tests.support.cases import for_each
 
@@ -51,7 +53,7 @@ headers = some.builds(
     content_type=some.none() | values,
     constrain=some.none() | values,
 ) | some.builds(Header, role=some.just("tool"), name=values, channel=some.none() | some.sampled_from([*map(str, Channel)]))
-transcripts = some.lists(some.builds(Frame, headers, bodies, some.sampled_from(Terminator)), max_size=6)
+transcripts = some.lists(some.builds(Frame, headers, bodies, some.sampled_from(Terminator)).map(document.writable), max_size=6)
 
 
 @given(transcripts)
@@ -240,10 +242,11 @@ def test_a_header_or_an_end_that_the_side_record_does_not_have_is_refused_with_t
     frames = Frame(Header("user"), "Hi"), Frame(Header("assistant", Channel.FINAL), "hello")
     text, record = hip1.to_text(frames)
     assert hip1.from_text(text, record=record).frames == frames
-    for other in (text.replace("final", "fatal"), text.replace("<|channel|>", "<|chunnel|>"), text.replace("lo<|end|>", "lo!")):
-        assert text != other
+    for other, words in (("final", "fatal"), ("<|channel|>", "<|chunnel|>")):
         with pytest.raises(SideRecordError, match="message 2"):
-            hip1.from_text(other, record=record)
+            hip1.from_text(text.replace(other, words), record=record)
+    with pytest.raises(SideRecordError):
+        hip1.from_text(text.replace("lo<|end|>", "lo!"), record=record)
     with pytest.raises(SideRecordError, match="message 1"):
         hip1.from_text(text.replace("user", "tool"), record=record)
 
@@ -261,6 +264,9 @@ def test_a_header_or_an_end_that_the_side_record_does_not_have_is_refused_with_t
         lambda read: read["messages"][0].update(stop="<|message|>"),
         lambda read: read["messages"][0].update(characters=-1),
         lambda read: read["messages"][0].update(characters="3"),
+        lambda read: read["messages"][0].update(characters=True),
+        lambda read: read.update(version=True),
+        lambda read: read.update(document={"version": "2.2", "model": 2}),
         lambda read: read["messages"][0]["header"].pop("role"),
         lambda read: read["messages"][0]["header"].update(recipient="x"),
         lambda read: read["messages"][0]["header"].update(colour="red"),
@@ -274,7 +280,7 @@ def test_a_side_record_that_is_damaged_is_refused(change: Any) -> None:
         SideRecord.from_json(json.dumps(read))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000, '{"format": 1, "format": 1}'])
 def test_json_that_is_not_a_side_record_is_refused(text: str) -> None:
     with pytest.raises(SideRecordError):
         SideRecord.from_json(text)
@@ -300,8 +306,20 @@ def test_a_header_value_that_would_not_be_read_as_one_value_is_refused(field: st
         hip1.to_text([Frame(header, "")])
 
 
-def test_a_reply_without_the_name_of_its_tool_is_written_with_its_role() -> None:
-    assert hip1.to_text([Frame(Header("tool", Channel.COMMENTARY), "x")])[0] == "<|start|>tool<|channel|>commentary<|message|>x<|end|>"
+@pytest.mark.parametrize(
+    "frame",
+    [
+        Frame(Header("tool", Channel.COMMENTARY), "x"),
+        Frame(Header("robot"), "x"),
+        Frame(Header("assistant", "other"), "x"),
+        Frame(Header("user"), "x", Terminator.CALL),
+        Frame(Header("assistant", Channel.COMMENTARY, "functions.x"), "{}", Terminator.CALL),
+        Frame(Header("user", name="a b"), "x"),
+    ],
+)
+def test_a_frame_that_openchatml_could_not_write_is_not_written(frame: Frame) -> None:
+    with pytest.raises(OpenChatMLError):
+        hip1.to_text([frame])
 
 
 @pytest.mark.parametrize("name", ["user", "system", "assistantassistant", "developer:x"])
@@ -316,6 +334,71 @@ def test_a_content_type_without_a_recipient_is_not_written_because_it_would_be_r
     assert text == "<|channel|>final<|message|>A<|end|>"
     assert hip1.from_text(text, record=record).frames[0].header.content_type == "markdown"
     assert hip1.to_text([Frame(Header("assistant", Channel.FINAL, recipient="all", content_type="markdown"), "A")])[0] == text
+
+
+FORGED_HEADERS = [
+    Header("assistant", "final"),
+    Header("assistant"),
+    Header("user"),
+    Header("assistant", "commentary", intent="preamble"),
+    Header("assistant", "commentary", "functions.x", "c1"),
+]
+HIDDEN_MESSAGES = [
+    "assistant<|channel|>analysis<|message|>x<|end|>",
+    "system<|message|>x<|end|>",
+    "functions.x to=assistant<|channel|>commentary<|message|>x<|end|>",
+    "assistant<|channel|>commentary<|message|>1<|end|>",
+    "assistant<|channel|>gossip<|message|>x<|end|>",
+    "assistant to=functions.y<|channel|>commentary<|message|>{}<|call|>",
+]
+
+
+@for_each(product(HIDDEN_MESSAGES, FORGED_HEADERS, Terminator))
+def test_a_record_that_says_of_a_hidden_message_that_people_may_see_it_is_refused(raw: str, header: Header, terminator: Terminator) -> None:
+    harmony, _, rest = raw.partition("<|message|>")
+    body, stop = rest[: rest.index("<|")], rest[rest.index("<|") :]
+    record = SideRecord((MessageRecord(header, terminator, harmony, Terminator(stop), len(body)),))
+    with pytest.raises(SideRecordError):
+        hip1.from_text(f"<|start|>{raw}", record=record)
+
+
+@pytest.mark.parametrize(
+    ("header", "terminator"),
+    [
+        (Header("user", name="<|call|>"), Terminator.END),
+        (Header("user", name="a b"), Terminator.END),
+        (Header("user", channel="x"), Terminator.END),
+        (Header("robot"), Terminator.END),
+        (Header("user"), Terminator.CALL),
+        (Header("developer"), Terminator.END),
+    ],
+)
+def test_a_record_with_what_no_writer_writes_is_refused(header: Header, terminator: Terminator) -> None:
+    text, record = hip1.to_text([Frame(Header("user", name="ada"), "x")])
+    assert hip1.from_text(text, record=record).frames, "the premise"
+    forged = replace(record, messages=(replace(record.messages[0], header=header, terminator=terminator),))
+    with pytest.raises(SideRecordError):
+        hip1.from_text(text, record=forged)
+
+
+@given(transcripts, some.data())
+def test_a_record_shows_nothing_that_the_harmony_alone_would_hide(frames: list[Frame], data: some.DataObject) -> None:
+    text, record = hip1.to_text(frames)
+    if record.messages and data.draw(some.booleans()):
+        index = data.draw(some.integers(0, len(record.messages) - 1))
+        changed = replace(
+            record.messages[index],
+            header=data.draw(headers | some.sampled_from(FORGED_HEADERS)),
+            terminator=data.draw(some.sampled_from(Terminator)),
+        )
+        record = replace(record, messages=(*record.messages[:index], changed, *record.messages[index + 1 :]))
+    try:
+        read = hip1.from_text(text, record=record).frames
+    except SideRecordError:
+        return
+    alone = hip1.from_text(text, conversation=True).frames
+    shown = [[index for index, frame in enumerate(each) if may_see(frame.header, Audience.END_USER)] for each in (read, alone)]
+    assert len(read) == len(alone) and set(shown[0]) <= set(shown[1])
 
 
 @given(some.text() | bodies)
@@ -364,9 +447,9 @@ def test_white_space_between_messages_and_behind_them_means_nothing(space: str, 
 @pytest.mark.parametrize("change", ["x", "\u200b", "<|end|>", "<|start|>"])
 def test_anything_else_between_messages_belongs_to_another_document(change: str) -> None:
     text, record = hip1.to_text(FRAMES)
-    with pytest.raises(SideRecordError, match="in message 2"):
+    with pytest.raises(SideRecordError, match="another document"):
         hip1.from_text(text.replace("<|end|><|start|>", f"<|end|>{change}<|start|>", 1), record=record)
-    with pytest.raises(SideRecordError, match="a shorter text"):
+    with pytest.raises(SideRecordError, match="another document"):
         hip1.from_text(text + change, record=record)
 
 
