@@ -66,7 +66,7 @@ class Visitor:
 
 SHELL = Visitor(None, "", "shell")
 """The visitor of management commands: the operator, who has no account."""
-SERVER = Visitor(None, "", "server")
+PRODUCT = Visitor(None, "", "server")
 """The product itself."""
 
 About = Conversation | UUID | str | None

@@ -52,6 +52,8 @@ STAYS = {
     "requestFactory": "read by Twisted's connection",
     "_has_been_logged": "read by Django, which logs a response otherwise",
     "health_check_done": "read by Django's connection to PostgreSQL",
+    "getconn": "called by Django's connection to PostgreSQL, on a pool",
+    "putconn": "see there",
     "_verify": "called by the name of a sub-command",
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
     "HIGH": "see there",

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.audit_log import aggregation
-from chatui.audit_log.record import SERVER, SHELL, Visitor, record
+from chatui.audit_log.record import PRODUCT, SHELL, Visitor, record
 from chatui.database import file_locks, pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.display import system
@@ -39,7 +39,17 @@ LOOK_SECONDS = 600.0
 """How often a serving process looks whether a purge is due."""
 
 
-async def daily() -> None:
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def begin() -> None:
+    """Start to purge daily, on the running event loop."""
+    task = asyncio.get_running_loop().create_task(_daily(), name="purge")
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def _daily() -> None:
     """Purge once a day while this process serves, in a process of its own: its memory is freed, and its work delays no page."""
     while True:
         try:
@@ -77,7 +87,7 @@ class Command(BaseCommand):
             if not is_alone:
                 self.stdout.write("Another process purges now.")
             elif not options["if_due"] or system.purge_is_due():
-                self._purge(options["days"], SERVER if options["if_due"] else SHELL, vacuum=options["vacuum"])
+                self._purge(options["days"], PRODUCT if options["if_due"] else SHELL, vacuum=options["vacuum"])
 
     def _purge(self, days: int, visitor: Visitor, *, vacuum: bool) -> None:
         started = time.monotonic()

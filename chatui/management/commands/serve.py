@@ -64,7 +64,7 @@ class Command(BaseCommand):
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
-        twisted_loop.call_later(FIRST_PURGE_SECONDS, self._begin_to_purge)
+        twisted_loop.call_later(FIRST_PURGE_SECONDS, purge.begin)
         host, port = options["host"], options["port"]
         cli = CommandLineInterface()
         cli.server_class = partial(Server, partial(self._print_address, host, port))
@@ -84,9 +84,6 @@ class Command(BaseCommand):
                 "chatui.asgi:application",
             ]
         )
-
-    def _begin_to_purge(self) -> None:
-        self._purging = twisted_loop.create_task(purge.daily(), name="purge")
 
     def _print_address(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
