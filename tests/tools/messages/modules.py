@@ -19,7 +19,7 @@ REFUSALS = LANGUAGE / "refusals.js"
 PLACE = re.compile(r"%\(\w+\)s")
 UNSAFE = re.compile(r"[<>]|javascript:|&\w+;|%(?!\(\w+\)s)", re.IGNORECASE)
 """Translators are not trusted: no markup, and no character that gettext or a browser could read as more than text."""
-MAX_BYTES = 20_000
+MAX_BYTES = 24_000
 REFUSALS_HEAD = """\
 // The sentences for the codes with which the server refuses a command or closes the socket.
 // Made from chatui/codes.py by `make messages`. Do not change it by hand: `make check` compares the two.
