@@ -1,5 +1,5 @@
-"""Determines a visitor's address and the public host behind reverse proxies, for HTTP requests and WebSockets, and tells the operator of a
-proxy or an origin that is set up wrongly: one line for each fault, because it occurs with every page.
+"""Determines a visitor's address and the public address of a page behind reverse proxies, for HTTP requests and WebSockets, and tells the
+operator of a proxy or an origin that is set up wrongly: one line for each fault, because it occurs with every page.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ import logging
 import time
 from ipaddress import ip_address
 from urllib.parse import urlsplit
+
+from django.http import HttpRequest
 
 from chatui.env import environment
 
@@ -46,6 +48,15 @@ def visitor_address(peer: str, forwarded: str) -> str:
             break  # not an address: only what the nearest proxy saw is known
         address = hop
     return address
+
+
+def public_address(request: HttpRequest, path: str) -> str:
+    """The public address of ``path``: at the origin of the request if the operator named it, or else at the first that they named.
+
+    A link that staff pass on, and what a provider has registered, must not depend on the host by which somebody opened the page.
+    """
+    origins, own = environment().origins, f"{request.scheme}://{request.get_host()}"
+    return f"{own if own in origins or not origins else origins[0]}{path}"
 
 
 def public_host(host: str) -> str:

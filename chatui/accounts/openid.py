@@ -104,10 +104,13 @@ def get(address: str, *, bearer: str = "") -> dict[str, Any]:
 def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
     """Send a form and return the JSON object in the response.
 
-    Raises ProviderUnavailableError, or BadSignInError if the provider refuses the request.
+    Raises ProviderUnavailableError, also if the provider refuses the client, or BadSignInError if it refuses the request.
     """
     status, found = _request("POST", address, data=dict(fields), auth=auth)
-    if status in (400, 401, 403):
+    if status == 401 or found.get("error") in ("invalid_client", "unauthorized_client"):
+        # RFC 6749, section 5.2: the operator's mistake, not the visitor's.
+        raise ProviderUnavailableError("the provider did not accept client_id and client_secret")
+    if status in (400, 403):
         raise BadSignInError("the provider did not accept the code")
     if status != 200:
         raise ProviderUnavailableError(f"the provider responded with status {status}")
@@ -198,9 +201,6 @@ def keys_of(provider: Provider, key_id: str | None) -> KeySet:
 
     Anybody can send a token, so only one request fetches keys at a time, and none for a while after a failure.
     """
-    from joserfc.errors import JoseError  # imported late, as in ``claims_of``
-    from joserfc.jwk import KeySet
-
     if (found := _cached_keys(provider, key_id)) is not None:
         return found
     with _fetch_locks[provider.issuer]:
@@ -210,15 +210,26 @@ def keys_of(provider: Provider, key_id: str | None) -> KeySet:
         if time.monotonic() - _failed.get(provider.issuer, -RETRY_SECONDS) < RETRY_SECONDS:
             raise ProviderUnavailableError("the provider's keys could not be fetched a moment ago")
         try:
-            found = KeySet.import_key_set(get(metadata_of(provider).keys))  # type: ignore[arg-type]
+            found = _read_keys(get(metadata_of(provider).keys))
         except ProviderUnavailableError:
             _failed[provider.issuer] = time.monotonic()
             raise
-        except (JoseError, KeyError, TypeError, ValueError):
-            _failed[provider.issuer] = time.monotonic()
-            raise ProviderUnavailableError("the provider's keys cannot be read") from None
         _keys[provider.issuer] = (time.monotonic(), found)
         return found
+
+
+def _read_keys(document: dict[str, Any]) -> KeySet:
+    """The keys that can be used. Single ones of unknown kinds, or with mistakes, are ignored (RFC 7517, section 5)."""
+    from joserfc.errors import JoseError  # imported late, as in ``claims_of``
+    from joserfc.jwk import KeySet
+
+    listed, good = document.get("keys"), []
+    for each in listed if isinstance(listed, list) else []:
+        with contextlib.suppress(JoseError, AttributeError, KeyError, TypeError, ValueError):
+            good += KeySet.import_key_set({"keys": [each]}).keys
+    if not good:
+        raise ProviderUnavailableError("the provider's keys cannot be read")
+    return KeySet(good)
 
 
 def _cached_keys(provider: Provider, key_id: str | None) -> KeySet | None:
@@ -368,7 +379,7 @@ def fetch_claims(provider: Provider, pending: PendingSignIn, response: Mapping[s
     signed = claims_of(provider, tokens.get("id_token"), pending.nonce)
     if pending.confirms and not _was_asked_anew(pending, signed):
         raise BadSignInError("the provider did not ask the person again")
-    return _with_user_info(metadata, tokens, signed)
+    return _with_user_info(provider, metadata, tokens, signed)
 
 
 SLOW_SECONDS = 5
@@ -395,7 +406,7 @@ def _tokens(provider: Provider, metadata: Metadata, pending: PendingSignIn, code
     return post(metadata.token, fields | {"client_id": provider.client_id} | ({"client_secret": secret} if secret else {}), None)
 
 
-def _with_user_info(metadata: Metadata, tokens: dict[str, Any], signed: dict[str, Any]) -> dict[str, Any]:
+def _with_user_info(provider: Provider, metadata: Metadata, tokens: dict[str, Any], signed: dict[str, Any]) -> dict[str, Any]:
     """The claims, completed with those from the user-info address. Signed claims take precedence."""
     bearer = tokens.get("access_token")
     if not metadata.user_info or not isinstance(bearer, str) or not bearer.isascii() or not bearer.isprintable():
@@ -404,6 +415,20 @@ def _with_user_info(metadata: Metadata, tokens: dict[str, Any], signed: dict[str
     if more.get("sub") != signed["sub"]:
         # Section 5.3.2: otherwise one person's ID token could be combined with another person's groups.
         raise BadSignInError("the ID token and the user info are about two people")
+    return merged(provider, signed, more)
+
+
+_GROUP_MARKS = ("_claim_names", "_claim_sources", "hasgroups")
+"""What a provider sends instead of groups if there are too many (OpenID Connect Core 1.0, section 5.6.2; the last one Entra ID)."""
+
+
+def merged(provider: Provider, signed: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """The signed claims, completed with ``more``. Claims that belong together come from one source: an address with the word that it is
+    verified, and groups with the mark that some are left out.
+    """
+    for claims in (("email", "email_verified"), (provider.claim_path[0], *_GROUP_MARKS)):
+        source = signed if any(name in signed for name in claims) else more
+        signed, more = ({name: value for name, value in each.items() if name not in claims or each is source} for each in (signed, more))
     return {**more, **signed}
 
 

@@ -52,6 +52,7 @@ from chatui.models.model_servers import StoredBackend
 from chatui.models.user import ClosingCause, User
 from chatui.permissions import access, administration, four_eyes, programs
 from chatui.permissions.access import NotFoundError, as_person
+from chatui.proxies import public_address
 from chatui.web.api_keys import KeyForm
 from chatui.web.guards import visitor_of
 from chatui.web.sign_in import pages
@@ -278,7 +279,7 @@ def password_link_page(request: HttpRequest, person: User, context: dict[str, ob
             path = password_links.create(
                 visitor, accounts_people.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
             )
-        shown["link"] = request.build_absolute_uri(path)
+        shown["link"] = public_address(request, path)
         pages.notify_sockets(person)
     return render(request, "admin/password_link.html", shown)
 

@@ -29,6 +29,7 @@ from chatui.models.turn import FailedAnswer
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.permissions import access, administration
+from chatui.proxies import public_address
 from chatui.site.languages import sentence_of
 from chatui.usage import limits
 from chatui.web.guards import visitor_of
@@ -285,7 +286,7 @@ class InvitationAdmin(ReadOnlyAdmin):
             chosen = form.cleaned_data
             try:
                 [(_note, path)] = people.invite(visitor_of(request, "admin"), [chosen["note"]], chosen["group"], chosen["days"])
-                shown |= {"link": request.build_absolute_uri(path), "days": chosen["days"]}
+                shown |= {"link": public_address(request, path), "days": chosen["days"]}
             except invitations.TooManyInvitedError as error:
                 form.add_error("note", error.sentence)
                 status = 429

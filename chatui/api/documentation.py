@@ -29,6 +29,7 @@ from chatui.api.response_object import ResponseHead, response_object
 from chatui.api.response_request import ResponsesRequest
 from chatui.api.urls import urlpatterns
 from chatui.env import environment
+from chatui.proxies import public_address
 
 REFERENCE = "#/components/schemas/"
 BODIES: Mapping[Handler, type[BaseModel]] = {
@@ -172,7 +173,7 @@ def reference(request: HttpRequest) -> HttpResponse:
         for path, operations in described["paths"].items()
         for method, operation in operations.items()
     ]
-    context = {"operations": shown, "address": request.build_absolute_uri("/v1"), "document_name": "openapi.json"}
+    context = {"operations": shown, "address": public_address(request, "/v1"), "document_name": "openapi.json"}
     return render(request, "account/reference.html", context)
 
 

@@ -21,6 +21,7 @@ MAX_OPERATIONS = 1000
 MAX_MEMBERS = 10_000
 
 _FILTER = re.compile(r'\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE)
+_PRIMARY = re.compile(r'\s*primary\s+eq\s+"?(true|false)"?\s*', re.IGNORECASE)
 _PATH = re.compile(r"(?P<attribute>[A-Za-z$]\w*)(?:\[(?P<filter>.*)\])?(?:\.(?P<part>[A-Za-z$]\w*))?", re.DOTALL)
 _EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
 _CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
@@ -125,8 +126,8 @@ def _change(kind: str, path: str, value: object) -> Change:
 
 
 def _selector(text: str) -> tuple[str, str]:
-    name, value = parse_filter(text, "value", "type", "primary") if "primary" not in text.lower() else ("primary", "true")
-    return name, value
+    match = _PRIMARY.fullmatch(text)
+    return ("primary", match[1].lower()) if match else parse_filter(text, "value", "type")
 
 
 _MAX_CHARS = {"user_name": 255, "external_id": 255, "given_name": 150, "family_name": 150}
@@ -161,22 +162,26 @@ def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
     return attributes
 
 
-def of_changes(changes: Iterable[Change]) -> PersonAttributes:
-    """The attributes in a PATCH. Attributes that are not stored here are ignored. Raises ScimError."""
+def of_changes(changes: Iterable[Change], email: str = "") -> PersonAttributes:
+    """The attributes in a PATCH. Attributes that are not stored here are ignored. ``email``: the one address that is stored, as the primary
+    one for work. Raises ScimError.
+    """
     attributes = PersonAttributes()
     for change in changes:
-        attributes = _applied(attributes, change)
+        attributes = _applied(attributes, change, email if attributes.email is None else attributes.email)
     return attributes
 
 
-def _applied(attributes: PersonAttributes, change: Change) -> PersonAttributes:
+def _applied(attributes: PersonAttributes, change: Change, email: str) -> PersonAttributes:
     is_removed = change.kind == "remove"
     if change.attribute == "active":
         if is_removed:
             raise ScimError("active cannot be removed.", "mutability")
         return replace(attributes, active=boolean(change.value))
     if change.attribute in ("emails", "emails.value"):
-        return attributes if _is_of_another_kind(change) else replace(attributes, email="" if is_removed else _email(change))
+        if _is_about_another(change, email):
+            return attributes
+        return replace(attributes, email="" if is_removed else _email(change))
     column = _COLUMNS.get(change.attribute)
     if column is None:
         return attributes
@@ -195,9 +200,28 @@ def _text(column: str, value: object) -> str:
     return value.strip()
 
 
-def _is_of_another_kind(change: Change) -> bool:
-    """Whether the path selects an address that is not stored here, such as a home address."""
-    return change.selector is not None and change.selector[0] == "type" and change.selector[1].lower() != "work"
+def _is_about_another(change: Change, email: str) -> bool:
+    """Whether the change is about an address that is not stored here, such as a home address.
+
+    Raises ScimError for one that would replace it (RFC 7644, section 3.5.2.3), except for another type, which directories send of all whose
+    other addresses they know.
+    """
+    if change.selector is None:
+        return change.kind == "add" and _has_only_others(change.value)
+    name, value = change.selector
+    if name == "type":
+        return value.lower() != "work"
+    is_stored = value.lower() == ("true" if name == "primary" else email.lower())
+    if not is_stored and change.kind != "remove":
+        raise ScimError("No address is selected.", "noTarget")
+    return not is_stored
+
+
+def _has_only_others(value: object) -> bool:
+    listed = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
+    return bool(listed) and all(
+        str(each.get("type", "work")).lower() != "work" and str(each.get("primary")).lower() != "true" for each in listed
+    )
 
 
 def _email(change: Change) -> str:

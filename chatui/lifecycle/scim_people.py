@@ -146,7 +146,7 @@ def change(visitor: Visitor, provider: Provider, key: str, sent: PersonAttribute
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
     """Apply the changes of a PATCH, like ``change``."""
-    return change(visitor, provider, key, scim_patches.of_changes(changes))
+    return change(visitor, provider, key, scim_patches.of_changes(changes, get(provider, key).email))
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:

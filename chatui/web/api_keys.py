@@ -25,6 +25,7 @@ from chatui.model_servers import choice as model_choice
 from chatui.model_servers import connected
 from chatui.model_servers.choice import ModelChoice
 from chatui.permissions import programs
+from chatui.proxies import public_address
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import person_of
@@ -138,7 +139,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         "form": form,
         "made": made,
         "is_recent": is_recent,
-        "address": request.build_absolute_uri("/v1"),
+        "address": public_address(request, "/v1"),
     }
     return render(request, "account/keys.html", context, status=400 if form.errors else 200)
 

@@ -21,6 +21,7 @@ from chatui.lifecycle import scim_groups, scim_patches, scim_people, scim_resour
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
 from chatui.lifecycle.scim_tokens import TokenRefusedError
 from chatui.limits import MustWaitError, ThrottledError
+from chatui.proxies import public_address
 from renderer import strict_json
 from renderer.strict_json import JsonError
 
@@ -79,7 +80,7 @@ def scim(*methods: str) -> Callable[[Callable[..., Answer]], Callable[..., HttpR
 def _answered(
     request: HttpRequest, view: Callable[..., Answer], visitor: Visitor, provider: Provider, parameters: Mapping[str, str]
 ) -> HttpResponse:
-    base = request.build_absolute_uri(reverse("scim_users")).removesuffix("Users")
+    base = public_address(request, reverse("scim_users")).removesuffix("Users")
     try:
         call = ScimCall(visitor, provider, request.method or "", base, request.GET.dict(), _body(request))
         status, found = view(call, **parameters)

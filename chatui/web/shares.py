@@ -18,6 +18,7 @@ from chatui.env import environment
 from chatui.limits import GuessLimit, Scope, Throttle
 from chatui.permissions import access
 from chatui.permissions import shares as permissions_shares
+from chatui.proxies import public_address
 from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
 from chatui.web.diagrams import draws_diagrams
@@ -118,7 +119,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _with_addresses(request: HttpRequest, links: list[transfer_shares.Link]) -> list[tuple[transfer_shares.Link, str]]:
-    return [(link, request.build_absolute_uri(reverse("shared", args=[link.token]))) for link in links]
+    return [(link, public_address(request, reverse("shared", args=[link.token]))) for link in links]
 
 
 def _back(request: HttpRequest) -> HttpResponse:

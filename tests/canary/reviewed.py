@@ -1011,17 +1011,15 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "keys/",
-        "A signed-in person: what their own keys are for, without the keys. A new key is shown once, in the answer to the form.",
+        "A signed-in person: what their own keys are for, without the keys. A new key needs a confirmation first.",
         (
             Ask("GET", "/keys/", _SIGNED_IN),
             Ask(
                 "POST",
                 "/keys/",
-                "302 " + " ".join(["200*"] * 8),
+                " ".join(["302"] * 9),
                 {"name": "A script", "formats": "responses", "lasts": "30", "per_minute": "60"},
-                action="make API key",
             ),
-            Ask("POST", "/keys/", "302 400 400 400 400 400 400 400 400", {"name": "A script", "formats": "other"}),
         ),
     ),
     Route(

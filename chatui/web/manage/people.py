@@ -25,6 +25,7 @@ from chatui.lifecycle.closing import CannotCloseError
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
+from chatui.proxies import public_address
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, number, page
 from chatui.web.sign_in.pages import notify_sockets, person_of
@@ -172,7 +173,7 @@ def invite(request: HttpRequest) -> HttpResponse:
             form.add_error("people", error.sentence)
             return page(request, AdminPart.PEOPLE, "manage/invite.html", {"form": form}, 429)
         mailed = invitations.send(person_of(request), links, chosen["days"]) if chosen["mails"] else set()
-        made = [{"note": note, "link": request.build_absolute_uri(path), "is_mailed": note in mailed} for note, path in links]
+        made = [{"note": note, "link": public_address(request, path), "is_mailed": note in mailed} for note, path in links]
     together = "\n".join(f"{one['note']}: {one['link']}" for one in made)
     context = {"form": form, "made": made, "together": together, "days": form.cleaned_data["days"] if made else 0}
     return page(request, AdminPart.PEOPLE, "manage/invite.html", context)

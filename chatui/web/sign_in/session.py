@@ -23,6 +23,7 @@ from chatui.accounts import header_sign_in, second_factor, sessions, sign_in, si
 from chatui.audit_log.record import Visitor
 from chatui.limits import Throttle
 from chatui.permissions.access import as_person
+from chatui.proxies import public_address
 from chatui.web.guards import visitor_of
 
 if TYPE_CHECKING:
@@ -180,4 +181,4 @@ def own_path(request: HttpRequest, path: str) -> str:
 
 def back_address(request: HttpRequest, provider: str) -> str:
     """The redirect address for a provider, which the operator registers there."""
-    return request.build_absolute_uri(reverse("sign_in_back", args=[provider]))
+    return public_address(request, reverse("sign_in_back", args=[provider]))

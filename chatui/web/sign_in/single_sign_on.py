@@ -19,14 +19,15 @@ from chatui.accounts.openid import BadSignInError, NotListedError, PendingSignIn
 from chatui.accounts.sign_in_settings import Provider, provider_of
 from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing, scim_people
-from chatui.limits import MustWaitError, Throttle
+from chatui.limits import MustWaitError, Throttle, address_group
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets
 
-_begun = Throttle("single-sign-on", attempts=30, seconds=600)
+# Only to bound how many sessions one network makes us store: a whole office may begin its day behind one address.
+_begun = Throttle("single-sign-on", attempts=1000, seconds=600)
 _SESSION_KEY = "single_sign_on"
 _MAX_TABS = 5
 
@@ -43,7 +44,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         return redirect("home")
     if connects and not session.is_recent(request):
         return redirect("sign_in_ways")
-    _begun.check(sign_in.browser_of(visitor_of(request, "page").device) or visitor_of(request, "page").address)
+    _begun.check(sign_in.browser_of(visitor_of(request, "page").device) or address_group(visitor_of(request, "page").address))
     after = session.own_path(request, request.POST.get("next", ""))
     invitation = _invitation(request)
     own = str(person.pk) if person else ""

@@ -34,6 +34,8 @@ class ScriptedProvider:
     answer: dict[str, Any] = field(default_factory=dict)
     signing: str = "RS256"
     fails: str = ""
+    other_keys: list[Any] = field(default_factory=list)
+    refuses_client: bool = False
     requested_paths: list[str] = field(default_factory=list)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     key: Any = field(default_factory=lambda: _KEY)
@@ -73,7 +75,7 @@ class ScriptedProvider:
                     "authorization_response_iss_parameter_supported": True,
                 } | self.metadata
             case "/keys":
-                return 200, KeySet([self.key]).as_dict(private=False)
+                return 200, {"keys": [*self.other_keys, *KeySet([self.key]).as_dict(private=False)["keys"]]}
             case "/token":
                 return self._tokens(fields, authorization)
             case "/me":
@@ -82,6 +84,8 @@ class ScriptedProvider:
         return 404, {}
 
     def _tokens(self, fields: dict[str, str], authorization: str) -> tuple[int, Any]:
+        if self.refuses_client:
+            return 401, {"error": "invalid_client"}
         expected = base64.b64encode(f"{CLIENT}:{SECRET.replace(' ', '%20').replace('/', '%2F')}".encode()).decode()
         assert authorization == f"Basic {expected}"
         sign_in = self.codes.pop(fields["code"], None)

@@ -22,6 +22,7 @@ from tests.chatui.accounts.conftest import configure, sign_in_with_provider, sta
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import PASSWORD, confirmed, make_person
 from tests.support.cases import for_each
+from tests.support.environment import change
 
 
 def lines() -> list[tuple[str, str, str]]:
@@ -367,3 +368,81 @@ def test_an_identity_is_not_connected_with_another_person_than_the_one_who_start
     mixed["single_sign_on"] = adas_sign_in
     mixed.save()
     assert client.get(back).status_code == 400 and not OutsideIdentity.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"kty": "EC", "crv": "BP-256", "x": "AA", "y": "AA", "kid": "x"},
+        {"kid": "x", "use": "sig"},
+        {"kty": "RSA", "n": "!!", "e": "AQAB", "kid": "x"},
+        {"kty": "unheard-of", "kid": "x"},
+        "no object",
+        None,
+    ],
+)
+def test_a_key_that_cannot_be_used_is_ignored(other: Any, provider: ScriptedProvider) -> None:
+    """RFC 7517, section 5."""
+    provider.other_keys = [other]
+    assert sign_in_with_provider(provider)[1].status_code == 302
+
+
+def test_without_any_usable_key_nobody_signs_in(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openid, "get", lambda address, **_: {"keys": [{"kty": "RSA"}]} if address.endswith("/keys") else real(address, **_))
+    refused(provider, 503, "E-X-SIGN-IN-AWAY", "the provider's keys cannot be read")
+
+
+real = openid.get
+
+
+def test_an_address_and_the_word_that_it_is_verified_come_from_one_source(provider: ScriptedProvider) -> None:
+    provider.token = {"email": "boss@example.org"}
+    provider.user_info = {"email": "me@evil.example", "email_verified": True}
+    sign_in_with_provider(provider)
+    assert User.objects.get(username="ada.l").email == ""
+    provider.token = {}
+    sign_in_with_provider(provider)
+    assert User.objects.get(username="ada.l").email == "me@evil.example", "the twin"
+
+
+@for_each(
+    [
+        ("the address of one, the word of the other", {"email": "a"}, {"email": "b", "email_verified": True}, {"email": "a"}),
+        ("the word alone", {"email_verified": True}, {"email": "b"}, {"email_verified": True}),
+        (
+            "all from the second",
+            {},
+            {"email": "b", "email_verified": True, "groups": []},
+            {"email": "b", "email_verified": True, "groups": []},
+        ),
+        ("too many groups in one", {"hasgroups": True}, {"groups": ["x"]}, {"hasgroups": True}),
+        ("too many groups in the other", {"groups": ["x"]}, {"_claim_names": {"groups": "s"}}, {"groups": ["x"]}),
+        ("what does not belong together", {"name": "A"}, {"name": "B", "nickname": "C"}, {"name": "A", "nickname": "C"}),
+    ]
+)
+def test_claims_of_two_sources(what: str, signed: dict[str, Any], more: dict[str, Any], expected: dict[str, Any]) -> None:
+    table = {"key": "x", "name": "X", "issuer": "https://x.example", "client_id": "c", "who_may_enter": "everybody"}
+    assert openid.merged(Provider.model_validate(table), signed, more) == expected, what
+
+
+def test_a_wrong_client_secret_is_the_operators_mistake(provider: ScriptedProvider) -> None:
+    provider.refuses_client = True
+    refused(provider, 503, "E-X-SIGN-IN-AWAY", "the provider did not accept client_id and client_secret")
+    assert {sign_in_with_provider(provider)[1].status_code for _ in range(25)} == {503}, "never counted as a guess, which would be 429"
+
+
+def test_an_office_begins_its_day_behind_one_address(provider: ScriptedProvider) -> None:
+    assert {Client().post("/sign-in/with/company/").status_code for _ in range(60)} == {200}
+
+
+def test_the_redirect_address_does_not_depend_on_the_host_of_the_request(
+    provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    change(monkeypatch, {"sign_in_file": "/no/such/file", "origins": ["https://chat.example.org", "http://second.example.org"]})
+    for host, origin in (
+        ("intern.example.org", "https%3A%2F%2Fchat.example.org"),
+        ("second.example.org", "http%3A%2F%2Fsecond.example.org"),
+    ):
+        page = Client().post("/sign-in/with/company/", headers={"host": host})
+        assert f"redirect_uri={origin}%2Fsign-in" in page.headers["Refresh"]
