@@ -78,6 +78,7 @@ let storage = new MemoryStorage();
 beforeEach(() => {
   tabs = [];
   storage = new MemoryStorage();
+  pageTexts.removeItem(KEY);
   Object.assign(globalThis, {
     document: { querySelector: () => null },
     addEventListener: (/** @type {string} */ name, /** @type {() => void} */ run) => {
@@ -105,7 +106,14 @@ function open(conversation = null) {
     write: (/** @type {string} */ text) => act(() => ((box.text = text), draft.save())),
     send: () => act(() => (draft.sent(box.text), (box.text = ""))),
     accept: () => act(() => draft.accepted("c1")),
-    leave: () => act(() => (tabs[number]?.pagehide?.(), (tabs[number] = {}))),
+    /** Whether the page asks first. */
+    leave: () => {
+      let isAsked = false;
+      act(() => tabs[number]?.beforeunload?.({ preventDefault: () => (isAsked = true) }));
+      pageTexts.removeItem(KEY);
+      act(() => (tabs[number]?.pagehide?.(), (tabs[number] = {})));
+      return isAsked;
+    },
   };
 }
 
@@ -138,12 +146,23 @@ test("sending a new conversation clears the same text in other tabs, and no othe
   assert.equal(open().box.text, "");
 });
 
-test("what another tab has stored instead is stored again when the page is left", () => {
+test("a page asks before it is left where another tab has stored its own text instead, and does not replace it", () => {
   const one = open();
   one.write("First long draft");
-  open().write("Something else");
-  one.leave();
-  assert.equal(open().box.text, "First long draft");
+  const two = open();
+  two.write("Something else");
+  assert.equal(one.leave(), true);
+  assert.equal(two.leave(), false);
+  const three = open();
+  assert.equal(three.box.text, "Something else");
+  const four = open();
+  three.write("");
+  four.write("Something else, and more");
+  assert.equal(four.leave(), false, "the place is free again");
+  three.write("A third text");
+  three.send();
+  three.accept();
+  assert.equal(open().box.text, "Something else, and more", "sending another text leaves it");
 });
 
 test("a page that is left with an old copy or nothing does not replace what is stored", () => {
@@ -152,8 +171,8 @@ test("a page that is left with an old copy or nothing does not replace what is s
   one.write("First");
   const copy = open();
   one.write("First long draft");
-  copy.leave();
-  empty.leave();
+  assert.equal(copy.leave(), false);
+  assert.equal(empty.leave(), false);
   assert.equal(open().box.text, "First long draft");
   one.write("");
   assert.equal(open().box.text, "");

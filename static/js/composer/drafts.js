@@ -42,14 +42,12 @@ export class MessageDraft {
   /** Puts the draft into the box, unless something was typed before this script was loaded: that is newer. */
   begin() {
     addEventListener("beforeunload", (event) => {
-      this.flush();
+      // Another tab with a new conversation may have stored its own text instead.
+      const isStored = !this.isNew || this.drafts.load(null, false).text.includes(this.#box.text);
+      if (this.#saving !== undefined || !isStored) this.save();
       if (pageTexts.length) event.preventDefault();
     });
-    addEventListener("pagehide", () => {
-      // Another tab with a new conversation may have stored its own text instead.
-      const isNotStored = this.isNew && !this.drafts.load(null).text.includes(this.#box.text);
-      if (isNotStored || this.#saving !== undefined) this.save();
-    });
+    addEventListener("pagehide", () => this.flush());
     addEventListener("storage", this.#changed);
     const draft = this.drafts.load(this.#conversation);
     if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
@@ -72,7 +70,7 @@ export class MessageDraft {
     const clientId = this.#unanswered?.text === text ? this.#unanswered.clientId : newId();
     clearTimeout(this.#saving);
     this.#saving = undefined;
-    this.drafts.keep(this.#conversation, text, clientId);
+    this.#keep(text, clientId);
     this.#unanswered = { text, clientId };
     this.#stored = "";
     return clientId;
@@ -83,7 +81,7 @@ export class MessageDraft {
    * @param {string} conversation that the message is now part of
    */
   accepted(conversation) {
-    this.drafts.clear(this.#conversation);
+    this.drafts.clear(this.#conversation, this.#isTaken());
     this.#conversation = conversation;
     this.#unanswered = null;
     this.save();
@@ -105,8 +103,23 @@ export class MessageDraft {
     const text = this.#box.text;
     // The box is empty while a message is being sent: that must not delete the message's draft.
     if (this.#forgotten || (!text && this.#unanswered)) return;
+    this.#keep(text, this.#idOf(text.trim()));
     this.#stored = text;
-    this.drafts.keep(this.#conversation, text, this.#idOf(text.trim()));
+  }
+
+  /**
+   * Stores a text, unless that would replace what another tab with a new conversation has stored.
+   * @param {string} text
+   * @param {string | null} clientId
+   */
+  #keep(text, clientId) {
+    this.drafts.keep(this.#conversation, text, clientId, this.#isTaken());
+  }
+
+  /** Whether another tab with a new conversation has stored a text of its own. */
+  #isTaken() {
+    const { text } = this.drafts.load(null, false);
+    return this.isNew && !["", this.#stored, this.#box.text, this.#unanswered?.text].includes(text);
   }
 
   /** The person signs out: nothing is saved any more. */
@@ -126,7 +139,7 @@ export class MessageDraft {
    */
   #changed = (event) => {
     if (this.#forgotten || event.key !== this.drafts.key(this.#conversation)) return;
-    const { text, clientId } = this.drafts.load(this.#conversation);
+    const { text, clientId } = this.drafts.load(this.#conversation, false);
     if (this.isNew) {
       // Each tab has its own new conversation: the text that another one has sent goes, other text is stored again.
       const sent = readDraft(event.oldValue);
@@ -201,11 +214,12 @@ export class Drafts {
 
   /**
    * @param {string | null} conversation
+   * @param {boolean} [isHere] also what only this page has
    * @returns {Draft}
    */
-  load(conversation) {
+  load(conversation, isHere = true) {
     const key = this.key(conversation);
-    return readDraft(pageTexts.getItem(key) ?? this.#attempt((storage) => storage.getItem(key)));
+    return readDraft((isHere ? pageTexts.getItem(key) : null) ?? this.#attempt((storage) => storage.getItem(key)));
   }
 
   /**
@@ -214,19 +228,21 @@ export class Drafts {
    * @param {string | null} conversation
    * @param {string} text
    * @param {string | null} [clientId]
+   * @param {boolean} [isTaken] by a text of another tab: this one stays in the page
    */
-  keep(conversation, text, clientId = null) {
+  keep(conversation, text, clientId = null, isTaken = false) {
     if (this.#forgotten) return;
-    if (!text) return this.clear(conversation);
+    if (!text) return this.clear(conversation, isTaken);
     const [key, draft] = [this.key(conversation), JSON.stringify({ text, clientId })];
     pageTexts.removeItem(key);
-    if (!this.#attempt((storage) => (storage.setItem(key, draft), true))) pageTexts.setItem(key, draft);
+    const isStored = !isTaken && this.#attempt((storage) => (storage.setItem(key, draft), true));
+    if (!isStored) pageTexts.setItem(key, draft);
   }
 
-  /** @param {string | null} conversation */
-  clear(conversation) {
+  /** @param {string | null} conversation @param {boolean} [isTaken] */
+  clear(conversation, isTaken = false) {
     pageTexts.removeItem(this.key(conversation));
-    this.#attempt((storage) => storage.removeItem(this.key(conversation)));
+    if (!isTaken) this.#attempt((storage) => storage.removeItem(this.key(conversation)));
   }
 
   /** The person signs out, and "leaving.js" deletes their drafts: none is stored from now on. */

@@ -307,3 +307,20 @@ def test_a_comment_that_could_not_be_sent_is_still_there(demo: Server, visits: V
     expect(dialog.get_by_role("alert")).not_to_be_empty()
     expect(dialog.locator("textarea")).to_have_value(WORDS)
     is_asked(chat.page, WAYS["reload"])
+
+
+def test_two_new_conversations_do_not_replace_each_other(demo: Server, visits: Visits) -> None:
+    one = Chat(visits.open(demo, "milo"))
+    one.page.wait_for_load_state("networkidle")
+    two = Chat(one.page.context.new_page())
+    two.page.goto("/", wait_until="networkidle")
+    one.box.fill(WORDS)
+    one.page.wait_for_function("() => Object.values(localStorage).some((text) => text.includes('half'))")
+    two.box.fill("another thought")
+    for leave in WAYS.values():
+        is_asked(two.page, leave)
+    one.page.close()
+    two.page.once("dialog", lambda dialog: dialog.accept())
+    two.page.reload()
+    expect(two.box).to_have_value(WORDS)
+    two.box.fill("")
