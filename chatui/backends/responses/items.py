@@ -65,6 +65,11 @@ class Flow:
         if whole:
             self._claims[part] = whole
 
+    def wholes(self) -> set[str]:
+        """What the text is as a whole, so far and as the server states it, without regard to white space; nothing if it is blank."""
+        wholes = (self.text, self._separator.join(self._claims.values()))
+        return {" ".join(whole.split()) for whole in wholes if whole.strip()}
+
     def settle(self) -> str:
         """Apply the claims, because nothing better arrived; returns what to write. A part cannot grow once a later one has begun."""
         claims, self._claims = self._claims, {}
@@ -150,6 +155,11 @@ class OutputItem:
         self.mark(other_label(data, besides=_CHECKED_LABELS))
         self.call_id = _string(data.get("call_id")) or self.call_id
         self.name = _string(data.get("name")) or self.name
+
+    def learn_part(self, part: int, kind: str) -> None:
+        """A part that was hidden once stays hidden, whatever the server calls it later."""
+        if self.part_kinds.get(part, "output_text") in VISIBLE_PARTS:
+            self.part_kinds[part] = kind
 
     @property
     def place(self) -> int:

@@ -182,7 +182,7 @@ class Reducer:
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
         events: list[RawEvent] = []
         if lane == TEXT and (data.get("type") is not None or other_label(data)):
-            item.part_kinds[index] = kind_of(data)
+            item.learn_part(index, kind_of(data))
             events = self._hide_shown(item, index)
         text = text_of(data)
         return [*events, *(self._flow(item, lane, index, text, is_whole=True) if text else [])]
@@ -256,9 +256,7 @@ class Reducer:
         self._refused = self._refused or any(part.get("type") == "refusal" and text_of(part) for part in parts)
         events: list[RawEvent] = []
         for index, part in enumerate(parts):
-            # A part that was hidden once stays hidden, whatever its message says in the end.
-            if item.part_kinds.get(index, "output_text") in VISIBLE_PARTS:
-                item.part_kinds[index] = kind_of(part)
+            item.learn_part(index, kind_of(part))
             events += self._hide_shown(item, index)
         visible = [part for index, part in enumerate(parts) if item.part_kinds[index] in VISIBLE_PARTS]
         self.server_tools.take_annotations(item.number, visible)
@@ -323,7 +321,7 @@ class Reducer:
         return any(other.kind == CALL and other.number < item.number for other in self.items)
 
     def _close(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
-        events = self._speech.stop(terminator, error, is_whole=is_whole)
+        events = [*self._hide_repeated(), *self._speech.stop(terminator, error, is_whole=is_whole)]
         for item in self.items:
             for lane, flow in item.flows.items():
                 events += self._route(item, lane, flow.settle(), is_whole=True)
@@ -338,6 +336,16 @@ class Reducer:
             if self._speech.is_answer(item):
                 self.server_tools.cite(item.number)
         return events + self._calls(error)
+
+    def _hide_repeated(self) -> list[RawEvent]:
+        """Text that as a whole is reasoning elsewhere in the response is no message, whichever of the two came first."""
+        thoughts = {whole for item in self.items for lane in (THOUGHT, SUMMARY) for whole in item.flows[lane].wholes()}
+        events: list[RawEvent] = []
+        for item in self.items:
+            if not thoughts.isdisjoint(item.flows[TEXT].wholes()):
+                item.mark(SpeakerLabel("text", is_known=False))
+                events += self._speech.withdraw_hidden(item)
+        return events
 
     def _calls(self, error: ErrorCode | None) -> list[RawEvent]:
         events: list[RawEvent] = []

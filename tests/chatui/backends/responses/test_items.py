@@ -123,6 +123,41 @@ def test_a_part_of_another_kind_or_with_a_label_hides_its_text(fields: Event, is
     assert (result.visible, result.hidden) == ((SECRET, "") if is_shown else ("", SECRET))
 
 
+@pytest.mark.parametrize("first", [{"type": "reasoning_text"}, {"type": "output_text", "channel": "analysis"}, {"thought": True}])
+@pytest.mark.parametrize("ends", [[], [ended(part(SECRET))], [ended(part(SECRET), part("Hi"))]])
+def test_a_part_that_began_as_something_else_stays_hidden_whatever_its_end_says(first: Event, ends: list[Event]) -> None:
+    stream = [message(), part_event("added", **first), text(SECRET, content_index=0)]
+    result = read(*stream, part_event("done", type="output_text", text=SECRET), *ends, completed())
+    assert SECRET not in result.visible and SECRET in result.hidden
+
+
+def thought(value: str, item_id: str = "r") -> Event:
+    return done("reasoning", item_id, content=[part(value, "reasoning_text")], summary=[])
+
+
+SPOKEN = [
+    [message(), text(SECRET)],
+    [message(), text(SECRET[:3]), text(SECRET[3:])],
+    [message(), whole(SECRET)],
+    [ended(part(f"{SECRET}\n"))],
+    [message(phase="commentary"), text(SECRET)],
+]
+
+
+@pytest.mark.parametrize("spoken", SPOKEN)
+@pytest.mark.parametrize("order", [1, -1])
+def test_text_that_is_reasoning_elsewhere_in_the_response_is_no_message(spoken: list[Event], order: int) -> None:
+    parts = [[thought(SECRET)], spoken][::order]
+    assert read(*parts[0], *parts[1], completed()).visible == ""
+    others = [[thought("Other")], spoken][::order]
+    assert read(*others[0], *others[1], completed()).visible.strip() == SECRET, "the premise"
+
+
+def test_text_that_the_end_of_the_response_calls_reasoning_under_another_id_is_no_message() -> None:
+    snapshot = {"type": "reasoning", "id": "r9", "content": [part(SECRET, "reasoning_text")], "summary": []}
+    assert read(message(), text(SECRET), completed(snapshot)).visible == ""
+
+
 @pytest.mark.parametrize("other", [{"type": "reasoning_text"}, {"type": "output_text", "thought": True}, {"mystery": "x"}])
 def test_a_part_that_turns_out_to_be_something_else_withdraws_its_message(other: Event) -> None:
     result = read(message(), text(SECRET, content_index=0), part_event("done", **other), text("More", content_index=1), completed())
