@@ -18,7 +18,7 @@ from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import scim_patches
 from chatui.lifecycle.scim_patches import Change
-from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
+from chatui.lifecycle.scim_resources import NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts
 from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
 from chatui.models.user import User
@@ -62,10 +62,23 @@ def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
     rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
     if not filter_text:
         return rows
-    attribute, value = scim_patches.parse_filter(filter_text, "displayName", "externalId", "id")
-    if attribute == "id":
-        return rows.filter(pk__in=_uuids([value]))
-    return rows.filter(external_id=value) if attribute == "externalid" else rows.filter(name=value)
+    for attribute, value in scim_patches.parse_filters(filter_text, "displayName", "externalId", "id", "members"):
+        match attribute:
+            case "displayname":
+                rows = rows.filter(pk__in=_named(provider, value))
+            case "externalid":
+                rows = rows.filter(external_id=value)
+            case "members":
+                rows = rows.filter(members__in=_uuids([value]))
+            case _:
+                rows = rows.filter(pk__in=_uuids([value]))
+    return rows
+
+
+def _named(provider: Provider, name: str) -> list[UUID]:
+    """The groups with that name, in whatever case: there is more than one only from before this was a rule."""
+    rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).values_list("pk", "name")
+    return [key for key, each in rows if each.casefold() == name.strip().casefold()]
 
 
 def get(provider: Provider, key: str) -> ProvisionedGroup:
@@ -88,6 +101,8 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
         raise ScimError("There are too many groups.", "tooMany")
     with all_or_nothing(visitor, provider):
         name = next((change.value for change in changes if change.attribute == "displayname"), None)
+        if _named(provider, _text(name)):
+            raise ResourceExistsError
         row = ProvisionedGroup.objects.create(issuer=provider.issuer, name=_text(name))
         _apply(visitor, provider, row, changes)
         record("directory group", visitor, detail=f"made: {row.name}, by {provider.key}"[:200])
@@ -142,6 +157,8 @@ def _apply_change(provider: Provider, row: ProvisionedGroup, change: Change) -> 
         raise ScimError("Only members can be removed from a group.", "mutability")
     if change.attribute == "displayname":
         row.name = _text(change.value)
+        if set(_named(provider, row.name)) - {row.pk}:
+            raise ResourceExistsError
     elif change.attribute == "externalid":
         row.external_id = _text(change.value)
     return set()

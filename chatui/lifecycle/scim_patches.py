@@ -21,6 +21,11 @@ MAX_OPERATIONS = 1000
 MAX_MEMBERS = 10_000
 
 _FILTER = re.compile(r'\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE)
+_TERM = re.compile(
+    r"""(?:(?P<part>emails|members)(?:\[\s*type\s+eq\s+"work"\s*\])?(?:\.value\s+|\s+|(?P<open>\[)\s*value\s+)|(?P<attribute>\w+)\s+)eq\s+"""
+    r"""(?P<value>"(?:[^"\\]|\\.)*"|true|false)(?(open)\s*\])\s*(?:\Z|and\s+(?=\S))(?:urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):)?""",
+    re.IGNORECASE,
+)
 _PRIMARY = re.compile(r'\s*primary\s+eq\s+"?(true|false)"?\s*', re.IGNORECASE)
 _PATH = re.compile(r"(?P<attribute>[A-Za-z$]\w*)(?:\[(?P<filter>.*)\])?(?:\.(?P<part>[A-Za-z$]\w*))?", re.DOTALL)
 _EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
@@ -47,18 +52,38 @@ def changes(body: Mapping[str, Any]) -> list[Change]:
     return [change for operation in operations for change in _changes_of(operation)]
 
 
+def parse_filters(text: str, *attributes: str) -> list[tuple[str, str]]:
+    """The attributes, in lower case, and values of a filter such as ``userName eq "ada" and active eq true``. All of them must match.
+
+    ``emails`` and ``members`` may be written with ``.value``, or with a filter of their own. Raises ScimError for any other form.
+    """
+    known, found, rest = {name.lower() for name in attributes}, [], _CORE.sub("", text.strip())
+    while match := _TERM.match(rest):
+        name = (match["part"] or match["attribute"]).lower()
+        found.append((name, _filter_value(match["value"])))
+        rest = rest[match.end() :]
+    if rest or not found or not {name for name, _ in found} <= known:
+        words = f'A filter must look like {attributes[0]} eq "value", joined by and, with: {", ".join(attributes)}.'
+        raise ScimError(words, "invalidFilter")
+    return found
+
+
+def _filter_value(text: str) -> str:
+    try:
+        value = str(json.loads(text)) if text.startswith('"') else text.lower()
+    except ValueError:
+        raise ScimError("The value of the filter is not a JSON string.", "invalidFilter") from None
+    if not is_storable(value):
+        raise ScimError("The value of the filter has invalid characters.", "invalidFilter")
+    return value
+
+
 def parse_filter(text: str, *attributes: str) -> tuple[str, str]:
     """The attribute, in lower case, and the value of a filter such as ``userName eq "ada"``. Raises ScimError for any other form."""
     match = _FILTER.fullmatch(text)
     if match is None or match[1].lower() not in {name.lower() for name in attributes}:
         raise ScimError(f'A filter must look like {attributes[0]} eq "value", with one of: {", ".join(attributes)}.', "invalidFilter")
-    try:
-        value = str(json.loads(match[2]))
-    except ValueError:
-        raise ScimError("The value of the filter is not a JSON string.", "invalidFilter") from None
-    if not is_storable(value):
-        raise ScimError("The value of the filter has invalid characters.", "invalidFilter")
-    return match[1].lower(), value
+    return match[1].lower(), _filter_value(match[2])
 
 
 def is_storable(text: str) -> bool:
@@ -67,7 +92,9 @@ def is_storable(text: str) -> bool:
 
 
 def boolean(value: object) -> bool:
-    """A boolean. Entra ID also writes it as a string. Raises ScimError."""
+    """A boolean. Entra ID also writes it as a string, in its old form as a list of one. Raises ScimError."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        value = value[0].get("value")
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.lower() in ("true", "false"):
@@ -91,8 +118,8 @@ def _changes_of(operation: object) -> Iterator[Change]:
     kind, path, value = str(fields.get("op")).lower(), fields.get("path"), fields.get("value")
     if kind not in ("add", "replace", "remove") or not isinstance(path, str | None):
         raise ScimError("The op of an operation must be add, replace or remove, and its path a text.", "invalidSyntax")
-    if path and _CORE.sub("", path.strip()).lower() == "name" and kind != "remove":
-        yield from _parts(kind, "name", value)
+    if path and _CORE.sub("", path.strip()).lower() == "name":
+        yield from _parts(kind, "name", {"givenName": None, "familyName": None} if kind == "remove" else value)
     elif path:
         yield _change(kind, path, value)
     elif kind == "remove":

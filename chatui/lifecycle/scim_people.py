@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.accounts import account_linking, account_managers
@@ -92,14 +92,25 @@ def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]
     rows = changeable_accounts(provider)
     if not filter_text:
         return rows
-    attribute, value = scim_patches.parse_filter(filter_text, "userName", "externalId", "id")
-    if attribute == "username":
-        return rows.filter(name_key=_name_key(value))
-    if attribute == "externalid":
-        return rows.filter(external_id=value)
-    with contextlib.suppress(NoSuchResourceError):
-        return rows.filter(pk=_uuid(value))
-    return rows.none()
+    for attribute, value in scim_patches.parse_filters(filter_text, "userName", "externalId", "id", "active", "emails"):
+        rows = rows.filter(_condition(attribute, value))
+    return rows
+
+
+def _condition(attribute: str, value: str) -> Q:
+    match attribute:
+        case "username":
+            return Q(name_key=_name_key(value))
+        case "externalid":
+            return Q(external_id=value)
+        case "emails":
+            return Q(email__iexact=value) & ~Q(email="")
+        case "active":
+            return Q(user__is_active=value.lower() == "true")
+    try:
+        return Q(pk=_uuid(value))
+    except NoSuchResourceError:
+        return Q(pk__in=[])
 
 
 def get(provider: Provider, key: str) -> ProvisionedAccount:

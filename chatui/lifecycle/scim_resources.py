@@ -6,6 +6,7 @@ Each error has a status and, where RFC 7644 defines one, an error type. The serv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -86,6 +87,20 @@ def group(row: ProvisionedGroup, base: str, members: Sequence[ProvisionedAccount
     }
 
 
+ALWAYS = ("schemas", "id")
+_CORE_PREFIX = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
+
+
+def selected(resource: Json, only: Sequence[str], without: Sequence[str]) -> Json:
+    """The resource with these of its attributes, or without those (RFC 7644, section 3.9). Parts of an attribute count as the whole."""
+    wanted, unwanted = ({_CORE_PREFIX.sub("", each).partition(".")[0].strip().lower() for each in names} for names in (only, without))
+    return {
+        name: value
+        for name, value in resource.items()
+        if name in ALWAYS or ((not only or name.lower() in wanted) and name.lower() not in unwanted)
+    }
+
+
 def page(resources: Sequence[Json], total: int, start: int) -> Json:
     """A page of a list; ``start`` counts from 1."""
     return {
@@ -154,8 +169,8 @@ def schemas(base: str) -> list[Json]:
     }
     members = _field("members", "complex") | {"multiValued": True, "subAttributes": [_field("value"), _field("display")]}
     user_name = _field("userName", is_required=True) | {"uniqueness": "server"}
-    user = [user_name, _field("externalId"), name, emails, _field("active", "boolean")]
-    group = [_field("displayName", is_required=True) | {"uniqueness": "server"}, _field("externalId"), members]
+    user = [user_name, _field("externalId", is_required=True) | {"caseExact": True}, name, emails, _field("active", "boolean")]
+    group = [_field("displayName", is_required=True) | {"uniqueness": "server"}, _field("externalId") | {"caseExact": True}, members]
     return [_schema(base, USER, "User", user), _schema(base, GROUP, "Group", group)]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.sign_in_settings import Provider
@@ -89,7 +89,16 @@ def _answered(
     if found is None:
         return HttpResponse(status=status)
     location = {"Location": found["meta"]["location"]} if status == 201 else {}
+    if "Resources" in found:
+        found = {**found, "Resources": [_selected(request, each) for each in found["Resources"]]}
+    else:
+        found = _selected(request, found)
     return JsonResponse(found, status=status, content_type=TYPE, headers=location)
+
+
+def _selected(request: HttpRequest, resource: scim_resources.Json) -> scim_resources.Json:
+    only, without = (list(filter(None, request.GET.get(name, "").split(","))) for name in ("attributes", "excludedAttributes"))
+    return scim_resources.selected(resource, only, without)
 
 
 def _bearer(request: HttpRequest) -> str:
@@ -185,9 +194,21 @@ def group(call: ScimCall, key: str) -> Answer:
     return 200, _group(call, row)
 
 
+@csrf_exempt
+def nothing(request: HttpRequest, rest: str) -> HttpResponse:
+    """All other addresses, such as those of bulk requests. A slash at the end makes none of another."""
+    try:
+        found = resolve(request.path_info.rstrip("/"))
+    except Resolver404:
+        return _nothing(request, rest=rest)
+    if rest.endswith("/") and found.url_name != "scim_nothing":
+        response: HttpResponse = found.func(request, **found.kwargs)
+        return response
+    return _nothing(request, rest=rest)
+
+
 @scim("GET", "POST", "PUT", "PATCH", "DELETE")
-def nothing(call: ScimCall, rest: str) -> Answer:
-    """All other addresses, such as those of bulk requests."""
+def _nothing(call: ScimCall, rest: str) -> Answer:
     raise NoSuchResourceError
 
 

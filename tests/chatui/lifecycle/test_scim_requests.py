@@ -64,7 +64,11 @@ def test_the_service_description(directory: Directory) -> None:
         'userName eq "a" or userName pr',
         "userName eq 'a'",
         'userName co "a"',
-        'userName eq "a" and active eq true',
+        'userName eq "a" and manager eq "x"',
+        'userName eq "a" and',
+        'userName eq "a"]',
+        'userName eq "a" and active eq true or active eq false',
+        'emails[type eq "home"].value eq "a"',
         'password eq "a"',
         'user__is_superuser eq "True"',
         'user.password eq "x"',
@@ -155,7 +159,7 @@ def test_of_two_creates_at_once_one_makes_the_account(directory: Directory) -> N
     assert ProvisionedAccount.objects.count() == 1 and User.objects.exclude(username="keeper").count() == 1
 
 
-@pytest.mark.parametrize("path", ["Me", "Bulk", "Users/", "Users/x/y", ".search", "Nowhere"])
+@pytest.mark.parametrize("path", ["Me", "Bulk", "Users/x/y", ".search", "Nowhere"])
 def test_missing_resources_are_reported_in_json(path: str, directory: Directory) -> None:
     for method in ("GET", "POST"):
         status, found = directory.ask(method, path, {} if method == "POST" else None)
@@ -169,3 +173,76 @@ def test_characters_that_no_database_stores_are_refused(text: str, directory: Di
         assert directory.ask("GET", path, filter=f'{name} eq "{text}"')[0] == 400
     body = json.dumps(person(emails=[{"value": "@@@"}])).replace("@@@", f"{text}@example.org")
     assert directory.client.post("/scim/v2/Users", body, content_type="application/scim+json").status_code in (201, 400)
+
+
+def test_filters_of_the_dialects(directory: Directory) -> None:
+    ada = directory.create_account()
+    for text, total in FILTERS.items():
+        assert directory.ask("GET", "Users", filter=text)[1]["totalResults"] == total, text
+    group = directory.group("Chat Users", ada)
+    for text, total in GROUP_FILTERS.items():
+        text = text.replace("ADA", ada).replace("GROUP", group)
+        assert directory.ask("GET", "Groups", filter=text)[1]["totalResults"] == total, text
+
+
+FILTERS = {
+    'userName eq "ADA@example.org" and externalId eq "00u1"': 1,
+    'userName eq "ada@example.org" and externalId eq "00u2"': 0,
+    "active eq true": 1,
+    "active eq False": 0,
+    'emails eq "ada@example.org"': 1,
+    'emails[type eq "work"].value eq "ADA@example.org"': 1,
+    'emails[value eq "x@example.org"]': 0,
+    'emails.value eq ""': 0,
+    'urn:ietf:params:scim:schemas:core:2.0:User:userName eq "ada@example.org"': 1,
+    'userName eq "a and b"': 0,
+}
+GROUP_FILTERS = {
+    'displayName eq "chat users"': 1,
+    'displayName eq "chat"': 0,
+    'members[value eq "ADA"]': 1,
+    'id eq "GROUP" and members eq "ADA"': 1,
+    'id eq "GROUP" and members eq "GROUP"': 0,
+}
+
+
+def test_names_of_groups_that_differ_in_case_are_one(directory: Directory) -> None:
+    directory.group("Chat Users")
+    assert directory.ask("POST", "Groups", {"displayName": "chat users"})[0] == 409
+    other = directory.group("Other")
+    assert directory.patch(f"Groups/{other}", {"op": "replace", "path": "displayName", "value": "CHAT USERS"})[0] == 409
+    assert directory.patch(f"Groups/{other}", {"op": "replace", "path": "displayName", "value": "OTHER"})[0] == 200, "its own"
+
+
+def test_the_schema_says_what_is_so(directory: Directory) -> None:
+    user = next(each for each in directory.ask("GET", "Schemas")[1]["Resources"] if each["name"] == "User")
+    fields = {each["name"]: each for each in user["attributes"]}
+    assert {name for name, each in fields.items() if each["required"]} == {"userName", "externalId"}
+    assert directory.ask("POST", "Users", person(externalId=None))[0] == 400
+    assert fields["externalId"]["caseExact"] and not fields["userName"]["caseExact"]
+
+
+def test_a_name_is_removed_whole_and_active_is_read_in_its_old_form(directory: Directory) -> None:
+    key = directory.create_account()
+    assert "name" in directory.ask("GET", f"Users/{key}")[1], "the premise"
+    assert "name" not in directory.patch(f"Users/{key}", {"op": "remove", "path": "name"})[1]
+    assert directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": [{"value": "False"}]})[1]["active"] is False
+
+
+def test_attributes_are_chosen_and_left_out(directory: Directory) -> None:
+    key = directory.create_account()
+    directory.group("Chat users", key)
+    assert set(directory.ask("GET", f"Users/{key}", attributes="userName,name.givenName")[1]) == {"schemas", "id", "userName", "name"}
+    left = directory.ask("GET", "Users", excludedAttributes="name,emails,id")[1]["Resources"][0]
+    assert {"id", "userName", "active"} <= set(left) and not {"name", "emails"} & set(left)
+    assert set(directory.ask("GET", "Groups", attributes="displayName")[1]["Resources"][0]) == {"schemas", "id", "displayName"}
+
+
+def test_a_slash_at_the_end_makes_no_other_address(directory: Directory) -> None:
+    key = directory.create_account()
+    assert directory.ask("GET", f"Users/{key}/") == directory.ask("GET", f"Users/{key}")
+    assert directory.ask("GET", "Users/")[1]["totalResults"] == 1
+    assert (
+        directory.ask("GET", "Bulk/")[0] == 404
+        and directory.client.get("/scim/v2/Users/", headers={"authorization": "x"}).status_code == 401
+    )
