@@ -67,9 +67,10 @@ def may_remove(person: User, identity_id: UUID) -> bool:
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exclude(pk=identity_id).exists()
 
 
-def remove(visitor: Visitor, identity_id: UUID) -> None:
+def remove(visitor: Visitor, identity_id: UUID, current_key: str | None) -> None:
     """Remove one of the visitor's own identities, and end the sessions that its provider began for them. Recorded, and told.
 
+    The current session goes on: they have just confirmed in it who they are.
     Raises NotFoundError if it is not theirs, or is their last sign-in method.
     """
     person = person_of(visitor)
@@ -80,5 +81,5 @@ def remove(visitor: Visitor, identity_id: UUID) -> None:
             raise NotFoundError
         record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
         second_factor.notify(person, "identity-removed")
-        sessions.end_provider_sessions(row.provider, person, "")
+        sessions.end_provider_sessions(row.provider, person, "", current_key)
         row.delete()

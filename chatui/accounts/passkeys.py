@@ -35,7 +35,7 @@ from chatui.env import environment
 from chatui.limits import MustWaitError
 from chatui.models.sign_in import OutsideIdentity, Passkey
 from chatui.models.user import User
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, person_of
 from chatui.site.brand import brand
 
 
@@ -355,18 +355,19 @@ def _add(locked: User, site: Site, new: NewPasskey, name: str) -> Passkey:
 
 
 @transaction.atomic
-def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
-    """Remove one of the visitor's own passkeys, and end the sessions that it began. Recorded.
+def remove(visitor: Visitor, passkey_id: UUID, current_key: str | None) -> None:
+    """Remove one of the visitor's own passkeys, and end the sessions that it began, except the current one. Recorded, and told.
 
     Raises NotFoundError if it is not theirs or may not be removed.
     """
+    person = person_of(visitor)
     User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
     row = Passkey.objects.filter(pk=passkey_id, user=person).first()
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
     second_factor.notify(person, "passkey-removed")
-    sessions.end_begun_with(person, str(row.pk))
+    sessions.end_begun_with(person, str(row.pk), current_key)
     row.delete()
     second_factor.delete_unneeded_codes(person)
 

@@ -136,21 +136,21 @@ def store_origin(key: str | None, outside_id: str) -> None:
     BegunSession.objects.filter(key=key).update(outside_id=outside_id)
 
 
-def end_begun_with(person: User, passkey: str) -> None:
-    """End the sessions that began with this passkey."""
-    rows = BegunSession.objects.filter(user=person, outside_id=passkey)
+def end_begun_with(person: User, passkey: str, except_key: str | None) -> None:
+    """End the sessions that began with this passkey, except the one with the key ``except_key``."""
+    rows = BegunSession.objects.filter(user=person, outside_id=passkey).exclude(key=except_key)
     Session.objects.filter(pk__in=list(rows.values_list("key", flat=True))).delete()
     rows.delete()
 
 
-def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
-    """End the sessions that a provider started for this person or under this id, and return their number by person.
+def end_provider_sessions(provider: str, person: User | None, outside_id: str, except_key: str | None = None) -> dict[User, int]:
+    """End the sessions that a provider started for this person or under this id, except one, and return their number by person.
 
     If a person and an id are given, both must match; without either, nothing is ended.
     """
     if person is None and not outside_id:
         return {}
-    rows = BegunSession.objects.filter(way=sign_in_method_of(provider)).select_related("user")
+    rows = BegunSession.objects.filter(way=sign_in_method_of(provider)).exclude(key=except_key).select_related("user")
     rows = rows.filter(user=person) if person is not None else rows
     rows = rows.filter(outside_id=outside_id) if outside_id else rows
     ended: dict[User, int] = {}

@@ -123,7 +123,7 @@ def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
     """Remove an identity from the account."""
     if not session.is_recent(request):
         return redirect("sign_in_confirm")
-    identities.remove(visitor_of(request, "page"), identity_id)
+    identities.remove(visitor_of(request, "page"), identity_id, request.session.session_key)
     notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 

@@ -139,7 +139,7 @@ def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     if not session.is_recent(request):
         return redirect("sign_in_confirm")
     session.admit_change(person_of(request))
-    passkeys.remove(visitor_of(request, "page"), person_of(request), passkey_id)
+    passkeys.remove(visitor_of(request, "page"), passkey_id, request.session.session_key)
     notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 

@@ -111,7 +111,8 @@ def test_removing_an_identity_ends_the_sessions_that_it_began(ada: User, provide
     by_provider, _ = sign_in_with_provider(provider)
     assert is_in(by_provider), "the premise"
     client.post(f"/sign-in/ways/{OutsideIdentity.objects.get().pk}/remove/")
-    assert not is_in(by_provider) and is_in(client) and news(ada) == ["identity-connected", "identity-removed"]
+    assert not is_in(by_provider) and is_in(client), "the twin: this session was confirmed"
+    assert news(ada) == ["identity-connected", "identity-removed"]
 
 
 def test_removing_a_passkey_ends_the_sessions_that_it_began_and_no_others(ada: User) -> None:
@@ -120,3 +121,5 @@ def test_removing_a_passkey_ends_the_sessions_that_it_began_and_no_others(ada: U
     assert is_in(by_first) and is_in(by_second), "the premise"
     client.post(f"/sign-in/passkeys/{Passkey.objects.get(name='Another').pk}/remove/")
     assert (is_in(by_first), is_in(by_second), is_in(client)) == (True, False, True)
+    by_first.post(f"/sign-in/passkeys/{Passkey.objects.get().pk}/remove/")
+    assert not Passkey.objects.exists() and is_in(by_first), "the session in which it was just confirmed goes on"
