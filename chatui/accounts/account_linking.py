@@ -335,6 +335,14 @@ def withdraw_groups(visitor: Visitor, person: User, provider: Provider) -> bool:
     return _set_groups(visitor, person, provider, None)
 
 
+def take_back_groups(visitor: Visitor, identity: OutsideIdentity) -> None:
+    """Take back what the provider of this identity, which is being removed, gave its person; a directory may still say so. Recorded."""
+    provider = next((each for each in sign_in_file().providers if each.issuer == identity.issuer), None)
+    still_said = ProvisionedAccount.objects.filter(user=identity.user, issuer=identity.issuer, deleted_at=None).exists()
+    if provider is not None and not still_said:
+        _set_groups(visitor, identity.user, provider, frozenset())
+
+
 def may_use_provider(person: User) -> bool:
     """Whether a provider may open this account: a superuser may do everything, so no other server may sign in as one."""
     return not person.is_superuser and not sign_in_settings.is_emergency(person.get_username())

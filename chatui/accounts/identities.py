@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from chatui.accounts import second_factor, sessions, sign_in_settings
+from chatui.accounts import account_linking, second_factor, sessions, sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.models.sign_in import OutsideIdentity
@@ -68,7 +68,7 @@ def may_remove(person: User, identity_id: UUID) -> bool:
 
 
 def remove(visitor: Visitor, identity_id: UUID, current_key: str | None) -> None:
-    """Remove one of the visitor's own identities, and end the sessions that its provider began for them. Recorded, and told.
+    """Remove one of the visitor's own identities, with the sessions and groups that its provider gave them. Recorded, and told.
 
     The current session goes on: they have just confirmed in it who they are.
     Raises NotFoundError if it is not theirs, or is their last sign-in method.
@@ -82,4 +82,5 @@ def remove(visitor: Visitor, identity_id: UUID, current_key: str | None) -> None
         record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
         second_factor.notify(person, "identity-removed")
         sessions.end_provider_sessions(row.provider, person, "", current_key)
+        account_linking.take_back_groups(visitor, row)
         row.delete()

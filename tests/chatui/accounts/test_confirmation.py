@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.core import mail
 from django.test import Client
 
@@ -123,3 +124,19 @@ def test_removing_a_passkey_ends_the_sessions_that_it_began_and_no_others(ada: U
     assert (is_in(by_first), is_in(by_second), is_in(client)) == (True, False, True)
     by_first.post(f"/sign-in/passkeys/{Passkey.objects.get().pk}/remove/")
     assert not Passkey.objects.exists() and is_in(by_first), "the session in which it was just confirmed goes on"
+
+
+def test_removing_an_identity_takes_back_the_groups_of_its_provider(
+    ada: User, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("people", "by hand"):
+        Group.objects.create(name=name)
+    ada.groups.add(Group.objects.get(name="by hand"))
+    configure(monkeypatch, provider.table(groups={"/chat": "people"}))
+    provider.person |= {"groups": ["/chat"]}
+    client = confirmed(signed_in(ada))
+    client.get(provider.sign_in(start_sign_in(client, connect="yes")))
+    sign_in_with_provider(provider)
+    assert ada.group_names() == {"people", "by hand"}, "the premise"
+    client.post(f"/sign-in/ways/{OutsideIdentity.objects.get().pk}/remove/")
+    assert ada.group_names() == {"by hand"} and not OutsideIdentity.objects.exists()
