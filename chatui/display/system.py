@@ -152,7 +152,9 @@ GROUPS = (
         ),
     ),
     SettingGroup(
-        noop("Accounts and signing in"), "docs/accounts.md", ("sign_in_", "mail_", "second_factor_", "closed_account", "close_own_")
+        noop("Accounts and signing in"),
+        "docs/accounts.md",
+        ("sign_in_", "mail_", "second_factor_", "closed_account", "close_own_", "key_rest_"),
     ),
     SettingGroup(noop("Pages and appearance"), "docs/settings.md", ("pages_", "name", "language", "mark", "accent")),
     SettingGroup(
