@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pkgutil import iter_modules
 
 from django.core.management.base import CommandError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from chatui import migrations
+
 APP = "chatui"
+_SQUASHED = re.compile(r"\d{4}_squashed_(\d{4})_")
 Migrations = Iterable[tuple[str, str]]
 """Pairs of app and name."""
 
@@ -39,7 +44,7 @@ def sentence(unknown: list[str]) -> str:
     """The same for the names of migrations that only the newer version has, in order; empty if there are none."""
     if not unknown:
         return ""
-    own = max(name for app, name in MigrationLoader(None).disk_migrations if app == APP)
+    own = max(_on_disk())
     return (
         f"The database was migrated by a newer version of the product: it has {unknown[-1]}, and this version ends at {own}. "
         "Start the newer version, or go back with the backup from before the upgrade (docs/operating.md, Upgrade)."
@@ -48,8 +53,18 @@ def sentence(unknown: list[str]) -> str:
 
 def unknown(applied: Migrations) -> list[str]:
     """The names of applied migrations that a newer version of the product must have brought, in order."""
-    known = _replaced() | {name for app, name in MigrationLoader(None).disk_migrations if app == APP}
-    return sorted(name for app, name in applied if app == APP and name not in known)
+    known = _on_disk()
+    # By their numbers: to load the migrations that became one takes 23 MB.
+    replaced = max((int(found[1]) for found in map(_SQUASHED.match, known) if found), default=0)
+    return sorted(name for app, name in applied if app == APP and name not in known and not _is_until(replaced, name))
+
+
+def _is_until(number: int, name: str) -> bool:
+    return name[:4].isdecimal() and int(name[:4]) <= number
+
+
+def _on_disk() -> set[str]:
+    return {module.name for module in iter_modules(migrations.__path__)}
 
 
 def _replaced() -> set[str]:

@@ -104,8 +104,7 @@ def begin() -> None:
 
 def _newer() -> str:
     later = {(app, name) for app, name in applied() - on_disk() - _begun_with.names if app == versions.APP}
-    # Loading the migrations takes 23 MB, so only if one is not known.
-    return versions.sentence(versions.unknown(later)) if later else ""
+    return versions.sentence(versions.unknown(later))
 
 
 def _database() -> bool:
