@@ -59,13 +59,15 @@
 (() => {
   // After a click, a button has the focus without showing it: nobody writes to that.
   const controls = ":is(a, button, summary):focus-visible, input, select, textarea, iframe, [contenteditable]";
-  /** AltGr counts as Ctrl and Alt in some browsers; a Mac's Option writes other letters. @param {KeyboardEvent} event */
+  // AltGr counts as Ctrl and Alt in some browsers; a Mac's Option writes other letters.
+  /** @param {KeyboardEvent} event */
   const writes = ({ key, ctrlKey, altKey, metaKey }) => {
     if (metaKey || (ctrlKey && !altKey)) return false;
     return (altKey && !ctrlKey ? /^(?:[^\0-~]|Dead)$/u : /^(?:\S|Dead|Process)$/u).test(key);
   };
   addEventListener("keydown", (event) => {
-    const isElsewhere = document.activeElement?.matches(controls) || document.querySelector("dialog[open], :popover-open");
+    const isElsewhere = document.activeElement?.matches(controls)
+      || document.querySelector("dialog[open], :popover-open");
     if (writes(event) && !isElsewhere) document.getElementById("composer-text")?.focus({ preventScroll: true });
   }, true);
 })();

@@ -250,8 +250,9 @@ export function attaching() {
 /** Why it is not even sent; null if it is. @param {File} file */
 function refused(file) {
   const { title, dataset } = attaching();
+  const isTooLarge = file.size > Number(dataset.mb) * MIB;
   const why = isPicture(file) ? t("The model reads text only, and cannot see pictures.")
-    : file.size > Number(dataset.mb) * MIB ? t("This file is too large: it has %(size)s MB.", { size: size(file) }) : "";
+    : isTooLarge ? t("This file is too large: it has %(size)s MB.", { size: size(file) }) : "";
   return why ? new RejectedFile(`${why} ${title}`, false) : null;
 }
 

@@ -37,7 +37,7 @@ export class Bindings {
     this.load();
   }
 
-  /** Reads what this or another tab has stored. Damaged values count as unchanged; what was chosen wins over defaults. */
+  /** Reads what a tab has stored. Damaged values count as unchanged; what was chosen wins over defaults. */
   load() {
     this.#keys = new Map();
     const changed = /** @type {Record<string, unknown>} */ (Object(this.#read().keys));
@@ -136,6 +136,8 @@ const IS_MAC = /^(?:Mac|iP)/.test(globalThis.navigator?.platform);
 const TAKEN_WITH_CTRL = "ABCDEFGHJLMNOPQRSTUVWXYZ0123456789+-=";
 const TAKEN_WITH_CTRL_SHIFT = "ABCDEGHIJKMNPQRSTUVWYZ+-=";
 
+const NAMELESS = ["Control", "Shift", "Alt", "Meta", "AltGraph", "Dead", "Process", "Unidentified", ""];
+
 /**
  * @param {PressedKey} event
  * @param {boolean} [isMac]
@@ -146,7 +148,7 @@ export function keysOf(event, isMac = IS_MAC) {
     ? [event.metaKey, event.ctrlKey, event.altKey]
     : [event.ctrlKey || event.metaKey, event.altKey, event.ctrlKey && event.altKey];
   const key = characterOf(event);
-  if (["Control", "Shift", "Alt", "Meta", "AltGraph", "Dead", "Process", "Unidentified", ""].includes(key) || writes) return "";
+  if (writes || NAMELESS.includes(key)) return "";
   // On Windows, Alt and the digits at the right write, too.
   if (alt && /^Numpad/.test(event.code ?? "")) return "";
   const isCharacter = key.length === 1;

@@ -315,7 +315,7 @@ async def test_an_edited_address_gets_neither_the_key_nor_a_question(
         await row.asave()
         connected.forget_rows()
         turn = await run(ada, ask())
-        assert (turn.state, turn.error_code) == ("failed", "E-X-BACKEND")
+        assert (turn.state, turn.error_code) == ("failed", "E-X-BACKEND-SETUP")
         assert "bound to another origin" in turn.error_detail and "sk-7261" not in turn.error_detail
         assert evil.requests == []
 
