@@ -145,5 +145,5 @@ async def _end(server: asyncio.Server, created: Peer) -> None:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
     for writer, _ in created.accepted:
-        writer.close()
+        writer.transport.abort()  # closing would wait for a client that reads what was flooded
     await asyncio.sleep(0.02)  # lets aborted transports close
