@@ -391,7 +391,10 @@ def _was_asked_anew(pending: PendingSignIn, signed: dict[str, Any]) -> bool:
     Only durations are compared, one by the provider's clock and one by ours, so it does not matter if these differ.
     """
     at = signed.get("auth_time")
-    return isinstance(at, (int, float)) and not isinstance(at, bool) and signed["iat"] - at <= time.time() - pending.at + SLOW_SECONDS
+    if not isinstance(at, (int, float)) or isinstance(at, bool):
+        return False
+    # A time after the token's own is no time: a provider that counts milliseconds, say, would confirm everything.
+    return -SLOW_SECONDS <= signed["iat"] - at <= time.time() - pending.at + SLOW_SECONDS
 
 
 def _tokens(provider: Provider, metadata: Metadata, pending: PendingSignIn, code: str, back: str) -> dict[str, Any]:

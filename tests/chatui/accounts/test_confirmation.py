@@ -87,6 +87,8 @@ def test_people_who_only_have_a_provider_are_asked_there_again(provider: Scripte
         ({"auth_time": 1}, 400),
         ({"auth_time": True}, 400),
         ({"auth_time": "now"}, 400),
+        ({"auth_time": 1_700_000_000_000}, 400),
+        ({"auth_time": float("inf")}, 400),
         ({"sub": "another"}, 400),
         ({}, 302),
     ],
