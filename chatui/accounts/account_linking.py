@@ -138,12 +138,15 @@ def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[
 log = logging.getLogger(__name__)
 
 
-def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None) -> bool:
+def set_groups(
+    visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None
+) -> bool:
     """Give the person the groups, and the staff status, that the operator's table has for what the provider or its directory says, and take
     back what it gave them before and does not give now. Call it in a transaction. Recorded. Returns whether anything changed.
 
     ``said`` None: as it said last; the table may have changed since. Groups that staff gave stay, and so does what another provider gives.
-    Somebody who may not enter (``rests_since``) is given nothing, but what was said is kept.
+    ``is_admitted``: whether the person may enter with this provider, None for what its last sign-in showed. Whoever may not is given
+    nothing by it, however else they sign in, but what was said is kept.
 
     Raises:
         LastAccountManagerError: no account manager would be left. Nothing was changed.
@@ -153,9 +156,10 @@ def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozens
         with account_managers.keep_last_manager(person):
             given = _given(person, provider)
             given.said = sorted(given.said if said is None else said)
-            values = frozenset(given.said) if person.rests_since is None else frozenset()
+            is_admitted = given.table != GivenGroups.TURNED_AWAY if is_admitted is None else is_admitted
+            values = frozenset(given.said) if is_admitted else frozenset()
             changes = [*_synced_groups(person, provider, given, values), *_staff(person, provider, given, values)]
-            given.table = provider.table_digest
+            given.table = provider.table_digest if is_admitted else GivenGroups.TURNED_AWAY
             given.save()
     except account_managers.LastAccountManagerError:
         person.is_staff = was_staff
@@ -184,7 +188,7 @@ def _gone(issuer: str) -> Provider:
 
 def _apply_table(provider: Provider) -> int:
     changed = 0
-    rows = GivenGroups.objects.filter(issuer=provider.issuer).exclude(table=provider.table_digest)
+    rows = GivenGroups.objects.filter(issuer=provider.issuer).exclude(table__in=(provider.table_digest, GivenGroups.TURNED_AWAY))
     for given in rows.select_related("user").prefetch_related("groups"):
         gives = provider.groups_for(frozenset(given.said)) == {group.name for group in given.groups.all()}
         if gives and not provider.staff and not given.gave_staff:
@@ -300,17 +304,16 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
         raise ClosedAccountError("the account is not active")
     if not may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
-    may_enter_again = person.rests_since is not None
     sessions.readmit(visitor, person)
     _update(visitor, identity, provider, person_claims)
     if person_claims.groups is not None:
-        _set_groups(visitor, person, provider, person_claims.groups)
+        _set_groups(visitor, person, provider, person_claims.groups, is_admitted=True)
     elif ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
-        _set_groups(visitor, person, provider, person_claims.directory_groups)
+        _set_groups(visitor, person, provider, person_claims.directory_groups, is_admitted=True)
     else:
         _note_missing_groups(visitor, person, provider)
-        if may_enter_again:
-            _set_groups(visitor, person, provider, None)
+        if GivenGroups.objects.filter(user=person, issuer=provider.issuer, table=GivenGroups.TURNED_AWAY).exists():
+            _set_groups(visitor, person, provider, None, is_admitted=True)
     return person
 
 
@@ -321,9 +324,11 @@ def _note_missing_groups(visitor: Visitor, person: User, provider: Provider) -> 
         record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
 
 
-def _set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None) -> bool:
+def _set_groups(
+    visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None
+) -> bool:
     try:
-        return set_groups(visitor, person, provider, said)
+        return set_groups(visitor, person, provider, said, is_admitted=is_admitted)
     except LastAccountManagerError as error:
         # The last account manager keeps their permissions: otherwise nobody could grant them any more.
         record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
@@ -332,7 +337,7 @@ def _set_groups(visitor: Visitor, person: User, provider: Provider, said: frozen
 
 def withdraw_groups(visitor: Visitor, person: User, provider: Provider) -> bool:
     """Take back the groups that the provider gave somebody who may not enter now. Returns whether that changed anything. Recorded."""
-    return _set_groups(visitor, person, provider, None)
+    return _set_groups(visitor, person, provider, None, is_admitted=False)
 
 
 def take_back_groups(visitor: Visitor, identity: OutsideIdentity) -> None:

@@ -63,9 +63,11 @@ class ProvisionedGroup(models.Model):
 class GivenGroups(models.Model):
     """The groups of the product that a provider, or its directory, gave a person. Memberships in no such row were given by staff.
 
-    ``said``: the values that it last named. ``table``: the digest of the operator's table when the groups were last set. ``gave_staff``: it
-    also made the person staff.
+    ``said``: the values that it last named. ``table``: the digest of the operator's table when the groups were last set, or ``TURNED_AWAY``
+    if the person could not enter with this provider the last time. ``gave_staff``: it also made the person staff.
     """
+
+    TURNED_AWAY = "turned away"
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="given_groups")

@@ -9,8 +9,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys
+from chatui.accounts import account_linking, api_keys
 from chatui.accounts.api_keys import KeyRefusedError, NewKeyOptions
+from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
@@ -27,6 +28,7 @@ from tests.support.environment import change
 
 ADDRESS = "192.0.2.7"
 TABLE = {"/chat": "people", "/chat/admins": ["people", "debuggers"]}
+LISTING = {"who_may_enter": "listed", "enter_groups": ["/chat"], "enter_domains": ["example.org"]}
 
 
 def new_key(person: User) -> str:
@@ -56,8 +58,7 @@ def admitted(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> Cli
     """The browser of Ada, whom her groups admit."""
     for name in ("people", "debuggers", "by hand"):
         Group.objects.create(name=name)
-    listing = {"who_may_enter": "listed", "enter_groups": ["/chat"], "enter_domains": ["example.org"]}
-    configure(monkeypatch, provider.table(groups=TABLE, **listing))
+    configure(monkeypatch, provider.table(groups=TABLE, **LISTING))
     provider.person |= {"groups": ["/chat", "/chat/admins"], "email": "ada@example.org", "email_verified": True}
     return sign_in_with_provider(provider)[0]
 
@@ -154,3 +155,39 @@ def signed_password() -> str:
     person = User(username="somebody")
     person.set_password(PASSWORD)
     return person.password
+
+
+def test_a_provider_that_turned_somebody_away_gives_nothing_until_it_admits_them_however_else_they_sign_in(
+    admitted: Client, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = User.objects.get(username="ada.l")
+    ada.set_password(PASSWORD)
+    ada.save()
+    provider.person |= {"email": "ada@evil.example"}
+    assert sign_in_with_provider(provider)[1].status_code == 403 and not ada.group_names(), "the premise"
+    Client().post("/sign-in/", {"username": "ada.l", "password": PASSWORD})
+    assert User.objects.get(pk=ada.pk).rests_since is None, "the password is another way in"
+    for more in ({"/more": "people"}, {}):
+        configure(monkeypatch, provider.table(groups=TABLE | more, **LISTING))
+        account_linking.apply_tables()
+        assert not ada.group_names(), "a restart with another table"
+    provider.person |= {"email": "ada@example.org", "groups": None}
+    configure(monkeypatch, provider.table(groups=TABLE, who_may_enter="listed", enter_domains=["example.org"]))
+    assert sign_in_with_provider(provider)[1].status_code == 302
+    assert ada.group_names() == {"people", "debuggers"}, "the twin: admitted, and what was said last holds"
+
+
+def test_what_another_provider_gives_stays_when_one_turns_somebody_away(
+    admitted: Client, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, elsewhere = User.objects.get(username="ada.l"), "https://another.example.org"
+    other = provider.table(key="another", issuer=elsewhere, groups={"/b": "by hand"})
+    configure(monkeypatch, provider.table(groups=TABLE, **LISTING), other)
+    visitor = Visitor(None, ADDRESS, "page")
+    account_linking.remember_giver(ada, Provider.model_validate(other))
+    account_linking.set_groups(visitor, ada, Provider.model_validate(other), frozenset({"/b"}))
+    provider.person |= {"groups": []}
+    assert sign_in_with_provider(provider)[1].status_code == 403
+    configure(monkeypatch, provider.table(groups=TABLE, **LISTING), other | {"groups": {"/b": "by hand", "/c": "people"}})
+    account_linking.apply_tables()
+    assert ada.group_names() == {"by hand"}

@@ -9,9 +9,10 @@ from django.contrib.auth.models import Group
 
 from chatui.accounts import account_linking
 from chatui.accounts.account_linking import PersonClaims
+from chatui.accounts.openid import NotListedError
 from chatui.accounts.sign_in_settings import Provider, SignInFile
 from chatui.audit_log.record import Visitor
-from chatui.lifecycle import scim_people
+from chatui.lifecycle import closing, scim_people
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import GivenGroups
 from chatui.models.user import User
@@ -130,8 +131,10 @@ def test_groups_from_before_this_was_noted_were_given_by_the_provider(directory:
 
 def test_whoever_may_not_enter_is_given_nothing_until_they_may(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
     person = sign_in("Chat users")
-    User.objects.filter(pk=person.pk).update(rests_since=person.date_joined)
+    visitor = Visitor(None, "192.0.2.1", "page")
+    closing.turn_away(visitor, Provider.model_validate(TABLE), "00u1", NotListedError("not in an admitted group"))
     configure(monkeypatch, TABLE | {"groups": {"Chat users": ["people", "others"]}})
     account_linking.apply_tables()
+    directory.group("Chat users", directory.create_account())
     assert names(person) == set()
     assert names(sign_in(has_claim=False, table=TABLE)) == {"people"}, "as it was said last"
