@@ -134,6 +134,9 @@ def _connected(
     visitor = visitor_of(request, "page")
     if visitor.user is None or str(visitor.user.pk) != started.connects:
         raise BadSignInError("somebody else is signed in now")
+    if not session.is_recent(request):
+        # It was when they were sent there, but they may have been away for long, or have a second factor since.
+        return redirect("sign_in_confirm")
     scim_people.connect(visitor, provider, person_claims)
     return redirect("sign_in_ways")
 

@@ -108,6 +108,24 @@ def test_whoever_is_not_admitted_any_more_confirms_nothing(provider: ScriptedPro
     assert confirm_with_provider(provider, client).status_code == 403 and not is_in(client)
 
 
+@pytest.mark.parametrize("cause", ["the ten minutes are over", "a second factor was added meanwhile", ""])
+def test_what_a_confirmation_began_at_the_provider_ends_with_it(cause: str, ada: User, provider: ScriptedProvider) -> None:
+    client = confirmed(signed_in(ada))
+    address = start_sign_in(client, connect="yes")
+    if cause.startswith("the ten"):
+        session = client.session
+        session["shown_at"] -= 601
+        session.save()
+    elif cause:
+        owned(ada)
+        session = client.session
+        session["shown_with_factor"] = False
+        session.save()
+    answer = client.get(provider.sign_in(address))
+    assert answer["Location"] == ("/sign-in/confirm/" if cause else "/sign-in/ways/")
+    assert OutsideIdentity.objects.exists() == (not cause)
+
+
 def test_removing_an_identity_ends_the_sessions_that_it_began(ada: User, provider: ScriptedProvider) -> None:
     client = confirmed(signed_in(ada))
     client.get(provider.sign_in(start_sign_in(client, connect="yes")))
