@@ -138,9 +138,7 @@ def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[
 log = logging.getLogger(__name__)
 
 
-def set_groups(
-    visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None
-) -> bool:
+def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozenset[str] | None, *, is_admitted: bool | None = None) -> bool:
     """Give the person the groups, and the staff status, that the operator's table has for what the provider or its directory says, and take
     back what it gave them before and does not give now. Call it in a transaction. Recorded. Returns whether anything changed.
 
