@@ -394,7 +394,8 @@ def _was_asked_anew(pending: PendingSignIn, signed: dict[str, Any]) -> bool:
     if not isinstance(at, (int, float)) or isinstance(at, bool):
         return False
     # A time after the token's own is no time: a provider that counts milliseconds, say, would confirm everything.
-    return -SLOW_SECONDS <= signed["iat"] - at <= time.time() - pending.at + SLOW_SECONDS
+    age: float = signed["iat"] - at
+    return -SLOW_SECONDS <= age <= time.time() - pending.at + SLOW_SECONDS
 
 
 def _tokens(provider: Provider, metadata: Metadata, pending: PendingSignIn, code: str, back: str) -> dict[str, Any]:
