@@ -57,8 +57,12 @@
 // is here because people type before the page's modules are loaded.
 
 (() => {
-  // After a click, a button has the focus without showing it: nobody writes to that.
-  const controls = ":is(a, button, summary):focus-visible, input, select, textarea, iframe, [contenteditable]";
+  const fields = "input, textarea, iframe, [contenteditable]";
+  // A button that was clicked, or that the page moved the focus to, has it, too: nobody writes to that. The first letter
+  // would only make its :focus-visible true.
+  const controls = `a, button, summary, select, ${fields}`;
+  let isByTab = false;
+  addEventListener("pointerdown", () => (isByTab = false), true);
   // AltGr counts as Ctrl and Alt in some browsers; a Mac's Option writes other letters.
   /** @param {KeyboardEvent} event */
   const writes = ({ key, ctrlKey, altKey, metaKey }) => {
@@ -66,8 +70,9 @@
     return (altKey && !ctrlKey ? /^(?:[^\0-~]|Dead)$/u : /^(?:\S|Dead|Process)$/u).test(key);
   };
   addEventListener("keydown", (event) => {
-    const isElsewhere = document.activeElement?.matches(controls)
-      || document.querySelector("dialog[open], :popover-open");
+    isByTab ||= event.key === "Tab";
+    const isWanted = document.activeElement?.matches(isByTab ? controls : fields);
+    const isElsewhere = isWanted || document.querySelector("dialog[open], :popover-open");
     if (writes(event) && !isElsewhere) document.getElementById("composer-text")?.focus({ preventScroll: true });
   }, true);
 })();

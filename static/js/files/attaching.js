@@ -56,7 +56,7 @@ export function takeIn(box, { files, text, html, isNative, target }, add) {
 function wordsOf(html) {
   const text = html.replace(/<!--.*?-->|<(script|style|template|title)\b.*?<\/\1\s*>/gis, "").replace(/\s+/g, " ")
     .replace(/<\/t[dh]\b[^>]*>/gi, "\t").replace(/<(?:br|\/(?:div|h\d|li|p|tr))\b[^>]*>/gi, "\n")
-    .replace(/<[^>]*>/g, "").replace(/</g, "&lt;");
+    .replace(/<[a-z/!?](?:=\s*"[^"]*"|=\s*'[^']*'|=(?!\s*["'])|[^>=])*>/gi, "").replace(/</g, "&lt;");
   const words = parse(text).textContent; // with its characters instead of their names
   return words.replace(/ *([\t\n]) */g, "$1").replace(/\t*\n+/g, "\n").trim();
 }

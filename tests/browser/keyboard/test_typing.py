@@ -39,7 +39,26 @@ def _searched(page: Page) -> None:
     box.press("Escape")
 
 
-@pytest.mark.parametrize("first", [lambda page: None, lambda page: page.reload(), _clicked, _scrolled, _searched])
+def _copied(page: Page) -> None:
+    page.locator("chat-transcript [data-action=copy-answer]").last.click()
+
+
+def _cancelled(page: Page) -> None:
+    page.keyboard.press("Alt+Shift+E")
+    expect(page.locator(".question-editor[data-ready]")).to_be_visible()
+    page.keyboard.press("Escape")
+
+
+def _picked(page: Page) -> None:
+    page.get_by_role("combobox", name="Reasoning").click()
+    page.keyboard.press("Escape")
+
+
+WAYS: list[Callable[[Page], object]] = [lambda page: None, lambda page: page.reload(), _clicked, _scrolled, _searched]
+CONTROLS: list[Callable[[Page], object]] = [_copied, _cancelled, _picked]
+
+
+@pytest.mark.parametrize("first", WAYS + CONTROLS)
 def test_sentences_stand_in_the_box_and_nothing_else_happens(
     first: Callable[[Page], object], demo_deployment: Deployment, demo: Server, visits: Visits
 ) -> None:
@@ -51,6 +70,8 @@ def test_sentences_stand_in_the_box_and_nothing_else_happens(
     first(page)
     page.wait_for_load_state()
     for sentence in SENTENCES:
+        if first in CONTROLS:
+            first(page)
         page.keyboard.type(sentence)
         expect(chat.box).to_have_value(sentence)
         chat.box.fill("")
@@ -61,11 +82,22 @@ def test_sentences_stand_in_the_box_and_nothing_else_happens(
     expect(page.locator("#sidebar")).to_be_visible()
 
 
+def test_what_is_written_after_a_click_on_send_is_the_next_message(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.page.wait_for_load_state()
+    chat.box.fill("explain")
+    chat.send.click()
+    chat.page.keyboard.type("no, the bus")
+    expect(chat.box).to_have_value("no, the bus")
+    chat.finish()
+
+
 def test_keys_stay_with_controls_menus_dialogs_and_space_scrolls(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello!")
     chat.settle()
     page, keys = chat.page, chat.page.keyboard
+    keys.press("Tab")
     for control in (chat.links.first, page.locator(".account-button"), page.get_by_role("combobox").first):
         control.focus()
         keys.type("terse")
