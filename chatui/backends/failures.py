@@ -46,9 +46,9 @@ MAX_DETAIL = 8 << 10
 _STATUS = re.compile(r"[1-5][0-9]{2}", re.ASCII)
 
 _CONTENT = ("content_filter", "content_policy", "responsibleaipolicy", "content_blocked", "moderation", "safety", "policy_violation")
-_QUOTA = ("insufficient_quota", "billing")
+_QUOTA = ("insufficient_quota", "billing", "budget_exceeded")
 _KEY = ("invalid_api_key", "authentication", "unauthorized", "permission", "forbidden")
-_MODEL = ("model_not_found", "model_not_available", "deploymentnotfound")
+_MODEL = ("model_not_found", "model_not_available", "model_decommissioned", "deploymentnotfound")
 _PATH = ("not_found", "notfounderror")
 _BUSY = (
     "rate_limit",
@@ -90,6 +90,8 @@ _NO_MEMORY = (
     r"out of memory|outofmemory|\boom\b|(?:not enough|insufficient) (?:\w+ )?memory|more (?:\w+ )?memory (?:\([^)]*\) )?than"
     r"|failed to allocate|cannot allocate memory|unable to allocate"
 )
+_NO_ROOM = r"^failed to load model\b.{0,200}\binsufficient system resources"
+_NO_UPSTREAM = r"^(?:no healthy upstream|upstream connect error|no available server)|no server is available to handle"
 # The first match counts: an exhausted quota is a 429, a filtered question a 400, and an unknown model can be either.
 _SIGNS = (
     _Sign(Cause.CONTENT_RULES, ProductCode.CONTENT_REFUSED, _CONTENT, "451"),
@@ -102,14 +104,16 @@ _SIGNS = (
     _Sign(Cause.KEY_REFUSED, ProductCode.BACKEND_SETUP, _KEY, "401|403", r"\bapi key\b", "400"),
     _Sign(Cause.MODEL_UNKNOWN, ProductCode.BACKEND_SETUP, _MODEL, words=_NO_MODEL, among="400|404|422"),
     _Sign(Cause.WEB_PAGE, ProductCode.BACKEND_SETUP, words=r"^\s*<(?:!doctype|html)", among="404|405"),
-    _Sign(Cause.KIND_NOT_SPOKEN, ProductCode.BACKEND_SETUP, _PATH, "404|405|410|421|426|501"),
+    _Sign(Cause.KIND_NOT_SPOKEN, ProductCode.BACKEND_SETUP, _PATH, "404|405|410|421|426|501", r"^unexpected endpoint", ""),
+    _Sign(Cause.GATEWAY, ProductCode.BACKEND, words=_NO_UPSTREAM, among="503"),
     _Sign(Cause.LOADING, ProductCode.BACKEND_BUSY, words=r"\bload(?:ing|ed)\b|warming up|starting up", among="503"),
     _Sign(Cause.BUSY, ProductCode.BACKEND_BUSY, _BUSY, "429|503|529"),
     _Sign(Cause.CONTEXT_EXCEEDED, ProductCode.BACKEND_REFUSED, _CONTEXT),
     _Sign(Cause.OUT_OF_MEMORY, ProductCode.BACKEND, words=_NO_MEMORY, among="5..|"),
+    _Sign(Cause.OUT_OF_MEMORY, ProductCode.BACKEND, words=_NO_ROOM, among="400"),
     _Sign(Cause.TOO_LARGE, ProductCode.BACKEND_REFUSED, statuses="413"),
     _Sign(Cause.REFUSED, ProductCode.BACKEND_REFUSED, _REFUSED, "4.."),
-    _Sign(Cause.GATEWAY, ProductCode.BACKEND, statuses="502|504"),
+    _Sign(Cause.GATEWAY, ProductCode.BACKEND, statuses="502|504|52[0-7]|530"),
     _Sign(Cause.FAILED, ProductCode.BACKEND, statuses=".*"),
 )
 _NEEDS_MODEL = re.compile(

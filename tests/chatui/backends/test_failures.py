@@ -218,6 +218,11 @@ def test_the_cause_contains_no_digits_of_the_server_except_a_status() -> None:
     assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).told == "busy: HTTP 429"
 
 
+def test_an_endpoint_that_a_server_does_not_have_is_told_by_an_answer_with_status_200() -> None:
+    error = error_of_body({"error": "Unexpected endpoint or method. (POST /v1/responses)"}, is_empty=True)
+    assert (error.cause, error.retryable) == (Cause.KIND_NOT_SPOKEN, False)
+
+
 NO_SUCH_PARAMETER: dict[str, object] = {"detail": [{"type": "missing", "loc": ["body", "model"], "msg": "Field required"}]}
 CAUSES: list[tuple[int, object, Cause]] = [
     (500, {"error": {"message": "CUDA out of memory. Tried to allocate 2.00 GiB"}}, Cause.OUT_OF_MEMORY),
@@ -234,6 +239,17 @@ CAUSES: list[tuple[int, object, Cause]] = [
     (503, {"error": {"message": "Loading model", "type": "unavailable_error"}}, Cause.LOADING),
     (503, "", Cause.BUSY),
     (504, "<html>", Cause.GATEWAY),
+    (522, "error code: 522", Cause.GATEWAY),
+    (530, "error code: 1033", Cause.GATEWAY),
+    (529, "", Cause.BUSY),
+    (503, "no healthy upstream", Cause.GATEWAY),
+    (503, "upstream connect error or disconnect/reset before headers. reset reason: connection failure", Cause.GATEWAY),
+    (503, "no available server", Cause.GATEWAY),
+    (503, "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.", Cause.GATEWAY),
+    (400, {"error": 'Failed to load model "gpt". Error: Model loading aborted due to insufficient system resources.'}, Cause.OUT_OF_MEMORY),
+    (400, {"error": {"type": "budget_exceeded", "code": "400"}}, Cause.QUOTA),
+    (429, {"error": {"type": "budget_exceeded", "code": "429"}}, Cause.QUOTA),
+    (400, {"error": {"code": "model_decommissioned", "type": "invalid_request_error"}}, Cause.MODEL_UNKNOWN),
     (413, "<html>", Cause.TOO_LARGE),
     (307, "", Cause.REDIRECTED),
     (400, "<html><title>400 The plain HTTP request was sent to HTTPS port", Cause.WRONG_SCHEME),
