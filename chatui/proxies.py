@@ -16,7 +16,7 @@ from chatui.env import environment
 log = logging.getLogger(__name__)
 
 MAX_LINES = 20
-"""The most faults that a process reports: origins are written by strangers."""
+"""The most faults of a kind that a process reports: origins are written by strangers."""
 MEMORY_SECONDS = 60.0
 """For how long a handshake that a proxy has spoilt counts."""
 
@@ -103,7 +103,7 @@ class SetupFaults:
         return time.monotonic() - self._spoilt_at < MEMORY_SECONDS
 
     def _say(self, words: str, named: str, *more: str) -> None:
-        if (words, named) not in self._said and len(self._said) < MAX_LINES:
+        if (words, named) not in self._said and sum(said == words for said, _ in self._said) < MAX_LINES:
             self._said.add((words, named))
             log.warning(words, ascii(named)[1:-1][:200], *more)
 

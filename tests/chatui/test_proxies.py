@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from chatui.accounts.sessions import client_address
 from chatui.env import Environment
 from chatui.live.routing import is_allowed
+from chatui.proxies import MAX_LINES, SetupFaults
 from chatui.web.middleware import TrustedProxyMiddleware
 
 
@@ -87,3 +88,13 @@ def test_a_named_origin_is_compared_exactly() -> None:
         assert is_allowed(scope("192.0.2.1", (b"origin", b"https://chat.example.org")))
         for other in (b"http://chat.example.org", b"https://chat.example.org.evil.example", b"https://localhost", b"http://localhost"):
             assert not is_allowed(scope("192.0.2.1", (b"origin", other)))
+
+
+def test_origins_of_strangers_hide_no_fault_of_a_proxy(caplog: pytest.LogCaptureFixture) -> None:
+    faults = SetupFaults()
+    for number in range(2 * MAX_LINES):
+        faults.note_origin(f"https://{number}.example")
+    assert len(caplog.records) == MAX_LINES
+    faults.note_untrusted("192.0.2.1")
+    faults.note_spoilt("Upgrade")
+    assert len(caplog.records) == MAX_LINES + 2
