@@ -52,6 +52,8 @@ class System:
 PURGE, PURGE_ENDED = "retention run", "retention run ended"
 """The actions of the lines of the audit log with which a purge begins and ends."""
 PURGE_EVERY = timedelta(days=1)
+PURGE_AGAIN = timedelta(hours=1)
+"""How long after its beginning a run that has not ended is repeated: its process may have been killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,12 @@ def last_purge() -> Purge | None:
 
 
 def purge_is_due() -> bool:
-    """Whether the last run began more than a day ago, or there was none since the audit log began, more than a day ago."""
+    """Whether the last run began more than a day ago, or an hour if it has not ended; or there was none since the audit log began, more
+    than a day ago."""
     last = last_purge()
+    every = PURGE_AGAIN if last and not last.done else PURGE_EVERY
     since = last.at if last else AuditEvent.objects.order_by("number").values_list("at", flat=True).first()
-    return since is not None and since <= timezone.now() - PURGE_EVERY
+    return since is not None and since <= timezone.now() - every
 
 
 def waiting() -> tuple[str, ...]:

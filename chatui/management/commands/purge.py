@@ -56,7 +56,7 @@ async def _daily() -> None:
             if environment().purge_daily and await pools.reaper.run_or_busy(system.purge_is_due):
                 child = await asyncio.create_subprocess_exec(sys.executable, sys.argv[0], "purge", "--if-due", stdout=DEVNULL)
                 if code := await child.wait():
-                    log.error("the daily purge failed (exit code %d); it is tried again tomorrow", code)
+                    log.error("the daily purge failed (exit code %d); it is tried again in an hour", code)
         except (DatabaseBusyError, DatabaseError, OSError) as error:
             log.warning("the daily purge could not begin (%s)", type(error).__name__)
         await asyncio.sleep(LOOK_SECONDS)

@@ -13,7 +13,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, Visitor, digest, digest_of, record
+from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, PRODUCT, Visitor, digest, digest_of, record
+from chatui.display import system
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -186,6 +187,19 @@ def test_a_retention_run_is_recorded_before_anything_is_removed(
 
 def _disk_is_full(*args: object, **kwargs: object) -> None:
     raise OSError("no space left")
+
+
+@pytest.mark.parametrize(("minutes", "ends", "is_due"), [(50, False, False), (70, False, True), (70, True, False), (1500, True, True)])
+def test_a_run_that_was_killed_is_due_again_within_the_day(
+    minutes: int, ends: bool, is_due: bool, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = timezone.now() - timedelta(minutes=minutes)
+    with monkeypatch.context() as then:
+        then.setattr("django.utils.timezone.now", lambda: began)
+        record(system.PURGE, PRODUCT, detail="conversations: 0")
+        if ends:
+            record(system.PURGE_ENDED, PRODUCT, detail="0.1 s")
+    assert system.purge_is_due() is is_due
 
 
 def test_control_sequences_in_account_names_are_escaped(db: None) -> None:
