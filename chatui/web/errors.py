@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
@@ -19,9 +22,12 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from chatui.codes import ProductCode
 from chatui.database import faults
+from chatui.database.connections import release_request_connection
 from chatui.observability import measures
 from chatui.site.languages import sentence_of
 from renderer.errors import ErrorCode
+
+P = ParamSpec("P")
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +51,22 @@ def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: 
     return response
 
 
+def _outside_request(handler: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
+    """Django calls an error handler in a thread of the event loop, where no request ends: the database connection that its page used would
+    never return to the pool, and would be used again after the server has closed it.
+    """
+
+    @wraps(handler)
+    def handle(*args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return handler(*args, **kwargs)
+        finally:
+            release_request_connection()
+
+    return handle
+
+
+@_outside_request
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400, which names the setting if the host is unknown; 413 for a form that is too large to be read."""
     if isinstance(exception, _TOO_LARGE):
@@ -52,16 +74,19 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return refuse(request, ProductCode.WRONG_HOST if isinstance(exception, DisallowedHost) else ProductCode.COMMAND, 400)
 
 
+@_outside_request
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403, other than refused access to hidden channels."""
     return refuse(request, ProductCode.NOT_FOUND, 403)
 
 
+@_outside_request
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
     return refuse(request, ProductCode.NOT_FOUND, 404)
 
 
+@_outside_request
 def server_error(request: HttpRequest) -> HttpResponse:
     """500; 503 while the database is locked, full or unavailable."""
     error = sys.exc_info()[1]

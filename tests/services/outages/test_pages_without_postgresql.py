@@ -64,6 +64,20 @@ def test_no_page_fails_or_waits_once_a_stopped_server_is_back(database: OwnServe
     assert server.console.count("PostgreSQL cannot be reached for pages: connection failed") == 1
 
 
+def test_error_pages_keep_no_connection(database: OwnServer, page: tuple[Server, httpx.Client]) -> None:
+    """Django renders them in threads of which no request ends."""
+    _, client = page
+
+    def missing(_: int) -> int:
+        return client.get("/no-such-page").status_code
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        assert set(threads.map(missing, range(4 * AT_ONCE))) == {404}, "the premise: several threads have rendered it"
+        database.stop()
+        database.start()
+        assert set(threads.map(missing, range(4 * AT_ONCE))) == {404}
+
+
 def test_pages_of_a_frozen_server_fail_soon_and_work_when_it_goes_on(database: OwnServer, page: tuple[Server, httpx.Client]) -> None:
     _, client = page
     assert {status for status, _ in at_once(client)} == {200}, "the premise"
