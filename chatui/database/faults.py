@@ -16,6 +16,7 @@ FAULTS = (OperationalError, InterfaceError)
 _OWN_FAULT_CLASSES = ("40", "55", "57014")
 """SQLSTATEs of PostgreSQL after which the connection is still usable: deadlock, lock not available, statement timeout."""
 
+_BAD_OPTION = ("invalid connection option", "bad value for")
 _NO_TABLE, _NO_PRIVILEGE = "42P01", "42501"
 
 
@@ -61,6 +62,8 @@ def explained(error: BaseException) -> str:
     says = " ".join(str(error).split()).removeprefix("connection failed: ").rstrip(".")
     if isinstance(error, DatabaseError) and (_sqlstate(error) == _NO_TABLE or says.startswith("no such table")):
         return f"{_place()} has no tables of this product: run manage.py migrate, or correct the setting that names the database."
+    if isinstance(error, DatabaseError) and says.startswith(_BAD_OPTION):
+        return f"{_place()} cannot be used: {says.partition(':')[0]}."  # the value may be secret
     if isinstance(error, FAULTS) or "not a database" in says or "malformed" in says or _sqlstate(error) == _NO_PRIVILEGE:
         return f"{_place()} cannot be used: {says}."
     return ""

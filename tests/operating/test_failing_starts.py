@@ -58,6 +58,12 @@ def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.served
+@pytest.mark.parametrize("port", ["-1", "99999"])
+def test_what_is_no_port_is_one_line(port: str, tmp_path: Path) -> None:
+    assert f"{port} is no port" in failed(Deployment(tmp_path), "serve", "--port", port)
+
+
+@pytest.mark.served
 @pytest.mark.skipif(os.getuid() != 0, reason="Only root can become another account.")
 @pytest.mark.parametrize("what", ["directory", "parent", "database"])
 def test_a_data_directory_that_cannot_be_written_is_one_line(what: str, tmp_path: Path) -> None:
@@ -107,6 +113,8 @@ def postgresql() -> Iterator[OwnServer]:
         ("postgres://nobody:hunter2@127.0.0.1:{port}/postgres", 'role "nobody" does not exist'),
         ("postgres://postgres:hunter2@no-such-host.invalid/postgres", "no-such-host.invalid"),
         ("postgres://postgres:hunter2@127.0.0.1:{free}/postgres", "refused"),
+        ("postgres://postgres:hunter2@127.0.0.1:{port}/postgres?nope=hunter2", 'invalid connection option "nope"'),
+        ("postgres://postgres:hunter2@127.0.0.1:{port}/postgres?connect_timeout=hunter2", "bad value for connect_timeout"),
     ],
 )
 def test_a_database_that_is_not_there_is_one_line(address: str, says: str, postgresql: OwnServer, tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def _require_port(host: str, port: int) -> None:
             probe.bind((host, port))
     except socket.gaierror:
         return
+    except OverflowError:
+        raise CommandError(f"{port} is no port: take one from 1 to 65535.") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             other = f"serve --port {port + 1}, or make run PORT={port + 1}"
