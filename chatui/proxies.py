@@ -71,9 +71,10 @@ def public_host(host: str) -> str:
 
 def _name_in(host: str) -> str | None:
     try:
-        return urlsplit(f"//{host}").hostname
+        split = urlsplit(f"//{host}")
     except ValueError:
         return None
+    return None if split.username or split.path else split.hostname
 
 
 class SetupFaults:

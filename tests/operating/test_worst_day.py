@@ -65,5 +65,5 @@ def test_a_port_that_is_taken_is_named_and_no_address_is_promised(tmp_path: Path
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = process.run(["manage.py", "serve", "--port", str(port)], Deployment(tmp_path).environment, timeout=100)
-    assert ended.returncode == 1 and f"Couldn't listen on 127.0.0.1:{port}" in ended.stderr and "Traceback" not in ended.stderr
+    assert ended.returncode == 1 and f"Port {port} of 127.0.0.1 is taken" in ended.stderr and "Traceback" not in ended.stderr
     assert "Chat is at" not in ended.stdout
