@@ -58,9 +58,9 @@
 
 (() => {
   const fields = "input, textarea, iframe, [contenteditable]";
-  // A button that was clicked, or that the page moved the focus to, has it, too: nobody writes to that. The first letter
-  // would only make its :focus-visible true.
-  const controls = `a, button, summary, select, ${fields}`;
+  // A button that was clicked, or that the page moved the focus to, has it, too: nobody writes to that. :focus-visible
+  // does not tell, since the first letter makes it true.
+  const controls = `:is(a, button, summary, select), ${fields}`;
   let isByTab = false;
   addEventListener("pointerdown", () => (isByTab = false), true);
   // AltGr counts as Ctrl and Alt in some browsers; a Mac's Option writes other letters.

@@ -48,6 +48,19 @@ def test_a_malformed_setting_is_one_line(name: str, value: str, says: str, tmp_p
     assert says in line
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("BACKEND_URL", "localhost:8000", "CHATUI_BACKEND_URL is not an http or https address"),
+        ("HOSTSS", "x", "There is no setting CHATUI_HOSTSS. Did you mean CHATUI_HOSTS?"),
+        ("BACKENDS", "/no/such/file.toml", "CHATUI_BACKENDS"),
+    ],
+)
+@pytest.mark.served
+def test_what_only_a_check_finds_is_one_line(name: str, value: str, says: str, tmp_path: Path) -> None:
+    assert says in failed(Deployment(tmp_path, **{f"CHATUI_{name}": value}))
+
+
 @pytest.mark.served
 def test_a_taken_port_is_named_with_the_way_out(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:

@@ -13,8 +13,9 @@ import chatui.live.plain_daphne  # noqa: F401 # isort: skip - has to be before D
 from daphne.cli import CommandLineInterface
 from daphne.server import twisted_loop
 from django.conf import settings
+from django.core.checks import run_checks
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, SystemCheckError
 from django.db import connection
 
 from chatui.accounts import account_linking, groups
@@ -49,6 +50,14 @@ class Command(BaseCommand):
         if connection.vendor != "sqlite":
             connection.ensure_connection()
         return super().execute(*args, **options)
+
+    def check(self, *args: Any, **options: Any) -> None:
+        """Say in one line why it cannot start; ``manage.py check`` says more."""
+        try:
+            super().check(*args, **options)
+        except SystemCheckError:
+            faults = [each for each in run_checks() if each.is_serious() and not each.is_silenced()]
+            raise CommandError(" ".join(f"{each.msg} ({each.id})" for each in faults)) from None
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare, then serve until a signal ends the process."""
