@@ -31,6 +31,7 @@ from chatui.models.keys import new_key
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User, check_looks
+from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError
 
 _NOT_OURS = re.compile(r"[^\w.@+-]+")
@@ -224,6 +225,7 @@ def _synced_groups(person: User, provider: Provider, given: GivenGroups, values:
     joined, left = wanted - current, (ours - wanted - of_others) & current
     given.groups.set(wanted)
     person.groups.add(*joined)
+    four_eyes.record_joined(person, [group.name for group in joined])
     person.groups.remove(*left)
     changes = [*(f"joined group {group.name}" for group in joined), *(f"left group {group.name}" for group in left)]
     return sorted(changes)

@@ -103,6 +103,7 @@ def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User
     )
     if row.group is not None:
         person.groups.add(row.group)
+        four_eyes.record_joined(person, [row.group.name])
     four_eyes.record_change(row.made_by, [person.pk], "account made with their invitation")
 
 

@@ -61,8 +61,7 @@ def record_created(visitor: Visitor, row: User | Group) -> None:
     """Record a new account or group, and each permission that it starts with."""
     now = snapshot(row)
     _record(visitor, row, "created", now, "")
-    for words in _changes(AccountSnapshot(now.name, frozenset({"active"}) & now.states), now):
-        _record(visitor, row, "changed", now, words)
+    _record_changes(visitor, row, AccountSnapshot(now.name, frozenset({"active"}) & now.states), now)
 
 
 def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot) -> None:
@@ -70,8 +69,7 @@ def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot)
     now = snapshot(row)
     if isinstance(row, User) and before.password != now.password:
         second_factor.notify(row, "password-changed")
-    for words in _changes(before, now):
-        _record(visitor, row, "changed", before, words)
+    _record_changes(visitor, row, before, now)
 
 
 def record_deleted(visitor: Visitor, row: User | Group) -> None:
@@ -79,6 +77,13 @@ def record_deleted(visitor: Visitor, row: User | Group) -> None:
     now = snapshot(row)
     members = f"members: {row.user_set.count()}" if isinstance(row, Group) else ""
     _record(visitor, row, "deleted", now, ", ".join(filter(None, [members, *sorted(now.states | now.permissions)])))
+
+
+def _record_changes(visitor: Visitor, row: User | Group, before: AccountSnapshot, now: AccountSnapshot) -> None:
+    if isinstance(row, User):
+        four_eyes.record_joined(row, now.groups - before.groups)
+    for words in _changes(before, now):
+        _record(visitor, row, "changed", before, words)
 
 
 def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapshot, detail: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import Group
@@ -38,9 +38,19 @@ def record_group_change(changer: User | None, group: Group) -> None:
         GroupChange.objects.create(changer_id=changer.pk, group=group)
 
 
+def record_joined(person: User, groups: Collection[str]) -> None:
+    """Record that the person, who has just joined these groups, owes their rights to those who changed the groups lately.
+
+    Call it wherever somebody joins a group: unlike the lookup through the group, this outlasts the membership, and the group itself.
+    """
+    changers = GroupChange.objects.filter(group__name__in=groups, at__gt=_since()).values_list("changer_id", flat=True) if groups else ()
+    for changer in set(changers) - {person.pk}:
+        AccountChange.objects.create(changer_id=changer, changed_id=person.pk, what="joined a group that they had changed")
+
+
 def are_linked(one: User, other: User) -> bool:
-    """Whether one created or changed the other's account, or a group that the other is in, within ``CHATUI_FOUR_EYES_DAYS``, directly or
-    through accounts in between."""
+    """Whether one created or changed the other's account, or a group that the other was in then or joined later, within
+    ``CHATUI_FOUR_EYES_DAYS``, directly or through accounts in between."""
     return _reaches(one.pk, other.pk) or _reaches(other.pk, one.pk)
 
 
@@ -49,9 +59,13 @@ def account_permissions(person: User) -> tuple[str, ...]:
     return tuple(words for name, words in ACCOUNT_PERMISSIONS.items() if person.has_perm(name))
 
 
+def _since() -> datetime:
+    return timezone.now() - timedelta(days=environment().four_eyes_days)
+
+
 def _reaches(changer: UUID, changed: UUID) -> bool:
     """Whether a chain of changes leads from one account to the other: whoever creates an account may use it to change a third one."""
-    since = timezone.now() - timedelta(days=environment().four_eyes_days)
+    since = _since()
     reached = frontier = {changer}
     for _ in range(_MAX_CHAIN_LENGTH):
         found = set(AccountChange.objects.filter(changer_id__in=frontier, at__gt=since).values_list("changed_id", flat=True))

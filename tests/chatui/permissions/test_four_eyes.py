@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
 from uuid import UUID, uuid4
@@ -10,6 +11,8 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.utils import timezone
 
+from chatui.accounts import account_linking, invitations
+from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
@@ -21,6 +24,7 @@ from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
+NOBODY = Visitor(None, "", "page")
 LOOKERS = ("view_hidden_channels", "view_any_conversation")
 ACCOUNTS = ("add_user", "change_user", "delete_user", "view_user", "change_group", "view_group")
 
@@ -133,6 +137,58 @@ def test_whoever_changes_an_empty_group_is_linked_with_everybody_who_joins_it(
     assert approve(asker, approver, conversation) == 403
     GroupChange.objects.update(at=timezone.now() - timedelta(days=31))
     assert approve(asker, approver, conversation) == 302, "old changes link nobody"
+
+
+COMPANY = Provider.model_construct(key="company", name="", issuer="https://id.example.org", client_id="", groups={"/l": "lookers"})
+
+
+def by_provider(person: User, *said: str) -> None:
+    account_linking.set_groups(NOBODY, person, COMPANY, frozenset(said))
+
+
+def joins_by_provider(person: User) -> None:
+    account_linking.remember_giver(person, COMPANY)
+    by_provider(person, "/l")
+
+
+def joins_by_staff(person: User) -> None:
+    save(User.objects.create_superuser("root"), person, groups=[str(key) for key in Group.objects.values_list("pk", flat=True)])
+
+
+def joins_by_invitation(person: User) -> None:
+    inviter = Visitor(User.objects.create_superuser("root"), "", "page")
+    path = invitations.create(inviter, days=7, group=Group.objects.get(), note="")
+    _, invitation_id, token = path.strip("/").split("/")
+    invitations.accept(NOBODY, invitation_id, token, person)
+
+
+@pytest.mark.parametrize("joins", [joins_by_provider, joins_by_staff, joins_by_invitation])
+@pytest.mark.parametrize(
+    "leaves", [User.groups.through.objects.all().delete, lambda: Group.objects.all().delete()], ids=["left", "deleted"]
+)
+def test_who_was_in_a_changed_group_for_a_while_stays_linked_with_whoever_changed_it(
+    joins: Callable[[User], None], leaves: Callable[[], object], asker: User, approver: User
+) -> None:
+    """They may have used its rights meanwhile, to create a second account."""
+    group = Group.objects.create(name="lookers")
+    between = make_person("between")
+    permission_ids = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
+    fields = {"name": group.name, "permissions": permission_ids}
+    assert signed_in(asker).post(f"/admin/auth/group/{group.pk}/change/", fields).status_code == 302
+    joins(between)
+    four_eyes.record_change(between, [approver.pk], "account created")
+    assert between.group_names() == {"lookers"} and four_eyes.are_linked(asker, approver), "the premise"
+    leaves()
+    assert not between.group_names() and four_eyes.are_linked(asker, approver)
+
+
+def test_joining_a_group_links_only_with_those_who_changed_it_lately(asker: User, approver: User) -> None:
+    group = Group.objects.create(name="lookers")
+    four_eyes.record_group_change(asker, group)
+    by_provider(asker, "/l")
+    GroupChange.objects.update(at=timezone.now() - timedelta(days=31))
+    by_provider(approver, "/l")
+    assert approver.group_names() == asker.group_names() == {"lookers"} and not AccountChange.objects.exists()
 
 
 def test_password_links_and_group_changes_link_accounts(asker: User, approver: User, conversation: Conversation) -> None:
