@@ -81,6 +81,6 @@ def remove(visitor: Visitor, identity_id: UUID, current_key: str | None) -> None
             raise NotFoundError
         record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
         second_factor.notify(person, "identity-removed")
-        sessions.end_provider_sessions(row.provider, person, "", current_key)
+        sessions.end_provider_sessions(row.issuer, row.provider, person, "", current_key)
         account_linking.take_back_groups(visitor, row)
         row.delete()

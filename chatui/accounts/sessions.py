@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from importlib import import_module
 from typing import Any
 from uuid import UUID
@@ -143,14 +144,16 @@ def end_begun_with(person: User, passkey: str, except_key: str | None) -> None:
     rows.delete()
 
 
-def end_provider_sessions(provider: str, person: User | None, outside_id: str, except_key: str | None = None) -> dict[User, int]:
+def end_provider_sessions(issuer: str, key: str, person: User | None, outside_id: str, except_key: str | None = None) -> dict[User, int]:
     """End the sessions that a provider started for this person or under this id, except one, and return their number by person.
 
-    If a person and an id are given, both must match; without either, nothing is ended.
+    If a person and an id are given, both must match; without either, nothing is ended. ``key``: the provider's, by which sessions are
+    marked that an older release began.
     """
     if person is None and not outside_id:
         return {}
-    rows = BegunSession.objects.filter(way=sign_in_method_of(provider)).exclude(key=except_key).select_related("user")
+    ways = (mark_of(issuer), sign_in_method_of(key))
+    rows = BegunSession.objects.filter(way__in=ways).exclude(key=except_key).select_related("user")
     rows = rows.filter(user=person) if person is not None else rows
     rows = rows.filter(outside_id=outside_id) if outside_id else rows
     ended: dict[User, int] = {}
@@ -163,8 +166,13 @@ def end_provider_sessions(provider: str, person: User | None, outside_id: str, e
 
 
 def sign_in_method_of(provider: str) -> str:
-    """How sessions that this provider started are marked in the records."""
+    """How sign-ins with this provider are named in the audit log."""
     return f"by {provider}"
+
+
+def mark_of(issuer: str) -> str:
+    """How sessions that a provider started are marked: by its issuer, because the operator may change its key."""
+    return f"by {sha256(issuer.encode()).hexdigest()[:40]}"
 
 
 def delete_ended() -> None:
@@ -182,7 +190,8 @@ def sessions_of(person: User, current_key: str | None) -> list[OwnSession]:
     """The person's sessions, the newest first. Sessions older than this feature are not listed."""
     ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
     rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
-    names = {sign_in_method_of(provider.key): provider.name for provider in sign_in_file().providers}
+    providers = sign_in_file().providers
+    names = {way: each.name for each in providers for way in (sign_in_method_of(each.key), mark_of(each.issuer))}
     return [
         OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), is_this=row.key == current_key)
         for row in rows

@@ -182,7 +182,7 @@ def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -
     person = _person(provider, logged_out.subject)
     if logged_out.subject and person is None:
         return 0
-    ended = sessions.end_provider_sessions(provider.key, person, logged_out.session)
+    ended = sessions.end_provider_sessions(provider.issuer, provider.key, person, logged_out.session)
     for whose, count in ended.items():
         record(SIGNED_OUT, visitor, whose.get_username(), detail=f"{count} sessions, says {provider.key}")
         temporary.sign_out(whose)
@@ -206,7 +206,7 @@ def turn_away(visitor: Visitor, provider: Provider, subject: str, error: NotList
         return
     error.account = person.get_username()
     with transaction.atomic():
-        ended = sum(sessions.end_provider_sessions(provider.key, person, "").values())
+        ended = sum(sessions.end_provider_sessions(provider.issuer, provider.key, person, "").values())
         now = timezone.now()
         is_new = User.objects.filter(pk=person.pk, rests_since=None).update(rests_since=now)
         person.rests_since = person.rests_since or now

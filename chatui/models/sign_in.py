@@ -21,8 +21,8 @@ from chatui.models.keys import new_key
 
 class BegunSession(models.Model):
     """The start of a session. ``key`` is the key of Django's session, and is valid as long as that session. ``device``: browser and system,
-    in a few words; ``way``: how the person signed in, empty for a password; ``outside_id``: the session's id (``sid``) at the provider, if
-    it sent one, or the id of the passkey that began it."""
+    in a few words; ``way``: how the person signed in, empty for a password, and a digest of the issuer for a provider;
+    ``outside_id``: the session's id (``sid``) at the provider, if it sent one, or the id of the passkey that began it."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="begun_sessions")

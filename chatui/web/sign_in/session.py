@@ -90,13 +90,14 @@ class Entrance:
     """How somebody signed in. ``how``: for the audit log, empty for a password; ``hours``: the session's lifetime, 0 for the default.
 
     ``has_factor``: they gave a second factor, or a passkey. ``is_confirmed``: they were asked for something; a provider may have signed
-    them in without a question. ``origin``: as for ``sessions.store_origin``.
+    them in without a question. ``mark``: of the session, where that is not ``how``. ``origin``: as for ``sessions.store_origin``.
     """
 
     how: str = ""
     hours: int = 0
     has_factor: bool = False
     is_confirmed: bool = True
+    mark: str = ""
     origin: str = ""
 
 
@@ -110,7 +111,7 @@ def enter(request: HttpRequest, person: User, entrance: Entrance = BY_PASSWORD, 
     auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
     if entrance.hours:
         request.session.set_expiry(timedelta(hours=entrance.hours))  # a timedelta is stored as a fixed time, so activity does not extend it
-    record_start(request, person, entrance.how)
+    record_start(request, person, entrance.mark or entrance.how)
     request.session[_WITH_FACTOR] = entrance.has_factor
     if not entrance.is_confirmed:
         del request.session[_AUTHENTICATED_AT]

@@ -122,7 +122,8 @@ def _taken(request: HttpRequest, state: str) -> PendingSignIn:
 def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims) -> HttpResponse:
     person = scim_people.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, person_claims, started.invitation)
     how = sessions.sign_in_method_of(provider.key)
-    entrance = session.Entrance(how, provider.session_hours, is_confirmed=False, origin=person_claims.session)
+    mark = sessions.mark_of(provider.issuer)
+    entrance = session.Entrance(how, provider.session_hours, is_confirmed=False, mark=mark, origin=person_claims.session)
     response = session.enter(request, person, entrance, after=started.after)
     notify_sockets(person)  # for other sessions: groups may have been removed
     return response

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import account_linking, api_keys
+from chatui.accounts import account_linking, api_keys, identities
 from chatui.accounts.api_keys import KeyRefusedError, NewKeyOptions
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
@@ -17,7 +17,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.models.shares import ShareLink
-from chatui.models.sign_in import OutsideIdentity
+from chatui.models.sign_in import BegunSession, OutsideIdentity
 from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
@@ -123,6 +123,31 @@ def test_a_refused_identity_leaves_the_sessions_of_another_provider(
         provider.person |= {"groups": []}
         assert sign_in_with_provider(provider)[1].status_code == 403
         assert is_in(elsewhere) and not is_in(admitted)
+
+
+@pytest.mark.parametrize("began", ["now", "with an older release"])
+@pytest.mark.parametrize("ending", ["refused", "removed", "signed out there"])
+def test_sessions_end_with_their_reason_also_when_the_provider_has_another_key(
+    ending: str, began: str, admitted: Client, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "company"
+    if began == "now":
+        configure(monkeypatch, provider.table(key=(key := "firm"), groups=TABLE, **LISTING))
+        sign_in_with_provider(provider, key=key)
+    else:
+        BegunSession.objects.update(way="by company")
+    assert is_in(admitted), "the premise"
+    match ending:
+        case "refused":
+            provider.person |= {"groups": []}
+            assert sign_in_with_provider(provider, key=key)[1].status_code == 403
+        case "removed":
+            ada = User.objects.get(username="ada.l")
+            ada.set_password(PASSWORD)  # not saved: a new password alone would end the session
+            identities.remove(Visitor(ada, ADDRESS, "page"), OutsideIdentity.objects.get().pk, None)
+        case _:
+            assert Client().post(f"/sign-in/with/{key}/logout/", {"logout_token": provider.logout_token()}).status_code == 200
+    assert not is_in(admitted)
 
 
 @pytest.mark.parametrize(
