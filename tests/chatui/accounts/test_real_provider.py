@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -17,10 +17,12 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import openid
+from chatui.accounts import openid, sign_in_settings
+from chatui.accounts.sign_in_settings import SignInFile
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, start_sign_in
+from tests.chatui.accounts.test_rights_that_end import is_in, new_key, new_link, works
 from tests.chatui.conftest import make_person
 from tests.support.places import ROOT
 from tests.support.served import free_port
@@ -78,6 +80,18 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture
+def admits(issuer: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Lets the operator admit only these groups from now on."""
+    provider = sign_in_settings.sign_in_file().providers[0]
+
+    def configure_groups(*groups: str) -> None:
+        file = SignInFile((provider.model_copy(update={"enter_groups": groups}),))
+        monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
+
+    return configure_groups
+
+
 def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until and process.poll() is None:
@@ -89,14 +103,16 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the provider did not start")
 
 
-def signed_in_there(address: str) -> str:
-    """A browser at the provider: follows its redirects until they lead back here; the path and query there."""
-    with httpx.Client() as browser:
+def signed_in_there(address: str, cookies: httpx.Cookies | None = None) -> str:
+    """A browser at the provider: follows its redirects until they lead back here; the path and query there. It keeps ``cookies``."""
+    with httpx.Client(cookies=cookies) as browser:
         for _ in range(10):
             answer = browser.get(address)
             assert answer.status_code in (302, 303), answer.text
             address = urljoin(address, answer.headers["Location"])
             if (parts := urlsplit(address)).netloc == "testserver":
+                if cookies is not None:
+                    cookies.update(browser.cookies)
                 return f"{parts.path}?{parts.query}"
     raise AssertionError("the provider sends the browser round in circles")
 
@@ -128,3 +144,34 @@ def test_the_provider_refuses_a_used_code(issuer: str) -> None:
     again.cookies["chatui_session"] = session.session_key or ""
     answer = again.get(back)
     assert answer.status_code == 400 and "E-X-SIGN-IN-FAILED" in answer.content.decode()
+
+
+def test_whoever_only_has_the_provider_is_asked_there_again(issuer: str) -> None:
+    make_person("first")
+    client, cookies = Client(), httpx.Cookies()
+    assert client.get(signed_in_there(start_sign_in(client, "real"), cookies)).status_code == 302
+    key = {"name": "A script", "formats": ["responses"], "per_minute": "60", "lasts": "never"}
+    assert client.post("/keys/", key)["Location"] == "/sign-in/confirm/?next=/keys/", "the premise"
+    back = signed_in_there(start_sign_in(client, "real", confirm="yes", next="/keys/"), cookies)
+    assert client.get(back)["Location"] == "/keys/" and client.post("/keys/", key).status_code == 200
+
+
+def test_whoever_may_no_longer_enter_loses_what_the_provider_gave_until_they_may(issuer: str, admits: Callable[..., None]) -> None:
+    make_person("first")
+    Group.objects.create(name="research")
+    client = Client()
+    assert client.get(signed_in_there(start_sign_in(client, "real"))).status_code == 302
+    person = User.objects.get(username="j.doe")
+    key, link = new_key(person), f"/s/{new_link(person)}/"
+    assert (is_in(client), works(key), Client().get(link).status_code) == (True, True, 200), "the premise"
+    admits("/another")
+    assert sign_in_again() == 403
+    assert (is_in(client), works(key), Client().get(link).status_code, person.group_names()) == (False, False, 404, frozenset())
+    admits("/team/a,b")
+    assert sign_in_again() == 302
+    assert (is_in(client), works(key), Client().get(link).status_code, person.group_names()) == (False, True, 200, {"research"})
+
+
+def sign_in_again() -> int:
+    client = Client()
+    return client.get(signed_in_there(start_sign_in(client, "real"))).status_code
