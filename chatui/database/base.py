@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from django.db.backends.base.base import NO_DB_ALIAS
@@ -96,7 +96,7 @@ class PagePool:
         except BaseException:
             self._release()
             raise
-        found._pool = self  # type: ignore[assignment] # Django returns the connection to it
+        cast("Any", found)._pool = self  # Django returns the connection to it
         return found
 
     def putconn(self, connection: Connection) -> None:

@@ -59,7 +59,9 @@ export class ConnectionBanner {
     clearTimeout(this.#settling);
     this.#isDown = true;
     this.#timer ??= setTimeout(() => this.#sayDown(), PATIENCE_MS);
-    if (++this.#losses % 4 === 0) void import("./refused-socket.js").then(({ why }) => why()).then(this.#refused);
+    // Without a server, there is no script either, and no reason.
+    if (++this.#losses % 4) return;
+    void import("./refused-socket.js").then(({ why }) => why()).then(this.#refused, () => {});
   }
 
   /** @param {string} sentence why the server refuses every socket; empty if it does not */

@@ -166,7 +166,7 @@ def test_an_answer_that_cannot_be_read_gives_a_sentence_and_a_retry_and_keeps_th
     chat.ask_and_wait("Break the header.", state="failed")
 
     expect(chat.last.locator(".notice-text")).to_have_text(
-        re.compile(r"^\s*The model server could not answer\. Failure number [0-9A-F]{4}-[0-9A-F]{4}\s*$")
+        re.compile(r"^\s*The model server could not answer\.\s+Failure number [0-9A-F]{4}-[0-9A-F]{4}\s*$")
     )
     expect(chat.question).to_have_text("Break the header.")
     expect(chat.answer).to_be_empty()
