@@ -57,6 +57,7 @@ def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
     page.keyboard.press("Escape")
     chat.button("Edit").click()
     expect(chat.last.get_by_role("textbox", name="Your message")).to_be_focused()
+    page.wait_for_function("document.activeElement.getBoundingClientRect().width > 100")  # it opens by degrees
     fits(page)
 
     page.goto(page.url + "debug/")
