@@ -31,6 +31,7 @@ class Message(models.Model):
 
     ``raw`` is the original header, as JSON, of a frame that had to be repaired before it could be written. It is as hidden as the frame.
     ``created_at``: when the frame ended, which may be some time before it is stored.
+    ``activities``: the lines of a reasoning summary as values (``renderer.activities.activity``); null for any other frame.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -52,6 +53,7 @@ class Message(models.Model):
     error_code = models.CharField(max_length=40, blank=True)
     author = models.CharField(max_length=8, choices=Author)
     created_at = models.DateTimeField(default=timezone.now)
+    activities = models.JSONField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "position"], name="one_message_per_position")]

@@ -19,6 +19,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import branches, document_headers, search_index
+from renderer.activities.activity import Activity
 from renderer.errors import Code
 from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Frame, Header, Role, Transcript
@@ -42,13 +43,15 @@ def header_of(message: Message) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class FrameMetadata:
-    """Stored with a frame besides its text and author: turn, ``key`` (None: a new one), completeness, error code, end (None: now)."""
+    """Stored with a frame besides its text and author: turn, ``key`` (None: a new one), completeness, error code, end (None: now), and the
+    lines of a reasoning summary as values."""
 
     turn_id: UUID | None = None
     key: UUID | None = None
     is_complete: bool = True
     error_code: str = ""
     ended_at: datetime | None = None
+    activities: tuple[Activity, ...] | None = field(default=None, repr=False)
 
 
 _NO_METADATA = FrameMetadata()
@@ -150,6 +153,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         is_complete=metadata.is_complete,
         error_code=metadata.error_code or (Code.PARSE_HEADER if is_repaired else ""),
         author=author,
+        activities=None if metadata.activities is None else [line.as_stored() for line in metadata.activities],
         **_columns(writable),
     )
     message.conversation, vars(message)["written"] = conversation, (message.text, writable)  # the second is for ``frame_of``

@@ -54,11 +54,20 @@ class WorkingBegan(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryLine(Item):
+    """A line of the summary of the model's work. ``sentences``: the product's own words, by the code of the language, with ``{}`` for each
+    of ``about``: spans of what the person wrote."""
+
+    sentences: dict[str, str]
+    about: tuple[VisibleText, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryStep(TurnEvent):
-    """A new line of the summary of the model's work so far. It has passed the check."""
+    """A new line of the summary of the model's work so far."""
 
     types = ("chatui:summary",)
-    text: VisibleText
+    line: SummaryLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +243,7 @@ class Snapshot(Event):
     sequence_number: int
     elapsed: int
     working: bool
-    steps: tuple[VisibleText, ...]
+    steps: tuple[SummaryLine, ...]
     thought: int | None
     messages: tuple[MessageSoFar, ...]
     place: int

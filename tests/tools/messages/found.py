@@ -41,7 +41,7 @@ def server_sentences() -> Iterator[Found]:
     """Every sentence that the server renders."""
     for path in sorted((ROOT / "templates").rglob("*.html")):
         yield from in_template(path.read_text(encoding="utf-8"), _name(path))
-    for path in sorted((ROOT / "chatui").rglob("*.py")):
+    for path in sorted(path for room in ("chatui", "renderer") for path in (ROOT / room).rglob("*.py")):
         yield from in_python(path.read_text(encoding="utf-8"), _name(path))
 
 

@@ -1,0 +1,5 @@
+"""Reasoning summaries made of the product's own words: what a model is doing, as a value of a closed table.
+
+``activity`` is the value and its English sentence, ``kinds`` the table, ``lines`` decides when a line appears and enforces all limits,
+``reading`` finds the kind of work in a passage of reasoning, and ``spans`` what a line may name, from the person's own text.
+"""
