@@ -21,6 +21,9 @@ SUMMARY_NAME = "reasoning_summary"
 SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name=SUMMARY_NAME, intent=Intent.PREAMBLE)
 """The header of the one frame that holds the reasoning summary of a turn. The product writes it; it is never sent to a model."""
 
+ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=SUMMARY_NAME, intent=Intent.DEBUG)
+"""The header of a summary that only staff see: from an earlier version, or as a model server sent it."""
+
 TOOL_LINE_NAME = "tool_activity"
 TOOL_LINE = Header(Role.ASSISTANT, Channel.COMMENTARY, name=TOOL_LINE_NAME, intent=Intent.PREAMBLE)
 """The header of the line that says which tool is at work. The product writes it, in the tool author's words; it is never sent to a

@@ -22,10 +22,9 @@ from chatui.env import environment
 from chatui.model_servers import configured, connected
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameOpened, RawEvent
-from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frame_kinds import ASIDE, PRODUCT_NAMES
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see, show
-from renderer.summary.frame import ASIDE
 
 UNUSABLE = 2
 

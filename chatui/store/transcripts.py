@@ -21,11 +21,10 @@ from chatui.models.user import User
 from chatui.store import branches, document_headers, search_index
 from renderer.activities.activity import Activity
 from renderer.errors import Code
-from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME
+from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Frame, Header, Role, Transcript
 from renderer.gate import Audience, VisibleText, may_see, show, visible
 from renderer.ocml import document as ocml
-from renderer.summary.frame import ASIDE
 
 
 def frame_of(message: Message) -> Frame:

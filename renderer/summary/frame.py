@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 
 from renderer.errors import ErrorCode
 from renderer.events import Finished
-from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
-from renderer.frames import Channel, Frame, Header, Intent, Role
+from renderer.frame_kinds import ASIDE, SUMMARY
+from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText, show
 from renderer.summary.reasons import Reason
-
-ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=SUMMARY_NAME, intent=Intent.DEBUG)
-"""The header of frames that only staff see: blocked lines with their reasons, and summaries that a model server sent."""
 
 _BLOCKED_CHARS = 500
 
