@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 from chatui.backends import registry
 from chatui.backends.auto import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX
+from chatui.backends.spec import NO_REVIEW
 from chatui.database import versions
 from chatui.documents import process
 from chatui.env import Environment, environment
@@ -29,6 +30,8 @@ from chatui.tools.python import availability
 
 _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
 """Names or prefixes of variables that are not settings: keys to which the admin pages refer, and variables for the tests."""
+_RETIRED = {"CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW}
+"""Settings of earlier versions that are ignored, with what is said about each."""
 
 
 @register(checks.Tags.security, deploy=True)
@@ -66,6 +69,8 @@ def known_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 def _unknown(name: str, settings: set[str]) -> CheckMessage:
+    if name.upper() in _RETIRED:
+        return checks.Warning(f"{name} {_RETIRED[name.upper()]}.", id="chatui.W021")
     near = difflib.get_close_matches(name.upper(), settings, n=1, cutoff=0.8)
     if near:
         return Error(f"There is no setting {name}. Did you mean {near[0]}?", id="chatui.E050")

@@ -102,16 +102,13 @@ class Environment(BaseModel):
         le=10_000_000,
         description="How many tokens the model can read at once, including its answer. 0: as the model server reports.",
     )
-    backend_summaries: Literal["none", "server", "model"] = Field(
-        "none", description="Who summarizes hidden reasoning for people: nobody, the server itself, or the model in further requests."
+    backend_summaries: Literal["none", "built-in", "server", "model"] = Field(
+        "built-in",
+        description="What says which kind of work a line of a reasoning summary names: built-in code, the server's own headings, the model "
+        "in further requests, or nothing.",
     )
     summary_groups: list[str] = Field(
         [], description="Groups whose members get such summaries, separated by commas. Empty: everybody does."
-    )
-    backend_summary_review: bool | None = Field(
-        None,
-        description="Whether the model reviews each line of a summary, for leaks and for harm, before it is shown. Unset: with summaries "
-        "of a `model` it does.",
     )
     titles: bool = Field(
         True,

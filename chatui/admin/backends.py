@@ -29,14 +29,6 @@ _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
 
 
-class ReviewSelect(forms.NullBooleanSelect):
-    """Yes, no, or default."""
-
-    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
-        super().__init__(attrs)
-        self.choices = [("unknown", _("Default")), ("true", _("Yes")), ("false", _("No"))]
-
-
 class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     """The form for a model server. It reports every mistake that ``manage.py check`` would find in the row."""
 
@@ -60,7 +52,6 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             "summaries": _("Source"),
         }
         widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
-        widgets["summary_review"] = ReviewSelect
         widgets["other_settings"] = forms.Textarea({"rows": 5, "spellcheck": "false"})
 
     def clean(self) -> dict[str, Any]:
@@ -85,7 +76,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
             self.add_error("summarizer", _("There is no such back end."))
         if not self.may_see_hidden and self._redirects_reasoning(spec):
-            words = _("Only people who may see hidden channels can set where reasoning is sent, or that a server's summaries are not raw.")
+            words = _("Only people who may see hidden channels can set where reasoning is sent, or whose summaries choose the lines.")
             self.add_error("summaries", words)
         try:
             keys.key_of(spec, env.data_dir)
@@ -93,13 +84,13 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             self.add_error("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error})
 
     def _redirects_reasoning(self, spec: BackendSpec) -> bool:
-        """Whether the change affects where reasoning is sent or whose summaries are trusted: only staff who may see reasoning may do that.
+        """Whether the change affects where reasoning is sent or whose summaries are read: only staff who may see reasoning may do that.
 
-        Several servers call the raw chain of thought a summary, so trusting their summaries can reveal it; and a summarizer receives all of
-        it. Without the permission, nobody may change either setting, or point a trusted server's or a summarizer's row at their own server.
+        A summarizer receives the whole chain of thought, and a server that writes summaries chooses what people read. Without the
+        permission, nobody may choose either, or point such a row at their own server. The built-in code sends nothing anywhere.
         """
         changed = set(self.changed_data)
-        if spec.summaries != "none" and changed & {"summaries", "summarizer", "summary_review"}:
+        if spec.summaries in ("server", "model") and changed & {"summaries", "summarizer"}:
             return True
         if spec.summaries == "server" and changed & {"url", "kind", "other_settings"}:
             return True
@@ -127,7 +118,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         (_("Server"), {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens", "context_tokens")}),
         (_("Advanced"), {"fields": ("other_settings",)}),
         (_("Timeouts, in seconds"), {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
-        (_("Summaries of the reasoning"), {"fields": ("summaries", "summarizer", "summary_review")}),
+        (_("Summaries of the reasoning"), {"fields": ("summaries", "summarizer")}),
     )
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:

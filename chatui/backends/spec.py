@@ -36,6 +36,8 @@ SAMPLING = {
     "seed": (0.0, 2.0**31),
 }
 """Sampling parameters, each with its smallest and greatest value."""
+NO_REVIEW = "does nothing any more and can be removed: lines of summaries are the product's own sentences"
+"""What is said about the setting of an earlier version for a review of lines."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
 _CREDENTIALS = re.compile(r"^(http://)[A-Za-z0-9._~!$&'()*+,;=%-]+(?::[A-Za-z0-9._~!$&'()*+,;=%-]*)?@", re.IGNORECASE)
@@ -159,6 +161,7 @@ def _tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+Summaries = Literal["none", "built-in", "server", "model"]
 Names = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
 Sampling = Annotated[dict[str, int | float], AfterValidator(_sampling)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -177,11 +180,10 @@ class BackendSpec(BaseModel):
     empty: those that the server lists. ``groups``: their members may use it; empty: everybody. At most one of ``key_env`` (a variable),
     ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin, see ``backends.keys``). ``max_answer_tokens`` 0: the setting
     of the deployment. ``context_tokens``: how many tokens of prompt and answer together the model can read; 0: the server is asked.
-    ``summaries``: none, those of the ``server``, which the operator trusts not to be raw reasoning, or those of a ``model``, the choice
-    ``summarizer``. With ``summary_review`` the summarizer, or else this backend, also judges each before it is shown; None: if a ``model``
-    writes them (see ``is_reviewed``). ``ask_for_reasoning`` False: the server is asked to withhold raw reasoning. ``server_tools``: the
-    tools that the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling parameters. ``api_root`` to
-    ``proxy``: see ``backends.route.Route``; the files are paths.
+    ``summaries``: what names the kind of work in a line of a reasoning summary: ``built-in`` code, which reads the reasoning; the headings
+    of the ``server``; a ``model``, the choice ``summarizer``; or nothing. ``ask_for_reasoning`` False: the server is asked to withhold raw
+    reasoning. ``server_tools``: the tools that the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling
+    parameters. ``api_root`` to ``proxy``: see ``backends.route.Route``; the files are paths.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -202,9 +204,8 @@ class BackendSpec(BaseModel):
     max_answer_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     context_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     groups: Annotated[Names, AfterValidator(_groups)] = ()
-    summaries: Literal["none", "server", "model"] = "none"
+    summaries: Summaries = "built-in"
     summarizer: Annotated[str, Field(max_length=260)] = ""
-    summary_review: bool | None = None
     ask_for_reasoning: bool = True
     server_tools: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple), AfterValidator(_hosted)] = Field((), repr=False)
     sampling: Sampling = Field(default_factory=dict)
@@ -222,8 +223,8 @@ class BackendSpec(BaseModel):
 
     @property
     def is_reviewed(self) -> bool:
-        """Whether a model reviews each line of a summary. On by default if a model writes them: it could be made to write a harmful one."""
-        return self.summaries == "model" if self.summary_review is None else self.summary_review
+        """False: there is no review any more. Here until the last caller is gone."""
+        return False
 
     @model_validator(mode="after")
     def _fits_together(self) -> BackendSpec:
@@ -248,7 +249,7 @@ class BackendSpec(BaseModel):
                 not self.ask_for_reasoning and self.kind not in (AUTO, "chat"),
             ),
             (
-                'ask_for_reasoning = false and summaries = "model" cannot be given together: there is nothing to summarize then',
+                'ask_for_reasoning = false and summaries = "model" cannot be given together: the summarizer has nothing to read then',
                 not self.ask_for_reasoning and self.summaries == "model",
             ),
             (
@@ -258,11 +259,7 @@ class BackendSpec(BaseModel):
             ("certificate_key_file does nothing without certificate_file", bool(self.certificate_key_file) and not self.certificate_file),
             (f"{' and '.join(keys)} cannot be given together", len(keys) > 1),
             ('summarizer is missing: summaries = "model" needs it', self.summaries == "model" and not self.summarizer),
-            (
-                'summarizer does nothing without summaries = "model", or summary_review = true',
-                bool(self.summarizer) and self.summaries != "model" and not self.is_reviewed,
-            ),
-            ('summary_review does nothing with summaries = "none"', self.summaries == "none" and self.is_reviewed),
+            ('summarizer does nothing without summaries = "model"', bool(self.summarizer) and self.summaries != "model"),
             (
                 'summaries = "server" needs kind chat or responses: no other server writes summaries',
                 self.summaries == "server" and self.kind not in (AUTO, "chat", "responses"),
@@ -312,6 +309,16 @@ def check_spec(values: Mapping[str, Any]) -> BackendSpec:
         return BackendSpec.model_validate(values)
     except ValidationError as error:
         raise SpecError(_sentences(error)) from None
+
+
+def without_retired(values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """An operator's settings without those of earlier versions that do nothing any more, and a sentence about each of these."""
+    if "summary_review" not in values:
+        return dict(values), ()
+    kept = {name: value for name, value in values.items() if name != "summary_review"}
+    if kept.get("summaries") == "server":
+        kept.pop("summarizer", None)  # it named who reviewed the server's lines
+    return kept, (f"summary_review {NO_REVIEW}",)
 
 
 _MESSAGES = {

@@ -15,17 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chatui.backends.spec import BackendSpec, SpecError, check_spec, unknown
+from chatui.backends.spec import BackendSpec, SpecError, check_spec, unknown, without_retired
 
 _FILES = ("key_file", "ca_file", "certificate_file", "certificate_key_file")
 
 
 @dataclass(frozen=True, slots=True)
 class SpecFile:
-    """The content of a file: the valid specs, in its order, and a sentence for each problem."""
+    """The content of a file: the valid specs, in its order, a sentence for each problem, and one for each setting that does nothing."""
 
     specs: tuple[BackendSpec, ...] = ()
     problems: tuple[str, ...] = ()
+    retired: tuple[str, ...] = ()
 
 
 def read_file(path: Path) -> SpecFile:
@@ -51,10 +52,13 @@ def parse_specs(text: str, base: Path | None = None) -> SpecFile:
     if not tables:
         problems.append("there is no [[backend]] in it")
     specs: dict[str, BackendSpec] = {}
+    retired: list[str] = []
     for number, table in enumerate(tables, start=1):
         where = f"back end {table['name']!r}" if isinstance(table.get("name"), str) else f"back end {number}"
+        kept, old = without_retired(table)
+        retired += [f"{where}: {sentence}" for sentence in old]
         try:
-            spec = check_spec(table)
+            spec = check_spec(kept)
         except SpecError as error:
             problems += [f"{where}: {problem}" for problem in error.problems]
             continue
@@ -64,7 +68,7 @@ def parse_specs(text: str, base: Path | None = None) -> SpecFile:
         if base:
             spec = spec.model_copy(update={name: str(base / path) for name in _FILES if (path := getattr(spec, name))})
         specs[spec.name] = spec
-    return SpecFile(tuple(specs.values()), tuple(problems))
+    return SpecFile(tuple(specs.values()), tuple(problems), tuple(retired))
 
 
 Value = str | int | float | bool | tuple[str, ...] | Mapping[str, Any]

@@ -28,9 +28,9 @@ def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     env = environment()
     if env.backends_file is None:
         return []
-    found: list[CheckMessage] = [
-        Error(_sentence(f"CHATUI_BACKENDS_FILE: {problem}"), id="chatui.E010") for problem in configured.file(env.backends_file).problems
-    ]
+    file = configured.file(env.backends_file)
+    found: list[CheckMessage] = [Error(_sentence(f"CHATUI_BACKENDS_FILE: {problem}"), id="chatui.E010") for problem in file.problems]
+    found += [checks.Warning(_sentence(f"CHATUI_BACKENDS_FILE: {text}"), id="chatui.W021") for text in file.retired]
     if env.backend_url:
         found.append(checks.Warning("CHATUI_BACKEND_URL is ignored, because CHATUI_BACKENDS_FILE is set.", id="chatui.W010"))
     outside = configured.operator_backends(env)

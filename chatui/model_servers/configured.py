@@ -83,7 +83,6 @@ def of_environment(env: Environment) -> BackendSpec:
         context_tokens=env.backend_context_tokens,
         summaries=env.backend_summaries,
         summarizer=ENVIRONMENT_NAME if env.backend_summaries == "model" else "",
-        summary_review=env.backend_summary_review,
     )
 
 
@@ -106,8 +105,7 @@ def _numbers(text: str) -> dict[str, float]:
 @cache
 def demo() -> BackendSpec:
     """The built-in demo, as if the operator had configured it."""
-    # Its summary lines are part of this product, and the demo has no model that could review them.
-    return BackendSpec(name=DEMO, label="Demo", kind=DEMO, summaries="model", summarizer=DEMO, summary_review=False)
+    return BackendSpec(name=DEMO, label="Demo", kind=DEMO)
 
 
 def rows() -> Rows:
@@ -145,7 +143,6 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
             "groups": sorted(groups),
             "summaries": row.summaries,
             "summarizer": row.summarizer,
-            "summary_review": row.summary_review,
             **_other_settings(row.other_settings),
         }
     )

@@ -14,11 +14,12 @@ from chatui.models.keys import new_key
 
 
 class Summaries(models.TextChoices):
-    """Where the reasoning summaries that people may read come from."""
+    """What says which kind of work a line of a reasoning summary names."""
 
+    BUILT_IN = "built-in", _("Built in: the product reads the reasoning")
+    MODEL = "model", _("The summarizer, which is sent the reasoning")
+    SERVER = "server", _("Headings of the summaries that this server writes")
     NONE = "none", _("None")
-    SERVER = "server", _("Written by this server, which is trusted not to send raw reasoning")
-    MODEL = "model", _("Written by the summarizer")
 
 
 class StoredBackend(models.Model):
@@ -73,19 +74,9 @@ class StoredBackend(models.Model):
         related_name="+",
         help_text=_("Only members of these groups may use the back end. None selected: everybody."),
     )
-    summaries = models.CharField(max_length=8, choices=Summaries, default=Summaries.NONE)
+    summaries = models.CharField(max_length=8, choices=Summaries, default=Summaries.BUILT_IN)
     summarizer = models.CharField(
-        _("summarizer"), max_length=260, blank=True, help_text=_("The back end that writes the summaries, such as small or small/model.")
-    )
-    summary_review = models.BooleanField(
-        _("summary review"),
-        null=True,
-        blank=True,
-        default=None,
-        help_text=_(
-            "Each line is always checked; with this, a model also reviews it before users see it. "
-            "On by default if a model writes the summaries."
-        ),
+        _("summarizer"), max_length=260, blank=True, help_text=_("The back end that is asked, such as small or small/model.")
     )
     other_settings = models.TextField(
         _("other settings"),

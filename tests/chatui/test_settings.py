@@ -164,6 +164,12 @@ def test_a_misspelt_setting_is_an_error_with_the_nearest_right_name(
     assert found.id == identity and nearest in found.msg and name in found.msg
 
 
+def test_a_setting_of_an_earlier_version_is_a_warning_that_says_it_can_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_BACKEND_SUMMARY_REVIEW", "false")
+    [found] = checks.known_names(None)
+    assert found.id == "chatui.W021" and "does nothing any more and can be removed" in found.msg
+
+
 def test_a_variable_that_an_operators_file_names_is_no_misspelt_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_BACKEND_KEY2", "x")
     monkeypatch.setenv("chatui_name", "a setting, in small letters")

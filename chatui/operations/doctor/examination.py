@@ -74,17 +74,17 @@ class Answers:
         """The trials that were made, in order."""
         return list(self.named_trials.values())
 
-    def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
-        """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the model server's spec."""
-        findings = [*self.findings, *_once(self._found(identity, words, by_ids, summaries))]
+    def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None) -> FormatReport:
+        """``by_ids``: the third question by token ids, for comparison."""
+        findings = [*self.findings, *_once(self._found(identity, words, by_ids))]
         waits = [trial.observed.began for trial in self.trials if trial.observed.began is not None]
         return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
 
-    def _found(self, identity: ServerIdentity, words: Questions, by_ids: Trial | None, summaries: str) -> Iterator[DetectedFault]:
+    def _found(self, identity: ServerIdentity, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
         yield from self._failures_and_leaks(identity)
         if self.sum:
             yield from judge_sum(self.sum, words)
-            yield from self._about_summaries(words, summaries)
+            yield from self._about_summaries(words)
         if self.cut:
             yield from judge_cut(self.cut)
         if self.family == "harmony":
@@ -104,12 +104,11 @@ class Answers:
             if leak := judge_leak(trial):
                 yield leak
 
-    def _about_summaries(self, words: Questions, summaries: str) -> Iterator[DetectedFault]:
-        are_shown = summaries == "server"
+    def _about_summaries(self, words: Questions) -> Iterator[DetectedFault]:
         if self.sum:
-            yield from judge_summary(self.sum, words, was_asked_for=self.family == "chat", are_shown=are_shown)
+            yield from judge_summary(self.sum, words, was_asked_for=self.family == "chat")
         if self.summary and not (self.sum and self.sum.observed.summary):
-            yield from judge_summary(self.summary, words, was_asked_for=True, are_shown=are_shown)
+            yield from judge_summary(self.summary, words, was_asked_for=True)
 
 
 def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
@@ -208,7 +207,7 @@ class _Examination:
         await self._read_again(asked)
         by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
         reports = [
-            answers.report(self._identity, self._questions, by_ids=by_ids, summaries=target.summaries if answers is asked[0] else "none")
+            answers.report(self._identity, self._questions, by_ids=by_ids)
             for answers in asked
         ]
         if self._identity.product == "Ollama" and self._identity.context is None:

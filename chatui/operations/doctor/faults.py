@@ -133,11 +133,11 @@ _WORDS: dict[ServerFault, tuple[str, str]] = {
     ),
     ServerFault.SUMMARY_RAW: (
         "What the server calls a summary of the reasoning is the raw reasoning.",
-        'Never set summaries = "server" for it. With summaries = "none" or "model" none of it is shown.',
+        'It stays hidden, also with summaries = "server", which gives people hardly a line then: use summaries = "built-in".',
     ),
     ServerFault.SUMMARY_UNPROVEN: (
         "The server sends summaries of the reasoning. They did not look raw, but that does not prove that they never are.",
-        'They stay hidden unless you set summaries = "server", which is your decision.',
+        'They stay hidden. With summaries = "server" their headings choose which of the product\'s own lines people see.',
     ),
     ServerFault.IDS_MISSING: (
         "The server sends text without token ids, so a real marker cannot be distinguished from a quoted one.",

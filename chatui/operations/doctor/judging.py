@@ -166,19 +166,18 @@ def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Detecte
         yield DetectedFault(ServerFault.PREAMBLE_LOST, Level.FAULT, f"{detail} Here only the answer came.")
 
 
-def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool, are_shown: bool) -> Iterator[DetectedFault]:
-    """Whether summaries are really summaries. ``are_shown``: the operator trusts them, so people read them."""
+def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool) -> Iterator[DetectedFault]:
+    """Whether summaries are really summaries. People read none of their words either way."""
     observed = trial.observed
     if not observed.summary.strip():
         return
-    shown = "They are trusted in the configuration, so people read it." if are_shown else "They are not shown."
     if raw := _why_raw(observed.summary, observed.thought, observed.sealed, words):
-        yield DetectedFault(ServerFault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{raw} {shown}")
+        yield DetectedFault(ServerFault.SUMMARY_RAW, Level.FAULT, raw)
     elif not was_asked_for:
         detail = "They came without being asked for, as they do where the reasoning itself is put into that field."
-        yield DetectedFault(ServerFault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{detail} {shown}")
+        yield DetectedFault(ServerFault.SUMMARY_RAW, Level.FAULT, detail)
     else:
-        yield DetectedFault(ServerFault.SUMMARY_UNPROVEN, Level.NOTE, shown)
+        yield DetectedFault(ServerFault.SUMMARY_UNPROVEN, Level.NOTE)
 
 
 def _why_raw(summary: str, thought: str, sealed: str, words: Questions) -> str | None:

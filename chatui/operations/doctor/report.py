@@ -252,9 +252,7 @@ def recommended_settings(report: DoctorReport, before: BackendSpec) -> dict[str,
     if not before.models and report.identity.model and is_model_name(report.identity.model):
         changes["models"] = (report.identity.model,)
     if before.summaries == "server" and (report.sends_raw_summaries or best.family == "harmony"):
-        changes["summaries"] = "none"
-        if before.summary_review:
-            changes["summary_review"] = False
+        changes["summaries"] = "built-in"
     # If a server reports a cut answer as complete, only a known limit reveals it.
     is_cut_unsaid = any(finding.fault is ServerFault.CUT_UNSAID for finding in best.findings)
     if is_cut_unsaid and not before.max_answer_tokens and report.identity.context:

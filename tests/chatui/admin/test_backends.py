@@ -34,7 +34,7 @@ FIELDS = {
     "first_token_seconds": "300",
     "idle_seconds": "60",
     "overall_seconds": "1800",
-    "summaries": "none",
+    "summaries": "built-in",
     "summarizer": "",
 }
 
@@ -242,6 +242,14 @@ def test_only_staff_who_may_see_hidden_channels_can_trust_a_servers_summaries(ad
     row = StoredBackend.objects.get()
     saved = admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "label": "New"})
     assert saved.status_code == 302, "an existing trust may stay"
+
+
+def test_what_sends_reasoning_nowhere_needs_no_such_permission(admin_pages: Client, configure: Configure) -> None:
+    assert add(admin_pages, summaries="built-in").status_code == 302
+    row = StoredBackend.objects.get()
+    assert admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "none"}).status_code == 302
+    assert admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "built-in"}).status_code == 302
+    assert StoredBackend.objects.get().summaries == "built-in"
 
 
 def test_trust_does_not_follow_a_changed_address(admin_pages: Client, configure: Configure) -> None:

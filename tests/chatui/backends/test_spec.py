@@ -22,7 +22,7 @@ def problems(**changes: object) -> tuple[str, ...]:
 
 def test_the_name_and_the_address_are_enough() -> None:
     spec = check_spec(GOOD)
-    assert (spec.shown, spec.kind, spec.models, spec.groups, spec.effort, spec.summaries) == ("small", "auto", (), (), "medium", "none")
+    assert (spec.shown, spec.kind, spec.models, spec.groups, spec.effort, spec.summaries) == ("small", "auto", (), (), "medium", "built-in")
     assert (spec.limits().first, spec.limits().idle, spec.limits().overall) == (300.0, 60.0, 1800.0)
 
 
@@ -43,26 +43,11 @@ def test_every_setting_is_accepted() -> None:
             "groups": ["research"],
             "summaries": "model",
             "summarizer": "small/tiny",
-            "summary_review": True,
         }
     )
     assert (spec.shown, spec.models, spec.limits().idle) == ("Large, for long work", ("gpt-oss-120b", "gpt-oss-20b"), 5.5)
     assert spec.limits(connect=1.0).connect == 1.0
     assert hash(spec) == hash(spec.model_copy()), "back ends are cached by their specs"
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_reviewed"),
-    [
-        ({}, False),
-        ({"summaries": "server"}, False),
-        ({"summaries": "server", "summary_review": True}, True),
-        ({"summaries": "model", "summarizer": "small"}, True),
-        ({"summaries": "model", "summarizer": "small", "summary_review": False}, False),
-    ],
-)
-def test_summaries_by_a_model_are_reviewed_by_default(fields: dict[str, object], is_reviewed: bool) -> None:
-    assert check_spec(GOOD | fields).is_reviewed is is_reviewed
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SPEC_KINDS if kind != "demo"])
@@ -110,11 +95,10 @@ def test_the_demo_needs_no_address() -> None:
         ({"max_answer_tokens": 1.5}, "max_answer_tokens must be a whole number"),
         ({"groups": [""]}, "groups must be names of groups"),
         ({"groups": "all"}, "groups must be a list"),
-        ({"summaries": "yes"}, "summaries: input should be 'none', 'server' or 'model'"),
+        ({"summaries": "yes"}, "summaries: input should be 'none', 'built-in', 'server' or 'model'"),
         ({"summaries": "model"}, "summarizer is missing"),
         ({"summarizer": "small"}, 'summarizer does nothing without summaries = "model"'),
-        ({"summary_review": True}, "summary_review does nothing"),
-        ({"summary_review": 1}, "summary_review must be true or false"),
+        ({"summaries": "server", "summarizer": "small"}, "summarizer does nothing"),
         ({"summaries": "server", "kind": "harmony"}, "needs kind chat or responses"),
         ({"ur": "http://x"}, "there is no key 'ur'; did you mean 'url'?"),
         ({"timeout": 1}, "there is no key 'timeout'"),
@@ -145,6 +129,17 @@ def test_the_example_in_the_documentation_is_valid() -> None:
     example = page.split("```toml\n")[1].split("```")[0]
     found = parse_specs(example)
     assert found.problems == () and len(found.specs) > 2
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["summary_review = false", 'summaries = "none"\nsummary_review = true', 'summaries = "server"\nsummarizer = "b"\nsummary_review = true'],
+)
+def test_a_file_of_an_earlier_version_still_works_and_what_does_nothing_any_more_is_reported(lines: str) -> None:
+    found = parse_specs(f'[[backend]]\nname = "a"\nurl = "http://a"\n{lines}\n')
+    assert [spec.name for spec in found.specs] == ["a"] and found.problems == ()
+    (words,) = found.retired
+    assert words.startswith("back end 'a': summary_review does nothing any more")
 
 
 @pytest.mark.parametrize(

@@ -220,9 +220,9 @@ async def test_findings_change_only_their_own_lines_of_the_operators_file_and_on
         code, output, complaint = await run("second", "--write", "--force")
     assert (code, complaint) == (1, "") and "was changed" in output
     after = before.replace('kind = "chat"  # as ever', 'kind = "responses"  # as ever').replace(
-        'summaries = "server"', 'summaries = "none"'
+        'summaries = "server"', 'summaries = "built-in"'
     )
-    expected = after.replace('summaries = "none"\n', 'summaries = "none"\nmodels = ["gpt-oss-20b"]\n')
+    expected = after.replace('summaries = "built-in"\n', 'summaries = "built-in"\nmodels = ["gpt-oss-20b"]\n')
     assert place.read_text() == expected
     assert place.stat().st_mode & 0o777 == 0o600
     assert read_file(place).problems == ()

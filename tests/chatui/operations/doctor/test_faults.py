@@ -347,13 +347,12 @@ PROVED = {ServerFault.SUMMARY_RAW: F}
         ({"summary": responses(reasoning(THOUGHT), message("4"))}, {}),
     ],
 )
-async def test_a_summary_that_is_raw_reasoning_is_named_and_where_it_is_trusted_it_is_a_leak(
+async def test_a_summary_that_is_raw_reasoning_is_named_and_is_no_leak_because_nobody_reads_it(
     changes: dict[str, Answer], expected: dict[AnyFault, Level]
 ) -> None:
     answers = {**responses_answers(**changes)}
-    assert found(await examined(answers, kind="responses")) == expected
-    trusted = await examined(answers, kind="responses", summaries="server")
-    assert found(trusted) == {fault: L if level is F else level for fault, level in expected.items()}
+    for summaries in ("built-in", "server"):
+        assert found(await examined(answers, kind="responses", summaries=summaries)) == expected
 
 
 async def test_summaries_in_chat_are_judged_too() -> None:
@@ -362,7 +361,6 @@ async def test_summaries_in_chat_are_judged_too() -> None:
 
     raw = chat_answers(sum=chat(details(THOUGHT), {"content": "4"}))
     assert found(await examined(raw)) == {ServerFault.SUMMARY_RAW: F}
-    assert found(await examined(raw, summaries="server"))[ServerFault.SUMMARY_RAW] is L
     assert found(await examined(chat_answers(sum=chat(details(SUMMARY), {"content": "4"})))) == {ServerFault.SUMMARY_UNPROVEN: N}
 
 
