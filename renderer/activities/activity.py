@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from renderer.activities.kinds import KINDS
+from renderer.activities.spans import may_be_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,36 @@ def _activity(item: object) -> Activity | None:
         return None
     doing, *about = item
     kind = KINDS.get(doing)
-    if kind is None or (about and len(about) != kind.named.count("{}")):
+    if kind is None or (about and len(about) != kind.named.count("{}")) or not all(map(may_be_named, about)):
         return None
     return Activity(doing, tuple(about))
 
 
 def from_sentence(line: str, texts: Iterable[str]) -> Activity | None:
     """The line that this English sentence is, with spans that occur in ``texts``; None if it is none of ours."""
-    raise NotImplementedError
+    page = list(texts)
+    for kind in KINDS.values():
+        if line == kind.sentence:
+            return Activity(kind.name)
+    for kind in KINDS.values():
+        for about in _filled_with(line, kind.named):
+            activity = Activity(kind.name, about)
+            if all(map(may_be_named, about)) and activity.seen_in(page) == activity:
+                return activity
+    return None
+
+
+def _filled_with(line: str, pattern: str) -> Iterator[tuple[str, ...]]:
+    """The spans with which the line may come from the pattern."""
+    first, *others = pattern.split("{}")
+    if not others or not (line.startswith(first) and line.endswith(others[-1])):
+        return
+    inner = line[len(first) : len(line) - len(others[-1])]
+    if len(others) == 1:
+        yield (inner,)
+        return
+    between = others[0]
+    at = inner.find(between)
+    while at >= 0:
+        yield inner[:at], inner[at + len(between) :]
+        at = inner.find(between, at + 1)

@@ -3,13 +3,23 @@ enforced here, behind every source."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from renderer.activities import gates, spans
 from renderer.activities.activity import Activity
+from renderer.activities.kinds import KINDS
+from renderer.activities.reading import Asked, Passage, Reading, plain, possible_kinds
 
 TICKS = (3.0, 6.0, 9.0, 13.5, 20.0, 30.0, 45.0, 68.0)
 """The seconds of a turn at which a line may appear, all its rounds together."""
+
+MOST_LINES = 8
+MOST_NAMING = 2
+"""So many lines may name what the reasoning chose. The two things of a comparison and the place of a trip come from the question alone."""
+
+_LONG_QUESTION = 1_500  # characters of a question that is itself a document
+_SHORT_QUESTION = 160  # characters of a question whose phrases matter at their first use
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +41,82 @@ class ActivityLines:
     def __init__(self, written: Written, *, reads: bool = True) -> None:
         """``reads``: whether reasoning is read here where no other source has proposed a kind (built-in)."""
         self.shown: list[Activity] = []
+        self._reads = reads
+        self._ticks = list(TICKS)
+        self._proposals: list[str | None] = []
+        question = written.question[: gates.READ]
+        self._phrases = spans.phrases(question)
+        self._files = spans.file_names(written.files)
+        self._pair, self._place = spans.pair(question), spans.place(question)
+        self._is_short = len(question) < _SHORT_QUESTION
+        self._asked = _asked(written, has_pair=self._pair is not None)
+        self._passage = Passage(self._asked)
 
     @property
     def next_tick(self) -> float | None:
         """When ``judge`` is to be called next, in seconds of the turn; None: no line can appear any more."""
-        raise NotImplementedError
+        return self._ticks[0] if self._ticks and len(self.shown) < MOST_LINES else None
 
     def feed(self, text: str) -> None:
         """More reasoning."""
-        raise NotImplementedError
+        if self.next_tick is not None:
+            self._passage.feed(text)
 
     def propose(self, doing: str | None) -> None:
-        """The kind that another source names for the time since the last tick; None: it names none. The newest counts."""
-        raise NotImplementedError
+        """The kind that another source names for the time since the last tick; None: it names none. The newest counts. One that is not
+        possible counts as none."""
+        self._proposals = [doing]
 
     def judge(self, seconds: float) -> Activity | None:
         """The line that appears now, if any. Once for each tick; between ticks nothing appears."""
-        raise NotImplementedError
+        tick = self.next_tick
+        if tick is None or not seconds >= tick:
+            return None
+        self._ticks = [later for later in self._ticks if later > seconds]
+        proposals, self._proposals = self._proposals, []
+        reading = self._passage.read()
+        if reading.is_hidden:
+            return None
+        doing = proposals[0] if proposals else reading.kind(self._names_shown()) if self._reads else None
+        if doing is None or doing not in self.possible():
+            return None
+        line = Activity(doing, self._about(doing, reading))
+        self.shown.append(line)
+        self._passage.clear()
+        return line
 
     def possible(self) -> list[str]:
         """The kinds that may still appear, in the order of the table: from these a summarizer chooses."""
-        raise NotImplementedError
+        shown = self._names_shown()
+        return [name for name in possible_kinds(self._asked.subjects, shown) if name not in shown]
+
+    def _names_shown(self) -> set[str]:
+        return {line.doing for line in self.shown}
+
+    def _about(self, doing: str, reading: Reading) -> tuple[str, ...]:
+        about = KINDS[doing].about
+        if about == "pair":
+            return self._pair or ()
+        if about == "place":
+            return (self._place,) if self._place else ()
+        if not about or sum(bool(line.about) and KINDS[line.doing].about in ("span", "file") for line in self.shown) >= MOST_NAMING:
+            return ()
+        if about == "file":
+            name = spans.only_file_in(reading.text, self._files)
+        else:
+            name = spans.most_used(self._phrases, reading.text, in_short_question=self._is_short)
+        return (name,) if name else ()
+
+
+def _asked(written: Written, *, has_pair: bool) -> Asked:
+    subjects = gates.subjects_of(written.question, written.earlier)
+    subjects.update(name for name, shown in _circumstances(written) if shown)
+    text = "\n".join([written.question[: gates.READ], *(question[: gates.READ] for question in written.earlier[-gates.EARLIER :])])
+    return Asked(plain(text), frozenset(subjects), gates.names_touchy_subject(text), has_pair)
+
+
+def _circumstances(written: Written) -> Iterator[tuple[str, bool]]:
+    yield "tools", written.has_tools
+    yield "image", written.has_image
+    yield "turns", bool(written.earlier)
+    yield "doc", bool(written.files) or len(written.question) > _LONG_QUESTION

@@ -1,0 +1,276 @@
+"""Finds the kind of work in reasoning: cues of the newest sentences, weighed against each other. When unsure, it finds none."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from renderer.activities import cues
+from renderer.activities.kinds import KINDS
+
+_SHORTEST, _LONGEST = 450, 1_000  # characters of a passage that is judged
+_SENTENCE = 400  # characters of a sentence at most
+_PER = 700  # characters for which a score is meant
+_NEED, _NEED_UNTRIED, _NEED_BEHIND = 5.0, 6.0, 6.0
+_NEED_IN_HEADING = 2.0
+_LEAD = 1.3  # over the best of another group
+_HIDDEN_SHARE = 0.4
+_AT_MOST = 4.0  # points of cues for one kind in one sentence
+
+_SENTENCE_END = re.compile(r"[.!?]+(?=[^\w.!?])|[\n。！？；]")
+_SUM = re.compile(r"\d\s*[+*×·^]\s*\(?[-~]?\d|\d\s[-/÷]\s\(?\d|(?<![\d-])\d+-\d+\s*=|[=≈]\s*[-~]?\d")
+_CODE = re.compile(
+    r"`[^`\n]+`|\b[a-z]\w*\([^)\n]{0,60}\)|^\s*(?:import|from|def|return|for|if|else|elif|while|class|const|let|var|local|echo|fi|done|"
+    r"#include|struct|public)\b.*$|\b[a-z]+_[a-z_]+\b|\$\{?\w+|[{};]\s*$|\b[a-z]+[A-Z]\w+",
+    re.MULTILINE,
+)
+_TRANSLATED = re.compile(r"""["“”']\s*(?:=>|->|→|means|meaning|is usually translated|translates to)""", re.IGNORECASE)
+_QUOTED = re.compile(r"""["“”]([^"“”\n]{12,})["“”]""")
+_CORRECTION = re.compile(r"\b(wait|actually|precisely|no[,:]|recompute|mistake|correct)\b", re.IGNORECASE)
+_FUNCTION_VALUE = re.compile(r"\bf\(|\bx\s*=", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\ds?\b")
+_NUMBER_OF_ITEM = re.compile(r"\s*\d{1,2}[.)]\s*")
+_ITEM = re.compile(r"\s*[-•*] .{3,60}?(?:->|→|=>|: )")
+_OF_INSTRUCTIONS = re.compile(r"\b(?:instruct|rule|restrict|role)", re.IGNORECASE)
+_CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯]")
+
+_HIDDEN_ELSEWHERE = re.compile(
+    r"政策|违规|违法|拒绝|不允许|系统提示|敏感|정책|거절|시스템|불법|richtlinie|verweiger|verboten|rechaz|ilegal|prohib", re.IGNORECASE
+)
+# Cues of reasoning in other languages than English.
+_ELSEWHERE = {
+    "compare": "比较|对比|相比|비교|vergleich|compara",
+    "calc": "计算|相加|乘以|계산|berechn|rechne|calcul",
+    "recheck": "检查一下|验证|确认|再看|확인|überprüf|nochmal prüf|verificar|comprobar|vérifi",
+    "steps": "步骤|第一步|首先|단계|schritt|pasos|étape|paso a paso",
+    "example": "例如|举例|예를 들|beispiel|por ejemplo|par exemple",
+    "structure": "结构|大纲|分段|구성|gliedern|struktur|estructur|structur",
+    "points": "要点|包括|提到|핵심|포함|erwähn|mencionar|mentionner|expliquer|conseils",
+    "weigh": "或者|选择|方案|아니면|선택|entweder|oder lieber|opciones|option|méthodes",
+    "code": "代码|函数|코드|함수|funktion|código|fonction",
+    "translate": "翻译|번역|übersetz|traduc|tradui",
+    "tone": "语气|말투|tonfall|amical|bienveillant|tono|simple et convivial",
+    "meaning": "用户可能|意思是|의미|meint|gemeint|quiere decir",
+    "draft": "起草|写一封|초안|entw[eu]rf|formuliere|verfass|redact|rédig",
+}
+
+# A kind does not appear after one of these: one who reviews code has read it.
+_NOT_AFTER = {
+    "calc": {"checkcalc"},
+    "solve": {"checkcalc", "values", "calc"},
+    "readcode": {"review", "debug"},
+    "config": {"code"},
+    "meaning": {"structure", "draft", "code", "points"},
+    "tool": {"request", "gather", "results"},
+    "ideas": {"draft"},
+}
+
+
+def possible_kinds(subjects: Collection[str], shown: Collection[str]) -> list[str]:
+    """The kinds that may appear where the person's text shows these ``subjects``, after the kinds ``shown``; these too."""
+    return [
+        kind.name
+        for kind in KINDS.values()
+        if (not kind.needs or kind.needs in subjects) and _NOT_AFTER.get(kind.name, set()).isdisjoint(shown)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a passage is read against. ``text``: all that the person wrote, in small letters with single spaces. ``subjects``: see
+    ``Kind.needs``. ``is_frank``: whether the text itself has a touchy word. ``has_pair``: whether it asks to compare two things."""
+
+    text: str
+    subjects: frozenset[str]
+    is_frank: bool
+    has_pair: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    length: int
+    is_hidden: bool
+    scores: dict[str, float]
+    text: str
+
+
+class Passage:
+    """The newest sentences of the reasoning since the last line."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._rest = ""
+        self._kept: deque[tuple[int, str]] = deque()
+        self._length = 0
+
+    def feed(self, text: str) -> None:
+        """More reasoning. Sentences are kept, and read when somebody asks what they show."""
+        searched = max(0, len(self._rest) - 2)
+        self._rest += text
+        begin = 0
+        for end in _SENTENCE_END.finditer(self._rest, searched):
+            self._keep(self._rest[begin : end.end()])
+            begin = end.end()
+        rest = self._rest[begin:]
+        whole = len(rest) - len(rest) % _SENTENCE
+        self._keep(rest[:whole])
+        self._rest = rest[whole:]
+
+    def clear(self) -> None:
+        """A line has appeared: begin anew."""
+        self._kept.clear()
+        self._length = 0
+
+    def read(self) -> Reading:
+        """What the passage shows."""
+        return Reading([_sentence(length, text, self._asked) for length, text in self._kept], self._asked)
+
+    def _keep(self, text: str) -> None:
+        for at in range(0, len(text), _SENTENCE):
+            piece = text[at : at + _SENTENCE]
+            while self._length > _LONGEST:
+                self._length -= self._kept.popleft()[0]
+            # About four Latin letters are a token, or one and a half signs.
+            length = len(piece) if piece.isascii() else len(piece) + round(1.5 * len(_CJK.findall(piece)))
+            self._kept.append((length, piece))
+            self._length += length
+
+
+class Reading:
+    """A passage that was read."""
+
+    def __init__(self, sentences: list[_Sentence], asked: Asked) -> None:
+        self._sentences = sentences
+        self._asked = asked
+        self._length = sum(sentence.length for sentence in sentences)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether so much of it is about instructions or a refusal that no line may appear."""
+        return sum(sentence.length for sentence in self._sentences if sentence.is_hidden) > _HIDDEN_SHARE * max(self._length, 1)
+
+    @property
+    def text(self) -> str:
+        """Its sentences without hidden ones, and without pieces of the question that it repeats; with single spaces."""
+        return " ".join(" ".join(sentence.text for sentence in self._sentences).split())
+
+    def kind(self, shown: Collection[str]) -> str | None:
+        """The kind of work that the passage shows clearly, and that is not yet ``shown``."""
+        if self._length < _SHORTEST:
+            return None
+        ranked = self._ranked(possible_kinds(self._asked.subjects, shown))
+        if not ranked or ranked[0][0] < _NEED or (ranked[0][1] not in shown and not _leads(ranked)):
+            return None
+        top, best = ranked[0]
+        behind = max(_NEED_BEHIND, (0.2 if best in shown else 0.55) * top)
+        for score, name in ranked[:4]:
+            needed = behind if name != best else _NEED_UNTRIED if name in cues.UNTRIED else _NEED
+            if score < needed:
+                return None
+            if name not in shown and sum(name in sentence.scores for sentence in self._sentences) >= 2:
+                return name
+        return None
+
+    def _ranked(self, possible: Collection[str]) -> list[tuple[float, str]]:
+        """(score, kind) for a passage of the usual length, the best first."""
+        scores = _sums(points for sentence in self._sentences for points in sentence.scores.items())
+        self._attribute(scores)
+        long = max(1.0, self._length / _PER)
+        return sorted(((score / long * self._favour(name), name) for name, score in scores.items() if name in possible), reverse=True)
+
+    def _attribute(self, scores: defaultdict[str, float]) -> None:
+        """Give the points of shared signs to the kind that they mean here."""
+        subjects = self._asked.subjects
+        if numbered := scores.pop("numbered", 0):
+            scores["steps" if "steps" in scores else "items"] += numbered
+        if "review" in subjects and "code" in scores:  # read, not written
+            scores["readcode"] += scores.pop("code") * 0.7
+        if subjects & {"tools", "translate"} and "code" in scores:
+            scores["code"] *= 0.4
+
+    def _favour(self, name: str) -> float:
+        if name == "compare" and self._asked.has_pair:
+            return 1.5
+        return 1.3 if KINDS[name].needs else 1.0
+
+
+def kind_of_heading(text: str, possible: Collection[str]) -> str | None:
+    """The kind that a heading of a hosted server's summary names, of those that are ``possible``; None if unsure."""
+    words = cues.words_of(text[:200])
+    found = _sums((*cues.hits(words), *cues.hits([base for word in words for base in _base_forms(word)])))
+    if found.keys() & {"hidden", "touchy"} or _OF_INSTRUCTIONS.search(text):
+        return None
+    ranked = sorted(((score, name) for name, score in found.items() if name in possible), key=lambda pair: -pair[0])
+    return ranked[0][1] if ranked and ranked[0][0] >= _NEED_IN_HEADING and _leads(ranked) else None
+
+
+def _base_forms(word: str) -> list[str]:
+    """What a word in -ing may come from: planning, plan; comparing, compare."""
+    stem = word.removesuffix("ing")
+    if stem == word or any(cues.hits([word])):
+        return []
+    return [stem, f"{stem}e", *([stem[:-1]] if stem[-2:-1] == stem[-1:] else [])]
+
+
+def _sums(points: Iterable[tuple[str, float]]) -> defaultdict[str, float]:
+    sums = defaultdict[str, float](float)
+    for kind, number in points:
+        sums[kind] += number
+    return sums
+
+
+def _leads(ranked: list[tuple[float, str]]) -> bool:
+    """Whether the best is clearly before the best of another group: else the passage is mixed."""
+    score, best = ranked[0]
+    return all(score >= _LEAD * other for other, name in ranked[1:] if KINDS[name].group != KINDS[best].group)
+
+
+def _sentence(length: int, text: str, asked: Asked) -> _Sentence:
+    if _is_hidden(text, asked):
+        return _Sentence(length, is_hidden=True, scores={}, text="")
+    text = _QUOTED.sub(lambda quoted: " " if plain(quoted[1]).strip(" .?!…")[:60] in asked.text else quoted[0], text)
+    scores: dict[str, float] = {}
+    for kind, weight in cues.hits(cues.words_of(text)):
+        scores[kind] = min(scores.get(kind, 0.0) + weight, _AT_MOST)
+    for kind, points in _signs(text, asked.subjects):
+        if points:
+            scores[kind] = scores.get(kind, 0.0) + points
+    return _Sentence(length, is_hidden=False, scores=scores, text=text)
+
+
+def _is_hidden(text: str, asked: Asked) -> bool:
+    found = {kind for kind, _ in cues.hits(cues.words_of(text))}
+    if "hidden" in found or ("touchy" in found and not asked.is_frank):
+        return True
+    return not text.isascii() and _HIDDEN_ELSEWHERE.search(text) is not None
+
+
+def _signs(text: str, subjects: Collection[str]) -> Iterator[tuple[str, float]]:
+    """(kind, points) of what is no word: sums, code, years, items of lists, signs of other languages."""
+    years = min(len(_YEAR.findall(text)), 3)
+    yield "recall", years * 0.6
+    yield "timeline", years * 0.5
+    yield "numbered", 0.9 if _NUMBER_OF_ITEM.fullmatch(text) else 0.0
+    yield "items", 1.0 if _ITEM.match(text) else 0.0
+    yield "translate", 2.5 if _TRANSLATED.search(text) else 0.0
+    if sums := min(len(_SUM.findall(text)), 3):
+        yield "calc", sums * (0.8 if "maths" in subjects else 0.5)
+        yield "checkcalc", 3.0 if _CORRECTION.search(text) else 0.0
+        yield "values", 1.5 if _FUNCTION_VALUE.search(text) else 0.0
+    if "code" in subjects:
+        yield "code", min(len(_CODE.findall(text)), 4) * 0.5
+    if not text.isascii():
+        yield from ((kind, 2.0) for kind, pattern in _elsewhere().items() if pattern.search(text))
+
+
+def plain(text: str) -> str:
+    """A text in small letters with single spaces."""
+    return " ".join(text.lower().split())
+
+
+@cache
+def _elsewhere() -> dict[str, re.Pattern[str]]:
+    return {kind: re.compile(pattern) for kind, pattern in _ELSEWHERE.items()}
