@@ -448,20 +448,17 @@ def of_questions(questions: Collection[Message]) -> Mapping[UUID, tuple[SentDocu
     return {question.pk: tuple(by_end[question.parent_id]) for question in questions if question.parent_id in by_end}
 
 
-def tokens_of(messages: Collection[UUID]) -> Mapping[UUID, int]:
-    """The token counts of these documents by message, without deleted ones. No statement for none."""
+def names_and_tokens(messages: Collection[UUID]) -> Mapping[UUID, tuple[str, int]]:
+    """The names and token counts of these documents by message, without deleted ones. No statement for none."""
     if not messages:
         return {}
     rows = SentDocument.objects.filter(message__in=messages).exclude(file=None)
-    return dict(rows.values_list("message", "tokens"))
+    return {key: (name, tokens) for key, name, tokens in rows.values_list("message", "file__name", "tokens")}
 
 
 def names_of(messages: Collection[UUID]) -> Mapping[UUID, str]:
     """The names of these documents by message, without deleted ones. No statement for none."""
-    if not messages:
-        return {}
-    rows = SentDocument.objects.filter(message__in=messages).exclude(file=None)
-    return dict(rows.values_list("message", "file__name"))
+    return {key: name for key, (name, _) in names_and_tokens(messages).items()}
 
 
 def are_in(conversation: Conversation) -> bool:

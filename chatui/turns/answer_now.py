@@ -31,8 +31,10 @@ class AnswerNowButton:
     def __init__(self, frames: FrameRecorder, *, is_offered: bool) -> None:
         """``is_offered``: False for a turn that continues an answer, because it only asks for the answer anyway."""
         self._frames = frames
-        self._can_press = is_offered
+        self._is_offered = is_offered
         self._is_pressed = False
+        self._has_answer = False
+        """Whether the answer has begun, as far as anybody can tell now: it may turn out to be a preamble, or be withdrawn."""
         self._is_applied = False
         self._is_cutting = False
         self._open: Header | None = None
@@ -43,9 +45,9 @@ class AnswerNowButton:
     def press(self) -> bool:
         """The person wants the answer now. Returns whether this has an effect: the model has thought, and has not begun to answer."""
         has_thought = bool(self._frames.written) or self._open is not None
-        if not (self._can_press and has_thought):
+        if not has_thought or not self._is_offered or self._is_pressed or self._has_answer:
             return False
-        self._can_press, self._is_pressed = False, True
+        self._is_pressed = True
         if self._sampling is not None and not self._sampling.done():
             self._is_cutting = True
             self._sampling.cancel()
@@ -70,13 +72,14 @@ class AnswerNowButton:
                     # An answer that was buffered until now, although the model is about to be asked for another one.
                     event = replace(event, header=BROKEN)
                 self._open = event.header
-                self._can_press = self._can_press and not is_answer(self._open)
+                self._has_answer = self._has_answer or is_answer(self._open)
             case FrameWithdrawn():
-                self._open = BROKEN
+                self._open, self._has_answer = BROKEN, False
             case FrameClosed(error=Code.STREAM_TRUNCATED) if self._is_cutting:
                 event = replace(event, error=ProductCode.ANSWER_NOW)
         if isinstance(event, FrameClosed):
             self._open = None
+            self._has_answer = self._has_answer and not event.is_preamble_after_all
         self._frames.feed(event)
 
     async def run(self, sampling: Coroutine[Any, Any, None]) -> bool:

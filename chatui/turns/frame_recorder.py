@@ -27,7 +27,7 @@ from chatui.turns import ledger
 from chatui.turns.leases import leases
 from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
-from chatui.turns.summaries import TurnSummary
+from chatui.turns.summarizing import TurnSummary
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, is_answer
@@ -248,19 +248,16 @@ class FrameRecorder:
         return unsaved
 
     def _write_summary(self) -> None:
-        """Store the summary that people saw, before the answer, or at the end of a turn without one."""
-        written: list[tuple[UUID, Finished]] = [(new_key(), item) for item in self._summary.finish()]
-        if written:
+        """Store the lines that people saw, before the answer, or at the end of a turn without one."""
+        if lines := self._summary.finish():
             self._save_frames()
-            saving = self._save(ledger.store_summary, tuple(self._parents), written)
-            saving.add_done_callback(self._on_summary_saved)
+            key = new_key()
+            self._save(ledger.store_summary, tuple(self._parents), key, lines).add_done_callback(self._on_summary_saved)
             # If this write fails, only the summary is lost: the answer is then stored under the frame before it.
-            self._parents = [written[-1][0], *self._parents]
+            self._parents = [key, *self._parents]
 
-    def _save(
-        self, keep: Callable[..., list[Message]], parents: tuple[UUID, ...], written: list[tuple[UUID, Finished]]
-    ) -> asyncio.Future[list[Message]]:
-        saving = writer.post(keep, self._job, parents, written, order=self._job.turn_id)
+    def _save(self, keep: Callable[..., list[Message]], *what: object) -> asyncio.Future[list[Message]]:
+        saving = writer.post(keep, self._job, *what, order=self._job.turn_id)
         self._saving.add(saving)
         saving.add_done_callback(self._saving.discard)
         return saving

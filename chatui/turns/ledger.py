@@ -38,13 +38,13 @@ from chatui.turns.asks import ProgramAsk
 from chatui.usage import settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from renderer import history
+from renderer.activities import frame as summary_frame
+from renderer.activities.activity import Activity, from_stored
 from renderer.errors import ErrorCode
 from renderer.events import Finished
 from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_tool_line
 from renderer.frames import Frame, Header, Role, Terminator
-from renderer.gate import Audience, VisibleText, show
 from renderer.ocml import document
-from renderer.summary import frame as summary_frame
 
 
 def frames_of(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
@@ -105,7 +105,7 @@ class Job:
     see, ``thought_before`` how many seconds the model thought, ``steps_before`` the lines of its summary, ``cut_answer`` the cut answer
     (empty if it has no text yet), and ``cut_message_id`` the message that the complete answer replaces. ``call_ids``: those of all calls in
     the branch. ``counted``: the token counts of the documents among the frames. ``imported``: the texts of questions in the branch that the
-    person did not write here; anybody may have written them.
+    person did not write here; anybody may have written them. ``files``: the names of the files that the person attached in the branch.
     """
 
     turn_id: UUID
@@ -120,7 +120,7 @@ class Job:
     place_id: UUID | None = None
     shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
     thought_before: int | None = None
-    steps_before: tuple[VisibleText, ...] = field(default=(), repr=False)
+    steps_before: tuple[Activity, ...] = field(default=(), repr=False)
     cut_answer: Frame | None = None
     cut_message_id: UUID | None = None
     turns_left_out: int = 0
@@ -129,6 +129,7 @@ class Job:
     today: date | None = None
     counted: Mapping[Frame, int] = field(default_factory=dict, repr=False)
     imported: frozenset[str] = field(default=frozenset(), repr=False)
+    files: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,7 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     left_out = branches.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
+    sent = _documents(messages)
     known = {turn.question_id: transcripts.frame_of(turn.question)}
     seen = [known.get(message.key) or document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
     job = replace(
@@ -196,20 +198,21 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
         today=None if program else today(turn.asked_by),
         place_id=place_id,
         turns_left_out=left_out,
-        counted=_counted(messages),
+        counted={document.parse_frame(message.text): tokens for message, _, tokens in sent},
         imported=_imported(messages),
+        files=tuple(name for message, name, _ in sent if message.author == Author.PERSON),
         call_ids=frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id),
     )
     if turn.continued_message is None:
         return job
     answer = list(dropwhile(lambda message: message.key != turn.question_id, messages))[1:]
-    steps = [step for message in answer if message.is_visible and message.name == SUMMARY_NAME for step in _steps(message.text)]
+    summaries = [message.key for message in answer if message.is_visible and message.name == SUMMARY_NAME]
     shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and message.name in _SHOWN_NAMES]
     return replace(
         job,
         shown_before=(*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else [])),
         thought_before=_thought_before(turn.continued_message, answer),
-        steps_before=tuple(steps),
+        steps_before=_steps(summaries),
         cut_answer=transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET,
         cut_message_id=cut.pk if cut else None,
     )
@@ -221,9 +224,11 @@ def _imported(messages: Sequence[PromptMessage]) -> frozenset[str]:
     return frozenset(document.parse_frame(message.text).body for message in questions)
 
 
-def _counted(messages: Sequence[PromptMessage]) -> dict[Frame, int]:
-    keys = {message.key: message for message in messages if message.role == Role.USER and message.name == DOCUMENT_NAME}
-    return {document.parse_frame(keys[key].text): tokens for key, tokens in documents.tokens_of(keys).items()}
+def _documents(messages: Sequence[PromptMessage]) -> list[tuple[PromptMessage, str, int]]:
+    """The documents among these messages, without deleted ones, each with its name and its token count."""
+    found = [message for message in messages if message.role == Role.USER and message.name == DOCUMENT_NAME]
+    known = documents.names_and_tokens([message.key for message in found])
+    return [(message, *known[message.key]) for message in found if message.key in known]
 
 
 def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None:
@@ -233,9 +238,10 @@ def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None
     return continuation.thought_seconds(continuation.writers_of([cut.pk, *(message.key for message in answer)]))
 
 
-def _steps(text: str) -> list[VisibleText]:
-    summary = show(document.parse_frame(text), Audience.END_USER)
-    return [summary_frame.shown(step) for step in summary_frame.steps_of(summary)]
+def _steps(summaries: Sequence[UUID]) -> tuple[Activity, ...]:
+    """The lines of these summaries, in order. No statement for none."""
+    rows = Message.objects.filter(pk__in=summaries).order_by("position").values_list("activities", flat=True) if summaries else ()
+    return tuple(line for stored in rows for line in from_stored(stored))
 
 
 def _branch(turn: Turn, place_id: UUID) -> list[PromptMessage]:
@@ -257,7 +263,11 @@ def _is_instruction(message: PromptMessage) -> bool:
 def store_frames(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
     """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The person's open
     branch moves to the last frame, unless they have opened another branch. Returns the messages; none if they were already stored."""
-    return _store(job, parents, written, author_of)
+    frames = [
+        (each.frame, author_of(each.frame), transcripts.FrameMetadata(job.turn_id, key, each.complete, each.error or "", each.ended_at))
+        for key, each in written
+    ]
+    return _store(job, parents, written[0][0], frames)
 
 
 def author_of(frame: Frame) -> Author:
@@ -265,22 +275,21 @@ def author_of(frame: Frame) -> Author:
     return Author.PRODUCT if frame.header.role == Role.TOOL or is_tool_line(frame.header) else Author.MODEL
 
 
-def store_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
-    """As ``store_frames``, for the summary, which the product writes."""
-    return _store(job, parents, written, lambda _: Author.PRODUCT)
+def store_summary(job: Job, parents: Sequence[UUID], key: UUID, lines: Sequence[Activity]) -> list[Message]:
+    """As ``store_frames``, for the frame of the summary, which the product writes, with its lines as values."""
+    metadata = transcripts.FrameMetadata(job.turn_id, key, activities=tuple(lines))
+    return _store(job, parents, key, [(summary_frame.frame_of(lines), Author.PRODUCT, metadata)])
 
 
-def _store(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]], author: Callable[[Frame], Author]) -> list[Message]:
-    position = _next_position(job, written[0][0])
+def _store(
+    job: Job, parents: Sequence[UUID], first: UUID, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
+) -> list[Message]:
+    position = _next_position(job, first)
     if position is None:
         return []
     parent_id = _parent(parents)
-    frames = [
-        (each.frame, author(each.frame), transcripts.FrameMetadata(job.turn_id, key, each.complete, each.error or "", each.ended_at))
-        for key, each in written
-    ]
     messages = transcripts.append_chain_at(_conversation(job), transcripts.TreePosition(parent_id, position), frames)
-    is_withdrawn = hidden_text.hide_cut_of((each.frame for _, each in written), job.cut_message_id, job.cut_answer)
+    is_withdrawn = hidden_text.hide_cut_of((frame for frame, *_ in frames), job.cut_message_id, job.cut_answer)
     instead_of = job.cut_message_id if is_withdrawn or continuation.is_answer(messages[-1]) else None
     transcripts.follow(job.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
     return messages

@@ -8,14 +8,11 @@ Everything that a turn needs is loaded in one database job, because each job wai
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import Error
@@ -40,12 +37,13 @@ from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from chatui.turns import ledger
 from chatui.turns.asks import AskKind, ProgramAsk
-from chatui.turns.calls.requested import TurnTools
+from chatui.turns.calls.requested import TurnTools, questions_of
 from chatui.turns.ledger import Job
 from chatui.turns.start import Started
-from chatui.turns.summaries import TurnSummary
+from renderer.activities.lines import Written
 from renderer.frame_kinds import is_document
-from renderer.gate import VisibleText
+from renderer.frames import Role
+from renderer.gate import Audience, may_see
 from renderer.harmony.prompt import FunctionTool
 from renderer.markup import citations
 from renderer.markup.citations import CitableSource
@@ -62,7 +60,7 @@ def spec_for(turn: Turn) -> BackendSpec:
     spec = connected.spec_of(turn.choice)
     if spec.summaries == "none" or shares.may_have_summaries(turn.asked_by):
         return spec
-    return spec.model_copy(update={"summaries": "none", "summarizer": "", "summary_review": None})
+    return spec.model_copy(update={"summaries": "none", "summarizer": ""})
 
 
 def first_request(
@@ -137,19 +135,14 @@ def used(hosted: HostedTools | None) -> Mapping[str, object] | None:
     return {"tools": list(hosted.kinds), "sources": [[url, title] for url, title in hosted.sources.items()]}
 
 
-SUMMARIZING = "chatui.turns.summarizing"
-
-
-async def summary_of(spec: BackendSpec, job: Job, show: Callable[[VisibleText], None]) -> TurnSummary:
-    """The summary of a turn that this model server answers. ``show`` is called with each line that people may see."""
-    if spec.summaries == "none":
-        return TurnSummary()
-    if SUMMARIZING not in sys.modules:
-        # With the check of lines, it takes 3 MB, and most model servers have no summaries. In a thread, because it takes 50 ms.
-        await asyncio.to_thread(import_module, SUMMARIZING)
-    from chatui.turns.summarizing import Summarizing
-
-    return Summarizing(spec, job, show)
+def written_of(job: Job, *, has_tools: bool) -> Written:
+    """What the person wrote, from which a line of the turn's summary may name something."""
+    questions = questions_of(job.frames, job.imported)
+    asked = [frame.body for frame in job.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
+    # A question that somebody else may have written lends no words to a line.
+    is_own = bool(questions) and questions[-1] == asked[-1]
+    earlier = questions[:-1] if is_own else questions
+    return Written(questions[-1] if is_own else "", earlier, job.files, has_tools=has_tools)
 
 
 log = logging.getLogger(__name__)

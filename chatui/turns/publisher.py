@@ -17,6 +17,7 @@ from functools import partial
 from uuid import UUID
 
 from chatui import wire
+from chatui.display import activities
 from chatui.display.conversation import ShownPart
 from chatui.observability.error_reports import log_without_content
 from chatui.turns.ledger import Job
@@ -26,8 +27,9 @@ from chatui.turns.streams.program import ProgramStream
 from chatui.turns.streams.rendering import Rendering, messages_of
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus
+from renderer.activities.activity import Activity
 from renderer.events import RawEvent
-from renderer.gate import Audience, VisibleText
+from renderer.gate import Audience
 from renderer.markup.citations import CitableSource
 
 log = logging.getLogger(__name__)
@@ -97,7 +99,7 @@ class Publisher:
         frames = job.shown_before
         messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id, self.pages) if frames else []
         self._people.show_before(messages, job.cut_message_id)
-        self._people.add_thinking_before(job.thought_before or 0, job.steps_before)
+        self._people.add_thinking_before(job.thought_before or 0, tuple(map(activities.line, job.steps_before)))
         self._is_ready = True
 
     @property
@@ -123,11 +125,11 @@ class Publisher:
         self._people.add_event(event)
         self._flush_soon()
 
-    def step(self, text: VisibleText) -> None:
+    def step(self, activity: Activity) -> None:
         """Send people, and the program, a line of the summary."""
-        self._people.step(text)
+        self._people.step(activities.line(activity))
         if self._program is not None:
-            self._program.step(text)
+            self._program.step(activities.english(activity))
         self._flush_soon()
 
     def end_thinking(self) -> int | None:
@@ -177,7 +179,7 @@ class Publisher:
         self._render()
 
     async def catch_up(self) -> None:
-        """Flush until all text so far is sent, for at most CATCH_UP_SECONDS. If nobody watches, only count the thinking time."""
+        """Flush until all text so far is sent, for at most CATCH_UP_SECONDS; not if nobody watches."""
         until = self._loop.time() + CATCH_UP_SECONDS
         if self._people.only_ends:
             self._safely(self._collect)  # the next flush sends it, at the latest in CLOSE_SECONDS
@@ -185,7 +187,6 @@ class Publisher:
         elif self._people.is_behind:
             self._flush_safely()
         if not self.is_watched:
-            self._people.note_thinking()
             self._ended_unwatched = True
             return
         while self._people.is_behind and self._rendering is not None and self._loop.time() < until:

@@ -38,12 +38,13 @@ from chatui.turns.ending import failed_by, note_end, verdict
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.ledger import LeaseLostError, TokenAccount, TurnOutcome
-from chatui.turns.opening import created, first_request, opening_at_once, opening_of, summary_of
+from chatui.turns.opening import created, first_request, opening_at_once, opening_of, written_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended
+from chatui.turns.summarizing import summary_of
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import Message, bus
 from renderer.errors import Code
@@ -171,7 +172,8 @@ class Runner:
         spec = opening.spec
         # Not loaded with the rest: the backend belongs to this event loop.
         backend = connected.backend(job.choice)
-        summary = await summary_of(spec, job, self._publisher.step)
+        written = written_of(job, has_tools=bool(tools.tools or spec.server_tools))
+        summary = summary_of(spec, job, written, self._publisher.elapsed, self._publisher.step)
         frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._on_write_failed)
         answer_now = self._answer_now = AnswerNowButton(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)

@@ -40,7 +40,6 @@ from chatui.wire.bus import bus
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, VisibleText, show, visible
-from renderer.summary.disguises import folded, has_invisible_characters
 
 
 def keep(row: Conversation, title: str) -> bool:
@@ -97,7 +96,7 @@ MAX_WORDS = 8
 _MAX_REPLY_CHARS = 400
 _MIN_LETTERS = 2
 
-# Scripts that need joiners between letters keep them; ``has_invisible_characters`` rejects joiners anywhere else.
+# Scripts that need joiners between letters keep them; ``_has_invisible_characters`` rejects joiners anywhere else.
 _JOINERS = "\u200c\u200d"
 _LABEL = re.compile(
     r"\A(?:(?:chat |conversation )?title|titel|titre|t[i\u00ed]tulo|titolo|tytu\u0142"
@@ -174,13 +173,79 @@ def _unquoted(line: str) -> str:
 
 
 def _is_title(title: str) -> bool:
-    if len(title) > MAX_CHARS or len(title.split()) > MAX_WORDS or has_invisible_characters(title):
+    if len(title) > MAX_CHARS or len(title.split()) > MAX_WORDS or _has_invisible_characters(title):
         return False
     # Folding also replaces Cyrillic letters with the Latin letters that they resemble.
-    plain = folded(title).replace("\u2019", "'")
+    plain = _folded(title).replace("\u2019", "'")
     if sum(map(str.isalnum, title)) < _MIN_LETTERS or plain in _NONE:
         return False
     return not any(_MARKERS.search(line) or _BEGINS.match(line) or _HOLDS.search(line) for line in (plain, title.casefold()))
+
+
+# Letters of other alphabets that look like Latin ones, folded to those.
+_LOOK_ALIKES = str.maketrans(
+    "авекмнорстухіјѕԁԛԝһӏєαβεικνορτυχγωıɑɡʟɴɪʀ",
+    "abekmhopctyxijsdqwhieabeikvoptuxywiaglnir",
+)
+_MARKS = frozenset({"Mn", "Me", "Cf"})
+# Formatted text is never what a title needs: these are hidden, reorder what follows, or have no width, or (U+FFFD) replace
+# characters that could not be decoded.
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
+_MAX_MARKS, _MAX_SYMBOLS = 2, 2
+# Small capitals, upside-down letters and the like, except those that modern alphabets use.
+_STYLED_LETTERS = re.compile(
+    "[\u0250\u0252\u0255\u0258\u025a\u025c-\u0262\u0264-\u0267\u026a-\u0271\u0273-\u0281\u0284-\u0287\u0289\u028c-\u0291"
+    "\u0295-\u02af\u1d00-\u1dbf\ua726-\ua778\ua77e-\ua78a\ua7ae-\ua7ff]"
+)
+# Combining marks that no letter of these alphabets has: those that remain after normalization.
+_STRAY_MARK = re.compile(
+    "[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+_FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]")
+
+
+def _folded(text: str) -> str:
+    """``text`` in plain lower case: no accents, marks or invisible characters, and look-alikes as the Latin letters that they imitate."""
+    if text.isascii():
+        return text.lower()
+    unmarked = (character for character in unicodedata.normalize("NFKD", text.casefold()) if unicodedata.category(character) not in _MARKS)
+    return unicodedata.normalize("NFC", "".join(unmarked)).casefold().translate(_LOOK_ALIKES)
+
+
+def _has_invisible_characters(text: str) -> bool:
+    """Whether ``text`` has a character that is invisible or looks like another, so that it could carry a message.
+
+    A joiner between two letters of a script that needs joiners does not count.
+    """
+    if _STRAY_MARK.search(unicodedata.normalize("NFC", text)):
+        return True
+    marks = symbols = 0
+    for index, character in enumerate(text):
+        category = unicodedata.category(character)
+        if category in _UNSEEN_CATEGORIES and character not in "\n\r\t" and not _is_joining(text, index):
+            return True
+        marks = marks + 1 if category == "Mn" else 0
+        symbols += category in ("So", "Sk")
+        if marks > _MAX_MARKS or symbols > _MAX_SYMBOLS or _is_styled(character, category):
+            return True
+    return any(pattern.search(text) for pattern in (_INVISIBLE, _FLAG_LETTERS, _STYLED_LETTERS))
+
+
+def _is_joining(text: str, index: int) -> bool:
+    if text[index] not in _JOINERS or not 0 < index < len(text) - 1:
+        return False
+    around = text[index - 1], text[index + 1]
+    return all(
+        unicodedata.category(character)[0] in "LM" and not unicodedata.name(character, "").startswith("LATIN") for character in around
+    )
+
+
+def _is_styled(character: str, category: str) -> bool:
+    """Whether it is a letter or digit in a decorative form: bold, circled, full width, raised."""
+    if character.isascii() or category not in ("Lu", "Ll", "Lm", "Lo", "Nd", "No", "So"):
+        return False
+    return unicodedata.decomposition(character).startswith(("<font>", "<wide>", "<circle>", "<square>", "<super>", "<sub>"))
 
 
 log = logging.getLogger(__name__)

@@ -1,38 +1,31 @@
-"""Measures the check of reasoning summaries: indexing hidden text as it arrives, and comparing one line with all of it."""
+"""Measures reasoning summaries: reading reasoning as it streams, and judging it at each tick."""
 
 from __future__ import annotations
 
-import random
 import time
 
-from renderer.summary.check import check
-from renderer.summary.index import HiddenText, SeenText
+from renderer.activities.lines import TICKS, ActivityLines, Written
 
-WORDS = 100_000
-LINE = "Considered the traffic, the weather and the distance"
-CHECKS = 200
+QUESTION = "How do I get to work fastest when it rains? Compare the train with the bicycle."
+REASONING = (
+    "The user wants to know the fastest way to work. We should compare the train with the bicycle. Options: maybe choose the train, "
+    "which costs more, or the bicycle, which is slower in the rain. Let's compute: 45 - 30 = 15 minutes. We can structure the answer "
+    "with bullet points and a table, and mention the weather. "
+)
+PIECE = 1_000
 
 
 def main() -> int:
     """Measure and print."""
-    chance = random.Random(17)
-    known = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randrange(2, 11))) for _ in range(20_000)]
-    words = [chance.choice(known) + " " for _ in range(WORDS)]
-    seen = SeenText()
-    seen.feed("How do I get to work fastest when it rains?")
-    print(f"Checking summaries, {WORDS:,} words of hidden text, each word by itself:")
-    for share in (10, 1):
-        hidden = HiddenText()
-        part = words[: WORDS // share]
-        started = time.process_time()
-        for word in part:
-            hidden.feed(word)
-        hidden.settle(is_end=True)
-        indexed = time.process_time() - started
-        started = time.process_time()
-        for _ in range(CHECKS):
-            check(LINE, hidden, seen)
-        checked = (time.process_time() - started) / CHECKS
-        print(f"  {len(part):9,} words: {indexed / len(part) * 1e6:6.1f} µs a word to index, {checked * 1000:6.2f} ms a line to check")
+    text = REASONING * (300_000 // len(REASONING))
+    lines = ActivityLines(Written(QUESTION))
+    ticks = {len(text) * number // (len(TICKS) + 1) // PIECE * PIECE: tick for number, tick in enumerate(TICKS, start=1)}
+    started = time.process_time()
+    for at in range(0, len(text), PIECE):
+        lines.feed(text[at : at + PIECE])
+        if at in ticks:
+            lines.judge(ticks[at])
+    took = time.process_time() - started
+    print(f"Summarizing {len(text):,} characters of reasoning: {took / len(text) * 1e6:.2f} ms for 1,000, {len(lines.shown)} lines")
     print()
     return 0

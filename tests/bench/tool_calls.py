@@ -88,7 +88,6 @@ def scripted() -> Iterator[Callable[[int], None]]:
     from chatui.model_servers import connected
     from chatui.tools import catalogue
     from chatui.tools.functions import tool_of
-    from chatui.turns import summarizing
     from tests.support.scripted import ScriptedBackend
 
     backend, tool = ScriptedBackend(), tool_of(trivial, trivial.__name__, "bench")
@@ -98,7 +97,6 @@ def scripted() -> Iterator[Callable[[int], None]]:
     with (
         mock.patch.object(settings, "STORAGES", plain),
         mock.patch.object(connected, "backend", return_value=backend),
-        mock.patch.object(summarizing, "FIRST_SECONDS", 86_400.0),
         mock.patch.object(catalogue, "tools", return_value={tool.name: tool}),
         mock.patch.object(settings, "ENVIRONMENT", settings.ENVIRONMENT.model_copy(update=named)),
     ):

@@ -22,7 +22,7 @@ from chatui.database.faults import outages
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.turns import leases, running, start, summarizing
+from chatui.turns import leases, running, start
 from chatui.turns.start import Ask, Started
 from chatui.usage import limits
 from chatui.wire.bus import PROCESS
@@ -107,8 +107,6 @@ async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBack
     """A model server that plays a test's script. Turns that the test left running are ended."""
     scripted = ScriptedBackend()
     monkeypatch.setattr(connected, "backend", lambda choice="": scripted)
-    # A script is for the answer; it is not to be played a second time as its own summary.
-    monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     yield scripted
     for key in list(running._runners):
         await running.stop(running.TurnPlace(key, PROCESS))  # a failed test may have left one that waits forever

@@ -1,8 +1,10 @@
-"""A model server and a summarizer for tests: the one thinks until it is released, the other plays scripted lines."""
+"""A model server and a summarizer for tests: the one thinks until it is released, the other names kinds of work."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncGenerator, Sequence
 
 import pytest
@@ -11,33 +13,36 @@ from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequ
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.model_servers import connected
 from chatui.turns import summarizing
+from renderer.activities import lines
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame
 
+QUESTION = "Compare trains and bicycles: how do I get to work fastest when it rains?"
 THOUGHT = (
-    "The user wants to know the fastest way to work. I weigh the train against the bicycle and against walking all the way there, "
-    "and I see that rain slows the roads down a lot in the morning hours. "
+    "The person has two options for the way to work, so I compare them. On the one hand, the train is faster than the bicycle on most days. "
+    "On the other hand, the difference between them is small in the rain, compared to walking. The train is more expensive, whereas the "
+    "bicycle costs nothing. Comparing the two at eight o'clock: the train needs half an hour, versus forty minutes for the bicycle. "
+    "In comparison, a bus is cheaper than the train, but slower than either. "
 )
-
-_PROPOSE = summarizing.Summarizing._propose
+"""Reasoning that is read as ``compare``."""
+COMPARING = "Comparing trains and bicycles"
+"""The line about it, in English."""
 
 Says = str | float | Exception | Sequence[SampleEvent]
 
 
 class Summarizer:
-    """Plays one of ``says`` for each request, then repeats the last: a line, seconds of silence, an error, or raw events."""
+    """Plays one of ``says`` for each request, then repeats the last: the name of a kind, other text, seconds of silence, an error, or raw
+    events."""
 
     name, kind, is_demo = "Summarizer", "scripted", False
 
     def __init__(self, *says: Says) -> None:
         self.says = list(says)
-        self.reviews = "allow"
         self.requests: list[SampleRequest] = []
         self.running = self.max_running = 0
         self.broken_off = 0
-        self.judged = 0
-        """How many of its lines the product has shown or blocked."""
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         self.requests.append(request)
@@ -58,12 +63,10 @@ class Summarizer:
             self.running -= 1
 
     def _script(self, request: SampleRequest) -> Sequence[SampleEvent | float | Exception]:
-        if "decide whether one progress line" in request.frames[0].body:
-            return _line(self.reviews)
-        text = self.says.pop(0) if len(self.says) > 1 else self.says[0]
-        if isinstance(text, str):
-            return _line(text)
-        return [text] if isinstance(text, (float, Exception)) else text
+        says = self.says.pop(0) if len(self.says) > 1 else self.says[0]
+        if isinstance(says, str):
+            return says_text(numbered(request, says))
+        return [says] if isinstance(says, (float, Exception)) else says
 
     async def models(self) -> tuple[str, ...]:
         return ("small-model",)
@@ -72,31 +75,36 @@ class Summarizer:
         pass
 
 
-def _line(text: str) -> list[SampleEvent]:
-    thought: list[SampleEvent] = [FrameOpened(ANALYSIS), FrameText("I write a line."), FrameClosed(Terminator.END)]
+def numbered(request: SampleRequest, sentence: str) -> str:
+    """The answer that names the kind with this sentence, if the request lists it; else the text itself."""
+    found = re.search(rf"^(\d+)\. {re.escape(sentence)}$", request.frames[-1].body, re.MULTILINE) if sentence else None
+    return json.dumps({"kind": int(found[1])}) if found else sentence
+
+
+def says_text(text: str) -> list[SampleEvent]:
+    thought: list[SampleEvent] = [FrameOpened(ANALYSIS), FrameText("I choose a number."), FrameClosed(Terminator.END)]
     return [*thought, FrameOpened(FINAL), FrameText(text), FrameClosed(Terminator.RETURN), SampleEnded(EndReason.STOP)]
 
 
-def install(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarizer | None, **fields: object) -> None:
-    """Have turns answered by ``model`` and, if given, summarized by ``summarizer``. The pauses are short."""
-    values: dict[str, object] = {"name": "big", "kind": "demo", "summaries": "none"}
-    if summarizer is not None:
-        values |= {"summaries": "model", "summarizer": "small/small-model", "summary_review": False}
-    known = BackendSpec.model_validate(values | fields)
+TICKS = tuple(0.3 * number for number in range(1, 9))
 
+
+def quick(patch: pytest.MonkeyPatch, ticks: Sequence[float] = TICKS) -> None:
+    """Let lines appear at these seconds of a turn."""
+    patch.setattr(lines, "TICKS", tuple(ticks))
+    patch.setattr(summarizing, "ASK_AHEAD", 0.2)
+
+
+def install(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarizer | None = None, **fields: object) -> None:
+    """Have turns answered by ``model`` and summarized by ``summarizer``, or by built-in code. The pauses are short."""
+    values: dict[str, object] = {"name": "big", "kind": "demo", "summaries": "built-in"}
+    if summarizer is not None:
+        values |= {"summaries": "model", "summarizer": "small/small-model"}
+    known = BackendSpec.model_validate(values | fields)
     others = {"small": summarizer}
     patch.setattr(connected, "spec_of", lambda choice="": known)
     patch.setattr(connected, "backend", lambda choice="": others.get(split_choice(choice)[0]) or model)
-
-    async def propose(self: summarizing.Summarizing, candidate: str) -> bool:
-        is_shown = await _PROPOSE(self, candidate)
-        if summarizer is not None:
-            summarizer.judged += 1
-        return is_shown
-
-    patch.setattr(summarizing.Summarizing, "_propose", propose)
-    for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 0.02, "POLL_SECONDS": 0.01}.items():
-        patch.setattr(summarizing, name, seconds)
+    quick(patch)
 
 
 def thinks(*gates: asyncio.Event, answer: str = "Take the bicycle.", thought: str = THOUGHT) -> list[Step]:

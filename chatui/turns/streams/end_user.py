@@ -27,9 +27,38 @@ _JOINED_CHARS = 256
 class _Arrived:
     """A visible event of the frame ``key``, ``elapsed`` milliseconds after the turn began; or a line of the summary."""
 
-    event: VisibleEvent | wire.SummaryStep
+    event: VisibleEvent | wire.SummaryStep | _TurnOver
     key: str = ""
     elapsed: int = 0
+
+
+@dataclass(slots=True)
+class _Thinking:
+    """How long hidden work takes before the answer begins, over all rounds of the turn. Later hidden work does not count."""
+
+    is_on: bool = False
+    has_answer: bool = False
+    seconds: int | None = None
+
+    def work(self) -> None:
+        """Hidden work begins."""
+        self.is_on = not self.has_answer
+
+    def end(self, seconds: int) -> bool:
+        """The answer begins, or the turn ends. Returns whether this ends the thinking."""
+        was_on, self.is_on, self.has_answer = self.is_on, False, True
+        if was_on:
+            self.seconds = seconds
+        return was_on
+
+    def go_on(self) -> None:
+        """What began as the answer is none. If there was any thinking before it, that goes on."""
+        self.is_on, self.has_answer, self.seconds = self.is_on or self.seconds is not None, False, None
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnOver:
+    """The turn ends, and with it the thinking."""
 
 
 class EndUserStream:
@@ -59,11 +88,12 @@ class EndUserStream:
         self._working = False
         self._place = self._files = 0
         self._waiting_calls = self._waits_since = self._waited = 0
-        self._steps: list[VisibleText] = []
-        self._is_thinking = self._has_answer = False
+        self._steps: list[wire.SummaryLine] = []
+        self._arrived_thinking, self._thinking = _Thinking(), _Thinking()
+        """The thinking as far as it has arrived, and as far as it is shown."""
+        self._is_answering = False
         self._seconds_before = 0
-        self._steps_before: tuple[VisibleText, ...] = ()
-        self.thought_seconds: int | None = None
+        self._steps_before: tuple[wire.SummaryLine, ...] = ()
 
     def show_before(self, messages: Sequence[wire.MessageSoFar], cut: UUID | None) -> None:
         """Set the part of the continued answer that is already visible. ``cut``: the message that the next answer replaces; the first text
@@ -71,7 +101,7 @@ class EndUserStream:
         self._done += messages
         self._cut = str(cut) if cut else None
 
-    def add_thinking_before(self, seconds: int, steps: tuple[VisibleText, ...]) -> None:
+    def add_thinking_before(self, seconds: int, steps: tuple[wire.SummaryLine, ...]) -> None:
         """Set the thinking time and the summary lines of the continued answer. They are shown together with those of this turn."""
         self._seconds_before = seconds
         self._steps_before = steps
@@ -81,6 +111,7 @@ class EndUserStream:
         admitted = self._gate.admit(event)
         if admitted is None:
             return
+        self._count(admitted, elapsed)
         if isinstance(admitted, VisibleDelta):
             self.begins, self._has_opened = self.begins or self._has_opened, False
             if self._cut is None:
@@ -91,7 +122,7 @@ class EndUserStream:
             if self._cut is not None and self._joined is None and not is_preamble(admitted.header):
                 self._joined = (self._key, self._cut)
         elif isinstance(admitted, VisibleWithdrawn):
-            self._withdraw()
+            self._withdraw(elapsed)
             return
         self._arrived.append(_Arrived(admitted, self._key, elapsed))
 
@@ -112,9 +143,9 @@ class EndUserStream:
         """Add an event about the turn itself."""
         self._pending.append(event)
 
-    def step(self, text: VisibleText) -> None:
+    def step(self, line: wire.SummaryLine) -> None:
         """Add a line of the summary. It is dropped if the answer has begun."""
-        self._arrived.append(_Arrived(wire.SummaryStep(text)))
+        self._arrived.append(_Arrived(wire.SummaryStep(line)))
 
     def set_position(self, place: int) -> bool:
         """Set the turn's position in the queue; 0 once it is no longer queued. Returns whether it has changed."""
@@ -123,22 +154,41 @@ class EndUserStream:
             self._pending.append(wire.Queued(place))
         return is_news
 
-    def end_thinking(self, elapsed: int) -> None:
-        """Stop counting the thinking time, because the answer begins or the turn ends. Later hidden work does not count."""
-        if self._is_thinking:
-            self._is_thinking = False
-            self.thought_seconds = round(max(0, elapsed - self._waited) / 1000)
-            self._pending.append(wire.ThoughtEnded(self._seconds_before + self.thought_seconds))
+    @property
+    def thought_seconds(self) -> int | None:
+        """How long the model thought before the answer began; None if nothing was hidden, or it still thinks."""
+        return self._arrived_thinking.seconds
 
-    def note_thinking(self) -> None:
-        """Count the thinking time from the events that have arrived, without showing them. They stay queued for pages that open later."""
-        for arrived in self._arrived:
-            match arrived.event:
-                case Working():
-                    self._is_thinking = self.thought_seconds is None and not self._has_answer
-                case VisibleOpened(header=header) if not is_preamble(header):
-                    self._has_answer = True
-                    self.end_thinking(arrived.elapsed)
+    def end_thinking(self, elapsed: int) -> None:
+        """The turn ends, and with it the thinking."""
+        self._arrived_thinking.end(self._thought(elapsed))
+        if self.has_unshown:
+            self._arrived.append(_Arrived(_TurnOver(), "", elapsed))
+        else:
+            self._end_thinking(elapsed)
+
+    def _end_thinking(self, elapsed: int) -> None:
+        seconds = self._thought(elapsed)
+        if self._thinking.end(seconds):
+            self._pending.append(wire.ThoughtEnded(self._seconds_before + seconds))
+
+    def _thought(self, elapsed: int) -> int:
+        """The seconds so far, without those in which calls waited for the person."""
+        return round(max(0, elapsed - self._waited) / 1000)
+
+    def _count(self, event: VisibleEvent, elapsed: int) -> None:
+        """Count the thinking time from an event that arrives, whether or not it is shown."""
+        match event:
+            case Working():
+                self._arrived_thinking.work()
+            case VisibleOpened(header=header):
+                self._is_answering = not is_preamble(header)
+                if self._is_answering:
+                    self._arrived_thinking.end(self._thought(elapsed))
+            case VisibleWithdrawn() if self._is_answering:
+                self._arrived_thinking.go_on()
+            case VisibleClosed(event=closed) if closed.is_preamble_after_all:
+                self._arrived_thinking.go_on()
 
     def note_answer_now(self, elapsed: int) -> None:
         """The person has ended the thinking: every page removes the button."""
@@ -219,10 +269,11 @@ class EndUserStream:
         if self._open is not None:
             blocks = self._open.markdown.html() if self._rendering is None else self._rendering.before
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, blocks))
-        is_working, is_over = self._working or self._is_thinking, self.thought_seconds is not None
-        thought = self._seconds_before + self.thought_seconds if self.thought_seconds is not None else None
+        thinking = self._thinking
+        is_working, is_over = self._working or thinking.is_on, thinking.seconds is not None
+        thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
-        can_answer_now, calls_wait = self._can_answer_now and self._is_thinking, self._waiting_calls
+        can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
         more = (tuple(messages), self._place, can_answer_now, calls_wait, self._files)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
@@ -235,35 +286,42 @@ class EndUserStream:
             arrived = self._arrived.popleft()
             self._show(arrived.event, arrived.key, arrived.elapsed)
 
-    def _show(self, event: VisibleEvent | wire.SummaryStep, key: str, elapsed: int) -> None:
+    def _show(self, event: VisibleEvent | wire.SummaryStep | _TurnOver, key: str, elapsed: int) -> None:
         match event:
             case wire.SummaryStep():
                 self._show_step(event)
+            case _TurnOver():
+                self._end_thinking(elapsed)
             case Working():
-                self._working = True
-                self._is_thinking = self.thought_seconds is None and not self._has_answer
-                self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=self._can_answer_now and self._is_thinking))
+                self._thinking.work()
+                self._show_working(elapsed)
             case VisibleOpened(header=header):
                 markdown = GrowingMarkdown(self.pages, is_json=is_json(header))
                 self._begin(OpenMessage(key, is_preamble(header), markdown, is_tool_line(header)), elapsed)
-            case VisibleDelta(text=text):
-                if self._open is not None:
-                    self._show_text(self._open, self._with_more_text(text))
-            case VisibleClosed(event=closed):
-                if self._open is not None:
-                    self._close(self._open, closed)
+            case VisibleDelta(text=text) if self._open is not None:
+                self._show_text(self._open, self._with_more_text(text))
+            case VisibleClosed(event=closed) if self._open is not None:
+                self._close(self._open, closed)
 
     def _show_step(self, step: wire.SummaryStep) -> None:
-        if self._is_thinking:
-            self._steps.append(step.text)
+        if self._thinking.is_on:
+            self._steps.append(step.line)
             self._pending.append(step)
+
+    def _go_on_thinking(self, elapsed: int) -> None:
+        self._thinking.go_on()
+        if self._thinking.is_on:
+            self._show_working(elapsed)
+
+    def _show_working(self, elapsed: int) -> None:
+        self._working = True
+        self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=self._can_answer_now and self._thinking.is_on))
 
     def _begin(self, message: OpenMessage, elapsed: int) -> None:
         self._working = False
         self._open = message
         if not message.preamble:
-            self._has_answer = True
-            self.end_thinking(elapsed)
+            self._end_thinking(elapsed)
         if self._cut is None or message.preamble:
             self._pending.append(wire.MessageBegan(message.key, message.kind))
 
@@ -313,15 +371,17 @@ class EndUserStream:
             case MoreText(index=index, text=text):
                 self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
 
-    def _withdraw(self) -> None:
+    def _withdraw(self, elapsed: int) -> None:
         """Withdraw the message that was opened last; pages remove what they already show of it."""
-        key = self._drop_arrived()
+        key, was_answer = self._drop_arrived(), False
         if key is None:
             if self._open is None:
                 return
-            key, self._open, self._rendering = self._open.key, None, None
+            key, was_answer, self._open, self._rendering = self._open.key, not self._open.preamble, None, None
         self._pending = [event for event in self._pending if getattr(event, "message_id", None) != key]
         self._pending.append(wire.MessageWithdrawn(key))
+        if was_answer:
+            self._go_on_thinking(elapsed)
         if self._joined and key == self._joined[0]:
             # Pages that have not heard of the new message yet show the beginning of its text as the cut one.
             self._pending.append(wire.MessageWithdrawn(self._joined[1]))
@@ -346,5 +406,6 @@ class EndUserStream:
         self._show_blocks(message, blocks)
         if closed is not None and closed.is_preamble_after_all:
             message.preamble = True
+            self._thinking.go_on()
             self._pending.append(wire.MessageRelabelled(message.key, message.kind))
         self._done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))

@@ -26,9 +26,6 @@ from renderer.gate import (
     show,
 )
 
-MAX_STEPS = 100
-"""The most summary lines that are buffered."""
-
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
@@ -37,7 +34,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A checked line of the summary of the hidden reasoning."""
+    """A line of the summary of the hidden reasoning, in English."""
 
     text: VisibleText = field(repr=False)
 
@@ -138,6 +135,7 @@ class ProgramStream:
     def take(self, event: RawEvent) -> None:
         """Pass a raw event of the turn through the gate, and buffer what the program may see."""
         visible = self._gate.admit(event)
+        self._note_answer(visible)
         if isinstance(event, FrameClosed) and event.terminator is Terminator.CALL:
             self._must_call = False
         if self._text_type is Thought or (isinstance(visible, VisibleOpened) and is_reasoning(visible.header)):
@@ -160,6 +158,16 @@ class ProgramStream:
                 self._join()
                 self._text_type = MoreProgramText
 
+    def _note_answer(self, visible: VisibleEvent | None) -> None:
+        """Note whether the answer has begun, as far as anybody can tell now."""
+        match visible:
+            case VisibleOpened(header=header) if is_answer(header):
+                self._has_answer = True
+            case VisibleWithdrawn():
+                self._has_answer = False
+            case VisibleClosed(event=closed) if closed.is_preamble_after_all:
+                self._has_answer = False
+
     def _take_message(self, visible: VisibleEvent | None) -> None:
         match visible:
             case Working():
@@ -167,7 +175,6 @@ class ProgramStream:
             case VisibleOpened(header=header):
                 is_shown = is_answer(header) and not self._must_call
                 self._is_open, self._is_preamble = is_shown or is_preamble(header), is_preamble(header)
-                self._has_answer = self._has_answer or is_answer(header)
                 if self._is_open:
                     self._add(Opened(self._is_preamble))
             case VisibleDelta(text=text) if self._is_open:
@@ -180,8 +187,8 @@ class ProgramStream:
                 self._add(Closed(self._is_preamble or closed.is_preamble_after_all, closed.terminator is not None))
 
     def step(self, text: VisibleText) -> None:
-        """Add a line of the summary. It is dropped once the answer has begun."""
-        if not self._has_answer and sum(isinstance(event, Step) for event in self._waiting) < MAX_STEPS:
+        """Add a line of the summary. It is dropped once the answer has begun, unless that turned out to be a preamble or was withdrawn."""
+        if not self._has_answer:
             self._add(Step(text))
 
     def call(self, frame: Frame, names: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import documents
-from chatui.turns import running, summarizing
+from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.uploads import uploaded
@@ -53,7 +53,6 @@ async def server(
         environment.change(monkeypatch, {"backend_url": proxy.url, "backend_context_tokens": CONTEXT})
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
-        monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
         yield proxy
         await running.settle()
         await backend.aclose()

@@ -14,7 +14,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
 from chatui.models.user import User
-from chatui.turns import running, summarizing
+from chatui.turns import running
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.turns.calls.calling import RAN
@@ -76,7 +76,6 @@ async def test_nothing_runs_before_the_decision_and_the_reply_states_it(
 ) -> None:
     make_backend, answers, server_is = written(vocabulary)
     offer(monkeypatch)
-    monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     async with stub.running(one_after_the_other(*answers), **server_is) as server:
         backend = make_backend(Endpoint(server.url, limits=PATIENT))
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)

@@ -21,7 +21,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import requests
-from chatui.turns import running, summarizing
+from chatui.turns import running
 from renderer.frames import Frame, Transcript
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
@@ -63,7 +63,6 @@ async def model(
     monkeypatch: pytest.MonkeyPatch, make_backend: Callable[[Endpoint], Backend], *answers: bytes, **options: Any
 ) -> AsyncIterator[Stub]:
     offering.offer(monkeypatch, get_weather)
-    monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     async with stub.running(one_after_the_other(*answers), **options) as server:
         backend = make_backend(Endpoint(server.url, limits=PATIENT))
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
