@@ -20,7 +20,7 @@ from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame
 
 QUESTION = "Compare trains and bicycles: how do I get to work fastest when it rains?"
 THOUGHT = (
-    "The person has two options for the way to work, so I compare them. On the one hand, the train is faster than the bicycle on most days. "
+    "The person has two options for the way to work, so I compare them. On one hand, the train is faster than the bicycle on most days. "
     "On the other hand, the difference between them is small in the rain, compared to walking. The train is more expensive, whereas the "
     "bicycle costs nothing. Comparing the two at eight o'clock: the train needs half an hour, versus forty minutes for the bicycle. "
     "In comparison, a bus is cheaper than the train, but slower than either. "

@@ -7,7 +7,7 @@ to be run in another thread. Later events wait for it, except withdrawals.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -44,9 +44,14 @@ class _Thinking:
         """Hidden work begins."""
         self.is_on = not self.has_answer
 
+    def answer(self, seconds: int) -> bool:
+        """The answer begins. Returns whether this ends the thinking."""
+        self.has_answer = True
+        return self.end(seconds)
+
     def end(self, seconds: int) -> bool:
         """The answer begins, or the turn ends. Returns whether this ends the thinking."""
-        was_on, self.is_on, self.has_answer = self.is_on, False, True
+        was_on, self.is_on = self.is_on, False
         if was_on:
             self.seconds = seconds
         return was_on
@@ -165,11 +170,11 @@ class EndUserStream:
         if self.has_unshown:
             self._arrived.append(_Arrived(_TurnOver(), "", elapsed))
         else:
-            self._end_thinking(elapsed)
+            self._show_end_of_thinking(self._thinking.end, elapsed)
 
-    def _end_thinking(self, elapsed: int) -> None:
+    def _show_end_of_thinking(self, end: Callable[[int], bool], elapsed: int) -> None:
         seconds = self._thought(elapsed)
-        if self._thinking.end(seconds):
+        if end(seconds):
             self._pending.append(wire.ThoughtEnded(self._seconds_before + seconds))
 
     def _thought(self, elapsed: int) -> int:
@@ -184,7 +189,7 @@ class EndUserStream:
             case VisibleOpened(header=header):
                 self._is_answering = not is_preamble(header)
                 if self._is_answering:
-                    self._arrived_thinking.end(self._thought(elapsed))
+                    self._arrived_thinking.answer(self._thought(elapsed))
             case VisibleWithdrawn() if self._is_answering:
                 self._arrived_thinking.go_on()
             case VisibleClosed(event=closed) if closed.is_preamble_after_all:
@@ -291,7 +296,7 @@ class EndUserStream:
             case wire.SummaryStep():
                 self._show_step(event)
             case _TurnOver():
-                self._end_thinking(elapsed)
+                self._show_end_of_thinking(self._thinking.end, elapsed)
             case Working():
                 self._thinking.work()
                 self._show_working(elapsed)
@@ -321,7 +326,7 @@ class EndUserStream:
         self._working = False
         self._open = message
         if not message.preamble:
-            self._end_thinking(elapsed)
+            self._show_end_of_thinking(self._thinking.answer, elapsed)
         if self._cut is None or message.preamble:
             self._pending.append(wire.MessageBegan(message.key, message.kind))
 

@@ -16,8 +16,9 @@ from chatui.turns import frame_recorder
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.ledger import Job
 from chatui.usage.counting import Attribution
+from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
-from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Header, Terminator
 
 Post = tuple[str, list[str], tuple[UUID, ...], list[UUID]]
@@ -35,8 +36,8 @@ class Recording:
         self.published: list[tuple[RawEvent, UUID]] = []
         self.summarized: list[RawEvent] = []
         self.failures: list[BaseException] = []
-        self.summary: list[Finished] = []
-        self.late_summary: list[Finished] = []
+        self.summary: list[Activity] = []
+        self.late_summary: list[Activity] = []
         self.pieces = Pieces(self.job.turn_id)
         publisher: Any = SimpleNamespace(take=lambda event, key: self.published.append((event, key)))
         self.recorder = FrameRecorder(self.job, publisher, self._summary(), self.pieces, self.failures.append)
@@ -50,15 +51,19 @@ class Recording:
             self.summarized.append(event)
             return event
 
-        def finish() -> list[Finished]:
+        def finish() -> list[Activity]:
             found, self.summary = self.summary, []
             return found
 
         return SimpleNamespace(take=take, finish=finish, aclose=aclose)
 
-    def post(self, keep: Any, job: Job, parents: tuple[UUID, ...], written: Any, *, order: UUID) -> asyncio.Future[list[Message]]:
+    def post(self, keep: Any, job: Job, parents: tuple[UUID, ...], *written: Any, order: UUID) -> asyncio.Future[list[Message]]:
         assert (job, order) == (self.job, self.job.turn_id)
-        self.posts.append((keep.__name__, [one.frame.body for _, one in written], parents, [key for key, _ in written]))
+        match written:
+            case (frames,):
+                self.posts.append((keep.__name__, [one.frame.body for _, one in frames], parents, [key for key, _ in frames]))
+            case key, lines:
+                self.posts.append((keep.__name__, [line.sentence for line in lines], parents, [key]))
         self.saving.append(asyncio.get_running_loop().create_future())
         return self.saving[-1]
 

@@ -28,9 +28,9 @@ from chatui.turns.running import TurnPlace
 from chatui.turns.start import Started
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire.bus import PROCESS
+from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
-from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header, Terminator
 from renderer.markup import html
 from renderer.ocml import document as ocml
@@ -100,18 +100,20 @@ async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, back
 
 
 @pytest.mark.asyncio
-async def test_a_reasoning_summary_is_no_part_of_the_continued_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_lines_of_a_summary_are_shown_beside_the_continued_answer_and_not_in_it(ada: User, backend: ScriptedBackend) -> None:
+    lines = (Activity("compare", ("tea", "coffee")), Activity("calc"))
+
     @database_sync_to_async
-    def shown_before() -> list[str]:
+    def going_on() -> ledger.Job:
         job = ledger.load(store(ada, ask()).turn)
         keys = [uuid4() for _ in range(2)]
-        ledger.store_summary(job, [job.question_id], [(keys[0], Finished(Frame(SUMMARY, "- Compared two ways")))])
+        ledger.store_summary(job, [job.question_id], keys[0], lines)
         ledger.store_frames(job, keys[:1], [(keys[1], Finished(Frame(FINAL, "Two and "), complete=False, error=ProductCode.LENGTH))])
         ledger.finish(job, ledger.TurnOutcome(TurnState.INCOMPLETE, ProductCode.LENGTH), ledger.TokenAccount())
-        going_on = store(ada, continued(Turn.objects.get(pk=job.turn_id)))
-        return [item.body for _, item in ledger.load(going_on.turn).shown_before]
+        return ledger.load(store(ada, continued(Turn.objects.get(pk=job.turn_id))).turn)
 
-    assert await shown_before() == ["Two and "]
+    job = await going_on()
+    assert ([item.body for _, item in job.shown_before], job.steps_before) == (["Two and "], lines)
 
 
 @pytest.mark.asyncio

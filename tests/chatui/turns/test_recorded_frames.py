@@ -13,13 +13,15 @@ import pytest
 from chatui.codes import ProductCode
 from chatui.models.message import Message
 from chatui.turns import frame_recorder
+from renderer.activities.activity import Activity
 from renderer.errors import Code, ErrorCode
-from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn
-from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY, TOOL_LINE
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, TOOL_LINE
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from tests.chatui.turns.recording import Recording, start
 from tests.chatui.turns.recording import recording as recording
 
+LINE = Activity("weigh")
 CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", call_id="c1")
 REPLY = Header(Role.TOOL, Channel.COMMENTARY, name="look", recipient="assistant", call_id="c1")
 
@@ -128,7 +130,7 @@ async def test_a_turn_continues_an_answer_that_has_text(before: str | None, cont
 
 @pytest.mark.asyncio
 async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
-    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.summary = [LINE]
     recording.feed(ANALYSIS, "a")
     recording.feed(PREAMBLE, "b")
     recording.feed(ANALYSIS, "c")
@@ -136,7 +138,7 @@ async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: 
     assert [post[:2] for post in recording.posts] == [
         ("store_frames", ["a", "b"]),
         ("store_frames", ["c"]),
-        ("store_summary", ["- Compared ways"]),
+        ("store_summary", [LINE.sentence]),
         ("store_frames", ["d"]),
     ]
     before, [summary] = recording.posts[1][3][-1], recording.posts[2][3]
@@ -149,11 +151,11 @@ async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: 
 
 @pytest.mark.asyncio
 async def test_a_turn_without_an_answer_stores_its_summary_at_the_end(recording: Recording) -> None:
-    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.summary = [LINE]
     recording.recorder.feed(FrameOpened(ANALYSIS))
     recording.recorder.feed(FrameText("a"))
     await recording.recorder.close()
-    assert recording.texts() == [["a"], ["- Compared ways"]]
+    assert recording.texts() == [["a"], [LINE.sentence]]
     assert recording.recorder.last_error is Code.STREAM_TRUNCATED
     assert isinstance(recording.published[-1][0], FrameClosed)
     await recording.recorder.close()
@@ -163,9 +165,9 @@ async def test_a_turn_without_an_answer_stores_its_summary_at_the_end(recording:
 @pytest.mark.asyncio
 async def test_a_line_that_is_shown_as_the_turn_ends_is_stored(recording: Recording) -> None:
     recording.feed(ANALYSIS, "a")
-    recording.late_summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.late_summary = [LINE]
     await recording.recorder.close()
-    assert recording.texts() == [["a"], ["- Compared ways"]]
+    assert recording.texts() == [["a"], [LINE.sentence]]
 
 
 @pytest.mark.asyncio
@@ -200,7 +202,7 @@ async def test_frames_that_cannot_be_stored_fail_the_turn_and_stay_in_the_pieces
 
 @pytest.mark.asyncio
 async def test_a_cancelled_write_is_no_fault(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
-    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.summary = [LINE]
     recording.feed(ANSWER, "a")
     for saving in recording.saving:
         saving.cancel()
@@ -222,7 +224,7 @@ async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(rec
 
 @pytest.mark.asyncio
 async def test_stored_summaries_are_among_the_stored_messages(recording: Recording) -> None:
-    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.summary = [LINE]
     recording.feed(ANSWER, "a")
     for saving in recording.saving:
         saving.set_result([Message()])

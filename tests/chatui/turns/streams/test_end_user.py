@@ -10,11 +10,12 @@ from uuid import uuid4
 import pytest
 
 from chatui import wire
+from chatui.display import activities
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering
+from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frames import Frame, Terminator
-from renderer.gate import Audience, show
+from renderer.frames import Terminator
 from renderer.markup.html import render_blocks
 from tests.support.cases import EVERY_SHAPE, drawn, is_drawn
 from tests.support.cost import Longest
@@ -150,7 +151,7 @@ def test_an_ordinary_answer_is_never_offloaded() -> None:
 
 
 LONG = "- SECRET *item* of a list\n" * 600
-LINES = [show(Frame(PREAMBLE, text), Audience.END_USER) for text in ("Looking it up", "Comparing both")]
+LINES = [activities.line(Activity(doing)) for doing in ("calc", "weigh")]
 
 
 def types(stream: EndUserStream) -> list[str]:
@@ -203,7 +204,7 @@ def test_summary_lines_that_came_during_a_withdrawn_message_stay() -> None:
         stream.step(line)
     stream.take(FrameWithdrawn(), key, 0)
     sent = [numbered.event for numbered in stream.flush()]
-    assert [event.text for event in sent if isinstance(event, wire.SummaryStep)] == LINES
+    assert [event.line for event in sent if isinstance(event, wire.SummaryStep)] == LINES
     assert not stream.snapshot(0).messages
 
 

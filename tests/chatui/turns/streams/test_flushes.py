@@ -17,11 +17,11 @@ from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering
 from chatui.wire.bus import PROCESS
+from renderer.activities.activity import Activity
 from renderer.events import FrameClosed
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator
-from renderer.gate import Audience, VisibleText
-from renderer.summary.frame import shown as show_line
+from renderer.gate import Audience
 from tests.chatui.turns.streams.published import World, followed
 from tests.chatui.turns.streams.published import world as world
 
@@ -253,9 +253,9 @@ def test_the_end_of_a_turn_waits_for_its_text_for_half_a_minute_at_most(world: W
     assert world.now == 30.125 and not turn.publisher.is_shown_whole
 
 
-@pytest.mark.parametrize(("seconds", "steps"), [(None, ()), (30, (show_line("Compared ways"),))])
+@pytest.mark.parametrize(("seconds", "steps"), [(None, ()), (30, (Activity("calc"),))])
 def test_a_continued_answer_adds_to_the_thinking_before(
-    world: World, seconds: int | None, steps: tuple[VisibleText, ...], monkeypatch: pytest.MonkeyPatch
+    world: World, seconds: int | None, steps: tuple[Activity, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher, "time", SimpleNamespace(monotonic=world.time))
     turn = followed(world, is_continuation=True)
@@ -266,7 +266,8 @@ def test_a_continued_answer_adds_to_the_thinking_before(
     turn.open()
     turn.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
     [snapshot] = json.loads(world.sent_to[0][2]["json"])
-    assert (snapshot["thought"], snapshot["steps"]) == (2 + (seconds or 0), list(steps))
+    assert snapshot["thought"] == 2 + (seconds or 0)
+    assert [line["sentences"]["en"] for line in snapshot["steps"]] == [step.sentence for step in steps]
 
 
 def test_a_page_sees_the_text_before_a_continuation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ import pytest
 from chatui import wire
 from chatui.turns.streams.program import ProgramStream
 from chatui.wire.bus import PROCESS
+from renderer.activities.activity import Activity
 from renderer.events import FrameText
 from renderer.gate import Audience
-from renderer.summary import frame
 from tests.chatui.turns.streams.published import Turn, World, followed, in_world
 from tests.chatui.turns.streams.published import world as world
 
@@ -154,7 +154,7 @@ def test_a_line_of_the_summary_is_sent_to_pages_and_to_the_program(world: World)
     program = ProgramStream()
     turn = followed(world, program=program)
     turn.think()
-    turn.publisher.step(frame.shown("Compared ways"))
+    turn.publisher.step(Activity("compare", ("tea", "coffee")))
     world.go_on()
     assert turn.types() == ["chatui:working", "chatui:summary"]
-    assert "Compared ways" in repr([getattr(each, "text", "") for each in program._waiting])
+    assert "Comparing tea and coffee" in repr([getattr(each, "text", "") for each in program._waiting])

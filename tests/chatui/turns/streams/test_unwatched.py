@@ -55,7 +55,6 @@ def test_nothing_is_rendered_without_viewers(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("feed", "tail"):
         monkeypatch.setattr(GrowingMarkdown, name, lambda *_: pytest.fail("it was rendered"))
     stream = streamed(EVENTS, watched_from=len(EVENTS))
-    stream.note_thinking()
     assert stream.thought_seconds == thought is not None
 
 
