@@ -22,7 +22,7 @@ from chatui.turns import leases, running, sweep
 from chatui.turns.asks import AskKind
 from chatui.turns.running import TurnPlace
 from chatui.turns.start import Started
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Frame, Terminator, Transcript
 from renderer.ocml import document
 from tests.chatui.turns.test_faults import SECRET, Dialect
@@ -353,3 +353,11 @@ async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
 def replaced(dialect: Dialect) -> bytes:
     """The text of the answer when the format lets a model omit the thought."""
     return dialect.half if "harmony" in dialect.options["kind"] else dialect.half.replace(SECRET.encode(), b"in short")
+
+
+@pytest.mark.parametrize("events", [(FrameClosed(Terminator.END, header=PREAMBLE),), (FrameWithdrawn(), FrameClosed(Terminator.END))])
+async def test_it_works_again_if_the_answer_was_none(events: Sequence[Step], ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend, *frame(FINAL, "I will look.")[:-1], *events, *THINKS)
+    turn.press()
+    assert (await turn.ended()).state == "completed"
+    assert len(backend.requests) == 2 and (await turn.rows())[-1].text.endswith("Four. <|return|>")

@@ -15,7 +15,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.streams.end_user import EndUserStream
-from renderer.events import FrameWithdrawn
+from renderer.events import FrameClosed, FrameWithdrawn
 from renderer.frames import Terminator
 from renderer.gate import VisibleText
 from renderer.markup.growing import GrowingMarkdown
@@ -30,6 +30,10 @@ EVENTS = [
     *frame(ANALYSIS, "more of it"),
     *frame(FINAL, "# Four\n\nIt is **four**.\n\n- so\n- there", Terminator.RETURN),
 ]
+SENTENCE = [*frame(FINAL, "I will look.")[:-1], FrameClosed(Terminator.END, header=PREAMBLE)]
+ROUNDS = [*EVENTS[:5], *SENTENCE, *frame(ANALYSIS, "more of it"), *frame(FINAL, "It is four.", Terminator.RETURN)]
+WITHDRAWN = [*EVENTS[:5], *frame(FINAL, "It is")[:-1], FrameWithdrawn(), *frame(FINAL, "hid")[1:], *EVENTS[-8:]]
+TURNS = {"one answer": EVENTS, "a sentence before a call": ROUNDS, "a withdrawn answer": WITHDRAWN}
 
 
 def streamed(events: Sequence[SampleEvent], *, watched_from: int) -> EndUserStream:
@@ -41,20 +45,22 @@ def streamed(events: Sequence[SampleEvent], *, watched_from: int) -> EndUserStre
     return stream
 
 
-@pytest.mark.parametrize("end", range(1, len(EVENTS) + 1))
-def test_a_late_viewer_sees_the_same_as_the_others(end: int) -> None:
-    always, late = (streamed(EVENTS[:end], watched_from=first) for first in (0, end + 1))
+@pytest.mark.parametrize(("turn", "end"), [(name, end) for name, events in TURNS.items() for end in range(1, len(events) + 1)])
+def test_a_late_viewer_sees_the_same_as_the_others(turn: str, end: int) -> None:
+    always, late = (streamed(TURNS[turn][:end], watched_from=first) for first in (0, end + 1))
     late.flush()
     found, expected = late.snapshot(99), always.snapshot(99)
     assert found.messages == expected.messages
     assert (found.working, found.steps, found.thought) == (expected.working, expected.steps, expected.thought)
 
 
-def test_nothing_is_rendered_without_viewers(monkeypatch: pytest.MonkeyPatch) -> None:
-    thought = streamed(EVENTS, watched_from=0).thought_seconds
+@pytest.mark.parametrize("turn", list(TURNS))
+def test_nothing_is_rendered_without_viewers(turn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = TURNS[turn]
+    thought = streamed(events, watched_from=0).thought_seconds
     for name in ("feed", "tail"):
         monkeypatch.setattr(GrowingMarkdown, name, lambda *_: pytest.fail("it was rendered"))
-    stream = streamed(EVENTS, watched_from=len(EVENTS))
+    stream = streamed(events, watched_from=len(events))
     assert stream.thought_seconds == thought is not None
 
 

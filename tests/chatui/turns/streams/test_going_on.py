@@ -1,0 +1,110 @@
+"""What began as the answer is none: a sentence before a call, or text that is withdrawn. The thinking goes on, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+import pytest
+
+from chatui import wire
+from chatui.display import activities
+from chatui.turns.streams.end_user import EndUserStream
+from chatui.turns.streams.program import ProgramStream, Step
+from renderer.activities.activity import Activity
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
+from renderer.frames import Terminator
+from tests.support.scripted import CALL
+
+LINE = Activity("calc")
+NO_ANSWER: dict[str, Sequence[RawEvent]] = {
+    "a sentence before a call": (FrameClosed(Terminator.END, header=PREAMBLE),),
+    "withdrawn": (FrameWithdrawn(), FrameText("hidden"), FrameClosed(Terminator.END)),
+}
+THOUGHT: Sequence[RawEvent] = (FrameOpened(ANALYSIS), FrameText("hidden"), FrameClosed(Terminator.END))
+SENTENCE: Sequence[RawEvent] = (FrameOpened(ANSWER), FrameText("I will look."))
+CALLED: Sequence[RawEvent] = (FrameOpened(CALL), FrameText("{}"), FrameClosed(Terminator.CALL))
+
+
+class Page:
+    """The events that a page is sent, each at a second of its own."""
+
+    def __init__(self) -> None:
+        self.stream = EndUserStream(uuid4(), can_answer_now=True)
+        self.seconds = 0
+
+    def take(self, *events: RawEvent) -> list[wire.Event]:
+        sent = []
+        for event in events:
+            self.seconds += 1
+            self.stream.take(event, uuid4(), self.seconds * 1000)
+            sent += [numbered.event for numbered in self.stream.flush()]
+        return sent
+
+
+def of_type(events: Sequence[wire.Event], kind: type[wire.Event]) -> list[wire.Event]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+@pytest.mark.parametrize("name", list(NO_ANSWER))
+def test_the_clock_the_lines_and_answer_now_go_on(name: str) -> None:
+    page = Page()
+    sent = page.take(*THOUGHT, *SENTENCE)
+    assert of_type(sent, wire.ThoughtEnded) == [wire.ThoughtEnded(4)], "the premise: it looks like the answer"
+    sent = page.take(*NO_ANSWER[name], *CALLED)
+    assert {event.can_answer_now for event in sent if isinstance(event, wire.WorkingBegan)} == {True}
+    snapshot = page.stream.snapshot(0)
+    assert (snapshot.working, snapshot.thought, snapshot.can_answer_now) == (True, None, True)
+    assert page.stream.thought_seconds is None
+    page.stream.step(activities.line(LINE))
+    sent = page.take(*THOUGHT)
+    assert of_type(sent, wire.SummaryStep) == [wire.SummaryStep(activities.line(LINE))]
+    sent = page.take(*SENTENCE)
+    assert of_type(sent, wire.ThoughtEnded) == [wire.ThoughtEnded(page.seconds - 1)], "one number for all rounds"
+    assert page.stream.thought_seconds == page.seconds - 1
+    page.stream.step(activities.line(Activity("weigh")))
+    assert of_type(page.take(FrameClosed(Terminator.RETURN)), wire.SummaryStep) == []
+    assert page.stream.snapshot(0).steps == (activities.line(LINE),)
+
+
+def test_after_answer_now_the_button_does_not_come_back() -> None:
+    page = Page()
+    page.take(*THOUGHT)
+    page.stream.note_answer_now(0)
+    sent = page.take(*SENTENCE, *NO_ANSWER["withdrawn"], *CALLED)
+    assert {event.can_answer_now for event in sent if isinstance(event, wire.WorkingBegan)} == {False}
+
+
+@pytest.mark.parametrize("name", list(NO_ANSWER))
+def test_nothing_goes_on_that_had_not_begun(name: str) -> None:
+    page = Page()
+    sent = page.take(*SENTENCE, *NO_ANSWER[name])
+    assert of_type(sent, wire.WorkingBegan) == [] and page.stream.thought_seconds is None
+    page.stream.end_thinking(9000)
+    assert page.stream.thought_seconds is None
+
+
+def test_the_end_of_a_turn_ends_the_thinking_for_pages_that_open_later() -> None:
+    page = Page()
+    for event in (*THOUGHT, *SENTENCE, *NO_ANSWER["a sentence before a call"], *CALLED):
+        page.stream.take(event, uuid4(), 1000)
+    page.stream.flush(is_watched=False)
+    page.stream.end_thinking(7000)
+    assert page.stream.thought_seconds == 7
+    page.stream.flush()
+    snapshot = page.stream.snapshot(0)
+    assert (snapshot.thought, snapshot.can_answer_now) == (7, False)
+
+
+@pytest.mark.parametrize("name", list(NO_ANSWER))
+def test_a_program_gets_lines_until_there_is_an_answer(name: str) -> None:
+    stream, line = ProgramStream(), activities.english(LINE)
+    for event in (*THOUGHT, *SENTENCE):
+        stream.take(event)
+    stream.step(line)
+    assert Step(line) not in stream._waiting
+    for event in NO_ANSWER[name]:
+        stream.take(event)
+    stream.step(line)
+    assert Step(line) in stream._waiting
