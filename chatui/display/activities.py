@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 
 from django.utils.translation import gettext, override
 
@@ -17,6 +19,28 @@ from renderer.gate import Audience, VisibleText, show
 def line(activity: Activity) -> wire.SummaryLine:
     """The line in every language. A page shows it in its own."""
     return wire.SummaryLine(_sentences(activity.pattern), tuple(map(_shown, activity.about)))
+
+
+@dataclass(frozen=True, slots=True)
+class LinePart:
+    """A piece of a line. ``is_span``: it is from the person's own text, in any language and direction."""
+
+    text: VisibleText
+    is_span: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """A line in the language of the page, in pieces that a page shows one after the other."""
+
+    parts: tuple[LinePart, ...]
+
+
+def in_language(activity: Activity) -> ShownLine:
+    """The line in the current language."""
+    ours = [LinePart(_shown(text), is_span=False) for text in gettext(activity.pattern).split("{}")]
+    spans = [LinePart(_shown(text), is_span=True) for text in activity.about]
+    return ShownLine(tuple(part for pair in zip_longest(ours, spans) for part in pair if part is not None and part.text))
 
 
 def english(activity: Activity) -> VisibleText:

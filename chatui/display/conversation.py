@@ -17,8 +17,9 @@ from chatui.audit_log.record import Visitor
 from chatui.backends.demo import DemoBackend
 from chatui.backends.spec import split_choice
 from chatui.codes import code_of
-from chatui.display import failures, tools
+from chatui.display import activities, failures, tools
 from chatui.display import files as display_files
+from chatui.display.activities import ShownLine
 from chatui.display.failures import Notice
 from chatui.display.files import ShownDocument, ShownFile
 from chatui.display.ratings import ShownRating, unrated
@@ -29,13 +30,13 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import BY_TIME, Turn, TurnState
 from chatui.permissions import access
 from chatui.store import bulk_append, context_use, continuation, opened_pages, question_versions, transcripts
-from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool_line
+from renderer.activities.activity import from_stored
+from renderer.frame_kinds import is_document, is_preamble, is_tool_line
 from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import citations, html
 from renderer.markup.citations import CitableSource, Pages
 from renderer.markup.html import SafeHtml
-from renderer.summary import frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ class ShownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """One visible message of an answer. ``kind`` is ``final``, ``preamble``, or ``tool`` for the line about a tool call."""
+    """One visible message of an answer. ``kind`` is ``final``, ``preamble``, ``tool`` for the line about a tool call, or ``note`` for
+    imported text that claims to be the product's own."""
 
     message_id: str
     kind: str
@@ -103,10 +105,10 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class ShownThought:
-    """The hidden work before an answer: how long it took, and the checked lines of its summary, if any."""
+    """The hidden work before an answer: how long it took, and the lines of its summary, if any."""
 
     sentence: str
-    steps: tuple[VisibleText, ...]
+    steps: tuple[ShownLine, ...]
     message_id: str
 
 
@@ -263,7 +265,7 @@ class _Page:
         turn = self._versions.attempt(end) or end.turn if end else self._latest.get(question.pk) if question and not messages else None
         if turn is None and not any(message.is_visible for message in messages):
             return None
-        shown = [message for message in messages if message.is_visible and not _is_summary(message)]
+        shown = [message for message in messages if message.is_visible and not (message.is_summary or message.is_old_summary)]
         turns = dict.fromkeys(message.turn_id for message in messages if message.turn_id)
         answers = [_text_of(message) for message in shown if _kind(message) == "final"]
         written = list(dict.fromkeys(message.turn for message in messages if message.turn))
@@ -275,10 +277,15 @@ class _Page:
             rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
             sources=sources_of(answers, self._pages, written),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
-            thought=_thought({turn, *written}, messages) if turn else None,
+            thought=_thought({turn, *written} if turn else set(), messages, lambda: self._named(question)),
             cards=tuple(card for key in turns for card in self._cards.get(key, ())),
             files=tuple(file for key in turns for file in self._files.get(key, ())),
         )
+
+    def _named(self, question: Message | None) -> list[str]:
+        """The texts on the page from which a line of an answer's summary may quote: its question, and the names of files."""
+        files = [document.name for documents in self._documents.values() for document in documents]
+        return files if question is None else [_text_of(question), *files]
 
 
 def _finals(parts: Sequence[ShownPart]) -> list[str]:
@@ -338,6 +345,8 @@ def _part(message: Message, pages: Pages) -> ShownPart:
 
 def _kind(message: Message) -> str:
     header = transcripts.header_of(message)
+    if message.is_imported_note:
+        return "note"
     is_tool = is_tool_line(header) and message.author == Author.PRODUCT
     return "tool" if is_tool else "preamble" if is_preamble(header) else "final"
 
@@ -353,20 +362,19 @@ def _context(turn: Turn) -> int | None:
     return context_use.percent(context_use.of_turn(turn), code_of(turn.error_code) if turn.error_code else None)
 
 
-def _is_summary(message: Message) -> bool:
-    return message.name == SUMMARY_NAME and message.author == Author.PRODUCT
-
-
-def _thought(turns: set[Turn], messages: Sequence[Message]) -> ShownThought | None:
-    """One line for the whole answer, however many turns wrote it. For a running turn, the socket sends it."""
+def _thought(turns: set[Turn], messages: Sequence[Message], texts: Callable[[], Sequence[str]]) -> ShownThought | None:
+    """One line for the whole answer, however many turns wrote it. For a running turn, the socket sends it. ``texts``: those on the page
+    from which the lines may quote."""
     ended = {turn for turn in turns if turn.state != TurnState.RUNNING}
     seconds = continuation.thought_seconds(ended)
-    if seconds is None:
+    summaries = [message for message in messages if message.is_summary and (message.turn in ended or message.author == Author.IMPORT)]
+    if seconds is None and not summaries:
         return None
-    summaries = [message for message in messages if message.is_visible and _is_summary(message) and message.turn in ended]
-    steps = [step for summary in summaries for step in frame.steps_of(_text_of(summary))]
-    shown = tuple(frame.shown(step) for step in steps)
-    return ShownThought(thought_sentence(seconds), shown, str(summaries[0].pk) if summaries else "")
+    lines = [line for summary in summaries for line in from_stored(summary.activities)]
+    found = texts() if any(line.about for line in lines) else ()
+    shown = tuple(activities.in_language(line.seen_in(found)) for line in lines)
+    sentence = _("Thought before answering") if seconds is None else thought_sentence(seconds)
+    return ShownThought(sentence, shown, str(summaries[0].pk) if summaries else "")
 
 
 def thought_sentence(seconds: int) -> str:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from chatui.models.conversation import Conversation
 from chatui.models.keys import new_key
 from chatui.models.turn import Turn
+from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME
 
 
 class Author(models.TextChoices):
@@ -65,6 +66,23 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"Message {self.id}"
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it is a reasoning summary made of values, written here or imported."""
+        return self.is_visible and self.name == SUMMARY_NAME and self.activities is not None
+
+    @property
+    def is_old_summary(self) -> bool:
+        """Whether it is a reasoning summary of an earlier version, whose words were a model's: people no longer see it. A process of that
+        version may still write one while a new one runs."""
+        return self.is_visible and self.name == SUMMARY_NAME and self.activities is None and self.author != Author.IMPORT
+
+    @property
+    def is_imported_note(self) -> bool:
+        """Whether it is imported text under a name of the product's own frames, which anybody may have written: pages say so, and no model
+        reads it."""
+        return self.is_visible and self.name in PRODUCT_NAMES and self.activities is None and self.author == Author.IMPORT
 
 
 class SearchEntry(models.Model):

@@ -348,7 +348,7 @@ def visible_message(visitor: Visitor, conversation_id: object, message_id: objec
     """
     with contextlib.suppress(NotFoundError):
         message = message_of(own_conversation(visitor.user, conversation_id), message_id)
-        if message.is_visible:
+        if message.is_visible and not message.is_old_summary:
             return message
     key = _as_uuid(message_id)
     hidden = Message.objects.select_related("conversation__owner").filter(pk=key, is_visible=False).first() if key else None

@@ -3,7 +3,7 @@
 The message keeps its place, author, sender and recipient, so that conversations can continue, and a debug view shows that there was text.
 It becomes a frame for debugging (specification section 6): hidden from people as before, and no longer sent to models. Text from operators
 and people stays: instructions, questions, documents, and the notes of compacted conversations. So do web pages and files from tools, which
-have their own tables, and visible text such as summaries.
+have their own tables, and visible text such as summaries, except those of earlier versions, which people no longer see.
 
 A cut answer is hidden if its continuation shows that it was reasoning. Some servers leave out the tag that opens the reasoning. Its
 beginning then looks like an answer, and if it is cut there, it is stored as one. The closing tag comes only in the continuation.
@@ -32,7 +32,7 @@ from chatui.models.tools import ToolApproval
 from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.store import continuation, search_index, transcripts
 from renderer.errors import OpenChatMLError
-from renderer.frame_kinds import BROKEN
+from renderer.frame_kinds import BROKEN, SUMMARY_NAME
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.ocml import document
 from renderer.tokens import Token
@@ -112,7 +112,8 @@ def _hidden() -> QuerySet[Message]:
     The query lists the exceptions, so that new kinds are removed by default.
     """
     by_people = Q(role__in=(Role.SYSTEM, Role.DEVELOPER, Role.USER)) & ~Q(author=Author.MODEL)
-    return Message.objects.filter(is_visible=False).exclude(by_people).exclude(_EMPTIED)
+    old_summaries = Q(name=SUMMARY_NAME, activities__isnull=True) & ~Q(author=Author.IMPORT)
+    return Message.objects.filter(Q(is_visible=False) | old_summaries).exclude(by_people).exclude(_EMPTIED)
 
 
 def _ends(start: str) -> Q:

@@ -28,9 +28,12 @@ from renderer.ocml import document as ocml
 
 
 def frame_of(message: Message) -> Frame:
-    """The frame that is stored in a row. That of a row that was just written is known: it is not parsed again."""
+    """The frame that is stored in a row; with the header ASIDE, a reasoning summary of an earlier version. That of a row that was just
+    written is known: it is not parsed again."""
     text, frame = vars(message).get("written", (None, None))
-    return frame if frame is not None and text == message.text else ocml.parse_frame(message.text)
+    frame = frame if frame is not None and text == message.text else ocml.parse_frame(message.text)
+    # The text is asked first: rows are also loaded with nothing else.
+    return replace(frame, header=ASIDE) if frame.header.name == SUMMARY_NAME and message.is_old_summary else frame
 
 
 def header_of(message: Message) -> Header:
@@ -131,9 +134,9 @@ def mark_as_former_owners(conversation: Conversation) -> None:
 
 
 def hide_summaries(conversation: Conversation) -> None:
-    """Hide the reasoning summaries in a conversation: only staff can see them, as with blocked lines."""
-    found = Message.objects.filter(conversation=conversation, name=SUMMARY_NAME, author=Author.PRODUCT, is_visible=True)
-    replace_frames((message, replace(frame_of(message), header=ASIDE)) for message in found)
+    """Hide the reasoning summaries in a conversation, imported ones too: only staff can see them."""
+    found = Message.objects.filter(conversation=conversation, name=SUMMARY_NAME, is_visible=True)
+    replace_frames((message, replace(frame_of(message), header=ASIDE)) for message in found if not message.is_imported_note)
 
 
 def replace_replies(conversation_id: UUID, name: str, body: str) -> None:

@@ -18,8 +18,8 @@ from chatui.models.user import User
 from chatui.store import files as store_files
 from chatui.store import ownership_transfer, transcripts
 from chatui.store.transcripts import FrameMetadata
-from renderer.frame_kinds import SUMMARY
-from renderer.frames import Frame
+from renderer.activities.activity import Activity
+from renderer.activities.frame import frame_of
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.chatui.store.test_many_files import fill
@@ -27,7 +27,8 @@ from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
-STEP = "Compared three ways to travel"
+STEP = "Planning the steps"
+LINES = (Activity("steps"),)
 
 
 def summed_up(owner: User) -> Conversation:
@@ -36,7 +37,8 @@ def summed_up(owner: User) -> Conversation:
     last = Message.objects.filter(conversation=row).exclude(turn=None).order_by("position").last()
     assert last is not None and last.turn is not None
     type(last.turn).objects.filter(pk=last.turn.pk).update(thought_seconds=12)
-    summary = transcripts.append(row, last, Frame(SUMMARY, f"- {STEP}"), Author.PRODUCT, FrameMetadata(turn_id=last.turn.pk))
+    metadata = FrameMetadata(turn_id=last.turn.pk, activities=LINES)
+    summary = transcripts.append(row, last, frame_of(LINES), Author.PRODUCT, metadata)
     transcripts.activate(row, owner, summary)
     return row
 

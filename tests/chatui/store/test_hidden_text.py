@@ -22,9 +22,11 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import hidden_text, transcripts
+from chatui.store.transcripts import FrameMetadata
 from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind
 from renderer import frame_kinds
+from renderer.activities.activity import Activity
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.history import frames_for_prompt
@@ -206,6 +208,14 @@ def test_visible_text_and_text_of_operators_and_users_stays(ada: User, header: H
     change(monkeypatch, {"hidden_days": 0})
     hidden_text.forget_old(timezone.now() + timedelta(days=60))
     assert transcripts.frame_of(Message.objects.get(pk=row.pk)).body == "said"
+
+
+@pytest.mark.parametrize("lines", [None, (Activity("count"),)])
+def test_of_summaries_only_those_of_earlier_versions_are_emptied(lines: tuple[Activity, ...] | None, ada: User) -> None:
+    frame, metadata = Frame(frame_kinds.SUMMARY, "- Counting"), FrameMetadata(activities=lines)
+    row = transcripts.append(Conversation.objects.create(owner=ada), None, frame, Author.PRODUCT, metadata)
+    hidden_text._empty(hidden_text._hidden())
+    assert ("Counting" in Message.objects.get(pk=row.pk).text) is (lines is not None)
 
 
 def test_the_nightly_run_deletes_in_batches_and_is_logged_first(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
