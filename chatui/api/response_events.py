@@ -94,7 +94,9 @@ class ResponseEvents:
         self.ended: Ended | None = None
         self.whole: Item | None = None
         self.finished_at: datetime | None = None
-        self._steps: list[str] | None = None
+        self._is_thinking = False
+        self._steps: list[str] = []
+        self._waiting: list[str] = []
         self._raw = RawReasoning()
         self._sealed: str | None = None
         self._opened: Opened | None = None
@@ -140,13 +142,17 @@ class ResponseEvents:
                 self._sealed = token
 
     def _think(self) -> Iterator[Event]:
-        if self._steps is None:
-            self._steps = []
+        if not self._is_thinking:
+            self._steps, self._is_thinking = [], True
             yield self._event("response.output_item.added", output_index=self._index, item=reasoning_item(self._key, [], "in_progress"))
 
     def _step(self, text: str) -> Iterator[Event]:
-        if self._steps is None or not self._wants_summary:
+        if not self._wants_summary:
             return
+        if self._texts:
+            self._waiting.append(text)  # no item begins inside a message
+            return
+        yield from self._think()
         place = self._thinking_place | {"summary_index": len(self._steps)}
         self._steps.append(text)
         yield self._event("response.reasoning_summary_part.added", **place, part=summary_part(""))
@@ -155,10 +161,10 @@ class ResponseEvents:
         yield self._event("response.reasoning_summary_part.done", **place, part=summary_part(text))
 
     def _end_thinking(self, status: str = "completed") -> Iterator[Event]:
-        if self._steps is not None:
+        if self._is_thinking:
             yield from self._raw.end(self._event, self._thinking_place)
             item = reasoning_item(self._key, self._steps, status, self._raw.take(), self._sealed)
-            self._steps = self._sealed = None
+            self._is_thinking, self._sealed = False, None
             yield self._done(item)
 
     def _more(self, text: str) -> Iterator[Event]:
@@ -181,7 +187,9 @@ class ResponseEvents:
         yield self._event("response.content_part.done", **self._place, part=text_part(text))
         status = "completed" if closed.is_whole else "incomplete"
         yield self._done(message_item(self._key, text, status, is_preamble=closed.is_preamble))
-        self._texts = []
+        self._texts, waiting, self._waiting = [], self._waiting, []
+        for step in waiting:
+            yield from self._step(step)
 
     def _call(self, call: Called) -> Iterator[Event]:
         yield from self._end_thinking()

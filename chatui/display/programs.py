@@ -6,7 +6,7 @@ Only the program that declared a function in its request may see calls to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.codes import code_of
+from chatui.display import activities
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
@@ -21,11 +22,11 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.store import transcripts
 from chatui.tools.callers import model_name
+from renderer.activities.activity import from_stored
 from renderer.errors import ErrorCode
-from renderer.frame_kinds import SUMMARY_NAME, is_answer, is_preamble, is_reasoning
+from renderer.frame_kinds import is_answer, is_preamble, is_reasoning
 from renderer.frames import Role, Terminator
 from renderer.gate import Audience, VisibleText, may_see, show
-from renderer.summary import frame
 
 _FUNCTIONS = "functions."
 
@@ -146,9 +147,10 @@ def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience) -
         # Text that was written instead of a required call was not streamed either.
         messages = [message for message in messages if not is_answer(transcripts.header_of(message))]
     functions = by_turn([row.turn_id])
+    wants_summary = bool((row.given.get("reasoning") or {}).get("summary"))
     for part in _parts([message for message in messages if message.author != Author.IMPORT], functions, audience):
         if part.role == Role.ASSISTANT and (not part.function or part.call_id in calls):
-            yield part
+            yield part if part.steps is None or wants_summary else replace(part, steps=())
 
 
 def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
@@ -174,13 +176,15 @@ def _is_continued(others: Any) -> bool:
 
 def _parts(messages: Iterable[Message], functions: ByTurn, audience: Audience = Audience.PROGRAM) -> Iterable[StoredPart]:
     for message in messages:
-        header, own = transcripts.header_of(message), functions.of(message)
+        frame, own = transcripts.frame_of(message), functions.of(message)
+        header = frame.header
         if not may_see(header, audience, own):
             continue
-        text = show(transcripts.frame_of(message), audience, own)
+        text = show(frame, audience, own)
         key = message.pk.hex
-        if header.name == SUMMARY_NAME:
-            yield StoredPart(key, Role.ASSISTANT, VisibleText.joined(()), steps=tuple(map(frame.shown, frame.steps_of(text))))
+        if message.is_summary:
+            steps = tuple(map(activities.english, from_stored(message.activities)))
+            yield StoredPart(key, Role.ASSISTANT, VisibleText.joined(()), steps=steps)
         elif (recipient := (header.name if header.role == Role.TOOL else header.recipient) or "") in own:
             yield StoredPart(key, header.role, text, call_id=message.call_id, function=own[recipient])
         else:

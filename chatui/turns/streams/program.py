@@ -34,7 +34,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line of the summary of the hidden reasoning, in English."""
+    """A line of the summary of the hidden reasoning."""
 
     text: VisibleText = field(repr=False)
 
@@ -125,7 +125,7 @@ class ProgramStream:
         self._texts: list[VisibleText] = []
         self._text_type: type[MoreProgramText | Thought] = MoreProgramText
         self._filled, self._urgent = asyncio.Event(), asyncio.Event()
-        self._is_open = self._is_preamble = self._has_answer = self._has_ended = self._is_text_sent = False
+        self._is_open = self._is_preamble = self._has_ended = self._is_text_sent = False
 
     @property
     def sends_reasoning(self) -> bool:
@@ -135,7 +135,6 @@ class ProgramStream:
     def take(self, event: RawEvent) -> None:
         """Pass a raw event of the turn through the gate, and buffer what the program may see."""
         visible = self._gate.admit(event)
-        self._note_answer(visible)
         if isinstance(event, FrameClosed) and event.terminator is Terminator.CALL:
             self._must_call = False
         if self._text_type is Thought or (isinstance(visible, VisibleOpened) and is_reasoning(visible.header)):
@@ -158,16 +157,6 @@ class ProgramStream:
                 self._join()
                 self._text_type = MoreProgramText
 
-    def _note_answer(self, visible: VisibleEvent | None) -> None:
-        """Note whether the answer has begun, as far as anybody can tell now."""
-        match visible:
-            case VisibleOpened(header=header) if is_answer(header):
-                self._has_answer = True
-            case VisibleWithdrawn():
-                self._has_answer = False
-            case VisibleClosed(event=closed) if closed.is_preamble_after_all:
-                self._has_answer = False
-
     def _take_message(self, visible: VisibleEvent | None) -> None:
         match visible:
             case Working():
@@ -187,9 +176,8 @@ class ProgramStream:
                 self._add(Closed(self._is_preamble or closed.is_preamble_after_all, closed.terminator is not None))
 
     def step(self, text: VisibleText) -> None:
-        """Add a line of the summary. It is dropped once the answer has begun, unless that turned out to be a preamble or was withdrawn."""
-        if not self._has_answer:
-            self._add(Step(text))
+        """Add a line of the summary."""
+        self._add(Step(text))
 
     def call(self, frame: Frame, names: Mapping[str, str]) -> None:
         """Add a checked call to one of the program's functions. ``names``: the program's names for them, by the names that the model reads.

@@ -10,7 +10,6 @@ import pytest
 from chatui import wire
 from chatui.display import activities
 from chatui.turns.streams.end_user import EndUserStream
-from chatui.turns.streams.program import ProgramStream, Step
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
@@ -95,16 +94,3 @@ def test_the_end_of_a_turn_ends_the_thinking_for_pages_that_open_later() -> None
     page.stream.flush()
     snapshot = page.stream.snapshot(0)
     assert (snapshot.thought, snapshot.can_answer_now) == (7, False)
-
-
-@pytest.mark.parametrize("name", list(NO_ANSWER))
-def test_a_program_gets_lines_until_there_is_an_answer(name: str) -> None:
-    stream, line = ProgramStream(), activities.english(LINE)
-    for event in (*THOUGHT, *SENTENCE):
-        stream.take(event)
-    stream.step(line)
-    assert Step(line) not in stream._waiting
-    for event in NO_ANSWER[name]:
-        stream.take(event)
-    stream.step(line)
-    assert Step(line) in stream._waiting

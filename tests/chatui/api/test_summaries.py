@@ -1,0 +1,148 @@
+"""Lines of a reasoning summary for programs: the same ones in the same order, whichever way a response is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui.api.recordings import BackgroundEvents
+from chatui.api.response_events import ResponseEvents
+from chatui.api.response_object import ResponseHead
+from chatui.display import activities
+from chatui.models.message import Author, Message
+from chatui.models.programs import ProgramAnswer
+from chatui.models.user import User
+from chatui.store import transcripts
+from chatui.store.transcripts import FrameMetadata
+from chatui.turns.streams.program import Ended, ProgramStream
+from renderer.activities.activity import Activity
+from renderer.activities.frame import frame_of
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
+from renderer.frames import Frame, Header, Terminator
+from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+FIRST, SECOND, THIRD = Activity("compare", ("trains", "buses")), Activity("calc"), Activity("table")
+LINES = ["Comparing trains and buses", "Doing the calculation", "Laying out a table"]
+CALL = Header("assistant", "commentary", "functions.clock", call_id="c1")
+
+
+def written(header: Header, *texts: str | Activity, is_preamble_after_all: bool = False, end: Terminator = Terminator.END) -> list[Any]:
+    """The events of one frame, with the lines that appear while it is written."""
+    inside = [FrameText(text) if isinstance(text, str) else text for text in texts]
+    return [FrameOpened(header), *inside, FrameClosed(end, header=PREAMBLE if is_preamble_after_all else None)]
+
+
+THOUGHT, SAID, ANSWERED = written(ANALYSIS, "Hm."), written(PREAMBLE, "I look."), written(ANSWER, "By train.")
+CALLED = written(CALL, "{}", end=Terminator.CALL)
+
+TURNS: dict[str, list[Any]] = {
+    "no preamble": [*THOUGHT, FIRST, SECOND, THIRD, *ANSWERED],
+    "a preamble before them": [*SAID, FIRST, SECOND, THIRD, *ANSWERED],
+    "a preamble and reasoning before them": [*SAID, *THOUGHT, FIRST, SECOND, THIRD, *ANSWERED],
+    "a preamble between them": [*THOUGHT, FIRST, *SAID, SECOND, *THOUGHT, THIRD, *ANSWERED],
+    "lines during a preamble": [*THOUGHT, FIRST, *written(PREAMBLE, "I ", SECOND, THIRD, "look."), *ANSWERED],
+    "a line before the first word of a preamble": [*written(PREAMBLE, FIRST, "I look."), SECOND, THIRD, *ANSWERED],
+    "a sentence that turned out to be a preamble": [
+        *THOUGHT,
+        FIRST,
+        *written(ANSWER, "I look.", is_preamble_after_all=True),
+        SECOND,
+        *THOUGHT,
+        THIRD,
+        *ANSWERED,
+    ],
+    "a tool round between them": [*THOUGHT, FIRST, *SAID, *CALLED, SECOND, *THOUGHT, *CALLED, THIRD, *ANSWERED],
+    "no answer": [*THOUGHT, FIRST, *SAID, SECOND, THIRD],
+}
+
+
+async def live(turn: Iterable[Any], events: ResponseEvents) -> list[dict[str, Any]]:
+    """The events that a program gets while the turn runs."""
+    stream = ProgramStream()
+    for event in turn:
+        if isinstance(event, Activity):
+            stream.step(activities.english(event))
+        else:
+            stream.take(event)
+    stream.end(Ended("completed"))
+    sent = list(events.begin())
+    while events.ended is None:
+        if (event := await stream.next()) is not None:
+            sent += events.feed(event)
+    return sent
+
+
+def lines_of(output: Iterable[dict[str, Any]]) -> list[str]:
+    return [part["text"] for item in output if item["type"] == "reasoning" for part in item["summary"]]
+
+
+@pytest.fixture
+def program(ada: User, backend: ScriptedBackend) -> Program:
+    return Program(key_of(ada))
+
+
+@pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
+@pytest.mark.parametrize("new_events", [ResponseEvents, BackgroundEvents], ids=["at once", "in the background"])
+async def test_a_response_has_the_lines_in_order_and_so_has_its_stream(
+    turn: list[RawEvent | Activity], new_events: Callable[..., ResponseEvents], program: Program
+) -> None:
+    await program.ask({"input": "x"})
+    row = await ProgramAnswer.objects.select_related("turn").aget()
+    events = new_events(ResponseHead(row.pk, "demo", row.turn.started_at, {}), wants_summary=True)
+    sent = await live(turn, events)
+    assert events.whole is not None and lines_of(events.whole["output"]) == LINES
+    assert [event["text"] for event in sent if event["type"] == "response.reasoning_summary_text.done"] == LINES
+    added = [event for event in sent if event["type"] == "response.output_item.added"]
+    ended = [event for event in sent if event["type"] == "response.output_item.done"]
+    assert [event["output_index"] for event in added] == [event["output_index"] for event in ended] == list(range(len(ended)))
+    assert [event["item"]["id"] for event in added] == [item["id"] for item in events.whole["output"]]
+    kinds = [item["type"] for item in events.whole["output"]]
+    assert kinds[-1] == "message" or turn[-1] is THIRD, "no reasoning comes after the answer"
+    assert not lines_of((await without_summary(turn, row))["output"])
+
+
+async def without_summary(turn: Iterable[Any], row: ProgramAnswer) -> dict[str, Any]:
+    events = ResponseEvents(ResponseHead(row.pk, "demo", row.turn.started_at, {}), wants_summary=False)
+    await live(turn, events)
+    assert events.whole is not None
+    return events.whole
+
+
+@database_sync_to_async
+def store(lines: tuple[Activity, ...] | None) -> str:
+    """Store what a turn writes: what came before, the summary and the answer."""
+    row = ProgramAnswer.objects.select_related("turn__question__conversation").get()
+    turn = row.turn
+    turn.messages.all().delete()
+    summary = frame_of(lines) if lines is not None else Frame(SUMMARY, "- Weighed MARMALADE")
+    frames = [
+        (Frame(PREAMBLE, "I look."), Author.MODEL, FrameMetadata(turn.pk)),
+        (summary, Author.PRODUCT, FrameMetadata(turn.pk, activities=lines)),
+        (Frame(ANSWER, "By train.", Terminator.RETURN), Author.MODEL, FrameMetadata(turn.pk)),
+    ]
+    transcripts.append_chain(turn.conversation, turn.question, frames)
+    return f"/v1/responses/resp_{row.pk.hex}"
+
+
+@pytest.mark.parametrize("wished", ["auto", None])
+async def test_a_stored_response_has_the_lines_that_its_program_asked_for(wished: str | None, program: Program) -> None:
+    await program.ask({"input": "x", "reasoning": {"summary": wished}})
+    path = await store((FIRST, SECOND, THIRD))
+    output = json_of(await program.get(path))["output"]
+    assert lines_of(output) == (LINES if wished else [])
+    assert [item["type"] for item in output] == ["message", "reasoning", "message"]
+
+
+async def test_the_lines_of_an_earlier_version_are_in_no_response(program: Program) -> None:
+    await program.ask({"input": "x", "reasoning": {"summary": "auto"}})
+    path = await store(None)
+    assert await Message.objects.filter(text__contains="MARMALADE", is_visible=True).aexists(), "the premise"
+    for each in (path, f"{path}/input_items"):
+        assert "MARMALADE" not in str(json_of(await program.get(each)))
