@@ -36,13 +36,15 @@ from chatui.transfer.other_products import frames, reading
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node
 from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError, refuse
+from renderer.activities.frame import frame_of, lines_in
 from renderer.errors import OpenChatMLError
-from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES
-from renderer.frames import Frame
+from renderer.events import Finished
+from renderer.frame_kinds import DOCUMENT_NAME, SUMMARY, SUMMARY_NAME, TOOL_LINE, TOOL_LINE_NAME
+from renderer.frames import Frame, Role
 from renderer.gate import Audience, VisibleText, may_see, show
 from renderer.ocml.document_header import DocumentHeader
 
-_RESERVED = PRODUCT_NAMES | {DOCUMENT_NAME}
+_RESERVED = {SUMMARY_NAME: SUMMARY, TOOL_LINE_NAME: TOOL_LINE}
 
 
 def check_no_other_import(person: User) -> None:
@@ -57,12 +59,37 @@ def check_no_other_import(person: User) -> None:
 
 
 def as_imported(frame: Frame) -> Frame:
-    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and characters that PostgreSQL cannot
-    store. A document becomes an ordinary message: a document without its file is invisible, and an import must not give a model text that
-    its owner cannot see.
+    """The frame without characters that PostgreSQL cannot store, and without what it cannot be here.
+
+    An assistant's frame under a name of the product's own keeps the name, so that no model reads it. What people may see of it is a note,
+    which pages mark as imported, or a reasoning summary if its lines prove to be ours. A document becomes an ordinary message: a document
+    without its file is invisible, and an import must not give a model text that its owner cannot see.
     """
-    header = replace(frame.header, name=None) if frame.header.name in _RESERVED else frame.header
-    return replace(frame, header=header, body=transcripts.storable(frame.body))
+    header, body = frame.header, transcripts.storable(frame.body)
+    if header.role == Role.ASSISTANT and header.name in _RESERVED:
+        is_note = may_see(header, Audience.END_USER)
+        return Frame(_RESERVED[header.name], body) if is_note else replace(frame, body=body)
+    if header.name in (*_RESERVED, DOCUMENT_NAME):
+        header = replace(header, name=None)
+    return replace(frame, header=header, body=body)
+
+
+def _chain(frames: Iterable[Finished]) -> list[Placed]:
+    """The frames of a transcript, each below the one before it.
+
+    The first reasoning summary after each question becomes one again, if it has only our own sentences about that question.
+    """
+    chain, texts = list[Placed](), list[str]()
+    can_be_summary = True
+    for number, item in enumerate(frames):
+        frame, lines = item.frame, None
+        if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER):
+            texts, can_be_summary = [frame.body], True
+        elif frame.header == SUMMARY and can_be_summary and (lines := lines_in(frame.body, texts)):
+            frame, can_be_summary = frame_of(lines), False
+        metadata = FrameMetadata(is_complete=item.complete, error_code=item.error or "", activities=lines)
+        chain.append(Placed(frame, number - 1 if number else None, metadata))
+    return chain
 
 
 def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
@@ -113,10 +140,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
         refuse(ProductCode.EMPTY, gettext("the transcript contains no message that you may see"))
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
     bulk_append.begin(conversation)
-    chain = [
-        Placed(item.frame, number - 1 if number else None, FrameMetadata(is_complete=item.complete, error_code=item.error or ""))
-        for number, item in enumerate(frames)
-    ]
+    chain = _chain(frames)
     store_frames(conversation, chain, len(chain) - 1)
     if read.codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
-from renderer.activities.activity import Activity
+from renderer.activities.activity import Activity, from_sentence
+from renderer.activities.kinds import KINDS
+from renderer.activities.lines import TICKS
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame
 
@@ -18,6 +21,22 @@ def frame_of(lines: Iterable[Activity]) -> Frame:
     return Frame(SUMMARY, "\n".join("- " + _SPECIAL.sub(r"\\\1", line.sentence) for line in lines))
 
 
-def sentences_in(body: str) -> list[str]:
-    """The sentences in the body of such a frame, as plain text."""
-    return [_ESCAPED.sub(r"\1", line[2:]) for line in body.splitlines() if line.startswith("- ")]
+def lines_in(body: str, texts: Collection[str]) -> tuple[Activity, ...] | None:
+    """The lines in the body of such a frame, whoever wrote it. ``texts``: what the person wrote, from which alone a line may quote.
+
+    None unless every line is one of our sentences, there are no more than a turn can have, and no kind is there twice. The name of a file
+    is left out, because a transcript does not hold it.
+    """
+    items = body.strip().splitlines()
+    if not items or len(items) > len(TICKS) or not all(item.startswith("- ") for item in items):
+        return None
+    lines = [_line(_ESCAPED.sub(r"\1", item[2:]), texts) for item in items]
+    known = tuple(line for line in lines if line is not None)
+    return known if len({line.doing for line in known}) == len(items) else None
+
+
+def _line(sentence: str, texts: Collection[str]) -> Activity | None:
+    if (line := from_sentence(sentence, texts)) is not None:
+        return line
+    named = from_sentence(sentence, [sentence])
+    return replace(named, about=()) if named is not None and KINDS[named.doing].about == "file" else None
