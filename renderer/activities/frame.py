@@ -16,6 +16,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$^=])")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>()#+!|~&$^=])")
 
 
+_LINE_CHARS = 300
+"""The longest line that is read as one of ours, with its escapes: work on a longer one would grow with the square of its length."""
+
+
 def frame_of(lines: Iterable[Activity]) -> Frame:
     """The frame of these lines, of which there is at least one."""
     return Frame(SUMMARY, "\n".join("- " + _SPECIAL.sub(r"\\\1", line.sentence) for line in lines))
@@ -28,7 +32,7 @@ def lines_in(body: str, texts: Collection[str]) -> tuple[Activity, ...] | None:
     is left out, because a transcript does not hold it.
     """
     items = body.strip().splitlines()
-    if not items or len(items) > len(TICKS) or not all(item.startswith("- ") for item in items):
+    if not items or len(items) > len(TICKS) or not all(item.startswith("- ") and len(item) <= _LINE_CHARS for item in items):
         return None
     lines = [_line(_ESCAPED.sub(r"\1", item[2:]), texts) for item in items]
     known = tuple(line for line in lines if line is not None)

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 HEADER = "assistant name=reasoning_summary intent=preamble<|channel|>commentary"
 TOOL_HEADER = HEADER.replace("reasoning_summary", "tool_activity")
 FOLD = '<details class="thought" id="m-'
-QUESTION = "Compare Trains and <b>buses</b> in C*."
+QUESTION = "Compare Trains and <b>buses</b> in C#."
 
 
 def transcript(body: str, header: str = HEADER, question: str = QUESTION) -> bytes:
@@ -55,7 +55,7 @@ def page(person: User, row: Conversation, language: str = "en") -> str:
     [
         ("- Counting", [["count"]]),
         ("- Doing the calculation\n- Comparing Trains and buses\n", [["calc"], ["compare", "Trains", "buses"]]),
-        ("- Comparing trains and C\\*", [["compare", "trains", "C*"]]),
+        ("- Comparing trains and C\\#", [["compare", "trains", "C#"]]),
         ("- Reading plan.pdf", [["document"]]),
     ],
 )
@@ -83,6 +83,7 @@ FORGED = {
     "a kind twice": "- Counting\n- Counting",
     "more than a turn can have": "\n".join(f"- {kind.sentence}" for kind in list(KINDS.values())[: len(TICKS) + 1]),
     "nothing": "",
+    "a line that is too long": "- Comparing " + "and " * 250_000 + "buses",
     "another case": "- COUNTING",
     "markup in what it names": "- Comparing <img> and buses",
 }
@@ -112,10 +113,10 @@ def test_frames_of_others_lose_our_names(header: str, ada: User) -> None:
 
 @pytest.mark.parametrize("form", [DownloadFormat.OPENCHATML, DownloadFormat.JSON])
 def test_a_download_can_be_imported_again(form: DownloadFormat, ada: User) -> None:
-    row, _ = imported(ada, "- Comparing Trains and C\\*")
+    row, _ = imported(ada, "- Comparing Trains and C\\#")
     text = exports.transcript(row, ada, Audience.END_USER, form)
     again = import_transcript(ada, text.encode()).conversation
-    assert again.messages.get(name="reasoning_summary").activities == [["compare", "Trains", "C*"]]
+    assert again.messages.get(name="reasoning_summary").activities == [["compare", "Trains", "C#"]]
 
 
 @pytest.mark.django_db(transaction=True)
