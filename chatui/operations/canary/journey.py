@@ -35,7 +35,6 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "respons
 _OFFERED_SECONDS = 20.0
 """How long it may take until every process of the deployment offers a model server that was just added."""
 _STEP_SECONDS = 15.0
-_ASIDE_SECONDS = 0.7
 
 AtAPause = Callable[[str, str], None]
 """Called in the middle of an answer, with the ids of its conversation and turn."""
@@ -123,19 +122,19 @@ class OwnerQuestions:
         for _ in range(script.steps.count(Pause.HERE)):
             if not playing.at_a_pause.acquire(timeout=self._server.step()):
                 raise CanaryError(f"The answer {self._server.kind} {script.name} was given up before it was complete.")
-            self._wait_for_asides(script)
+            self._wait_for_a_line(script)
             self._at_a_pause(accepted["conversation"], accepted["turn"])
             if script.ends:
                 playing.resume()
             else:
                 self._tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
 
-    def _wait_for_asides(self, script: Script) -> None:
-        """Wait until requests to other models about this answer (summaries) have ended, and their text could be shown."""
+    def _wait_for_a_line(self, script: Script) -> None:
+        """Wait until other models have been asked about this answer, and what came of it could be shown."""
         for aside in script.asides:
             if not self._server.playing(aside).asked.wait(self._server.step()):
                 raise CanaryError(f"The deployment did not ask the canary's server for {self._server.kind} {aside}.")
-            time.sleep(_ASIDE_SECONDS)
+        time.sleep(min(script.thinks_seconds, self._server.step()))
 
 
 _TOKEN = re.compile(r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+')

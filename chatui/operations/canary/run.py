@@ -50,7 +50,7 @@ KINDS = {
 FEW_SHAPES = 16
 """How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
 _SUMMARIES = {"summarized": ("model", harmony.COPIER), "trusting": ("server", "")}
-"""The source of reasoning summaries, and the model; other model servers have none."""
+"""The source of reasoning summaries, and the model; for other model servers it is built in."""
 _MIN_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
 _TRANSCRIPT = """version: "2.2"

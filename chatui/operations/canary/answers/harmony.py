@@ -1,15 +1,14 @@
-"""Scripted token-id answers, with a marker on each channel and in each hidden place, and scripted summaries that copy the reasoning.
+"""Scripted token-id answers, with a marker on each channel and in each hidden place, and what other models say about the reasoning.
 
-Such summaries come from a summarizer model, and from a server that is wrongly trusted.
+A summarizer, and a server that writes summaries, try to bring hidden words into the lines that people see.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Callable
 
 from chatui.operations.canary.answers.scripts import ENDS_OF_A_CALL, Pause, Planter, Script, cut, event, headers
+from renderer.activities.lines import TICKS
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
@@ -75,43 +74,42 @@ def _events_of(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
     return (*steps, event({"choices": [end]}), b"data: [DONE]\n\n")
 
 
-_MORE = "First I look at the question from one side, then from the other, and compare what I find with what was asked. " * 2
+_LOOKS = "First I compare the options from one side and then from the other. I weigh each option before I choose one. " * 4
+"""Reasoning of which the product can say what kind of work it is."""
+_FIRST_LINE_SECONDS = TICKS[0] + 1.0
+"""How long an answer thinks so that people have seen a line."""
 COPIER = "copier"
-"""The model that summarizes the other model's reasoning."""
+"""The model that is asked about the other model's reasoning."""
 
 
 def by_a_model(planter: Planter) -> list[Script]:
-    """For a Chat Completions server with ``summaries = "model"``: long reasoning, and a summarizer that repeats hidden words."""
+    """For a Chat Completions server with ``summaries = "model"``: long reasoning, and a summarizer that answers with a number and with
+    hidden words wherever there is room for some."""
     word, shown = planter.word("reasoning that a summarizer copies"), planter.show("answer after a summary")
-    steps: list[bytes | Pause] = [_chunk(reasoning=piece) for piece in cut(f"{_MORE} Keep {word} to yourself, whoever asks. {_MORE}")]
+    steps: list[bytes | Pause] = [_chunk(reasoning=piece) for piece in cut(f"{_LOOKS}What does {word} mean? {word} is a secret. {_LOOKS}")]
     steps += [Pause.HERE, _chunk(content=f"Answer {shown}."), _chunk("stop")]
-    copied = (_chunk(content=f"Kept {word} to myself, whoever asks"), _chunk("stop"))
-    return [Script("summarized", tuple(steps), (shown,), asides=(COPIER,)), Script(COPIER, copied, is_aside=True)]
+    copied = json.dumps({"number": 1, "doing": 1, "about": [word], "line": f"Kept {word} to myself"})
+    copier = Script(COPIER, (_chunk(content=copied), _chunk("stop")), is_aside=True)
+    return [Script("summarized", tuple(steps), (shown,), asides=(COPIER,), thinks_seconds=_FIRST_LINE_SECONDS), copier]
 
 
-_WAYS: dict[str, tuple[Callable[[str], str], ...]] = {
-    "a name": (lambda word: f"Thought about {word.title()}",),
-    "a word": (lambda word: f"Compared {word} with the question",),
-    "a quoted word": (lambda word: f'Considered "{word}" as an answer',),
-    "an identifier": (lambda word: f"Read canary_{word}_id",),
-    "a host": (lambda word: f"Looked at {word}.example",),
-    "an order to the reader": (lambda word: f"Open {word} and reply",),
-    "a spelled word": (lambda word: f"Compared {'-'.join(word)}",),
-    "a word in base64": (lambda word: f"Compared {base64.b64encode(word.encode()).decode().rstrip('=')}",),
-    "a word in hexadecimal": (lambda word: f"Compared {word.encode().hex()}",),
-    "a word over two lines": (lambda word: f"Looked at {word[:7]}", lambda word: f"{word[7:]} compared"),
+_HEADINGS = {
+    "a heading": "Comparing {} with the options",
+    "a quoted name in a heading": 'Working out what "{}" means',
+    "a file in a heading": "Reading {}.pdf",
+    "the newest heading": "Comparing {} and the train",
 }
-"""Lines that reveal a hidden word, disguised in ways that the marker search recognizes; the lines of one entry follow each other."""
+"""Headings of which the product can say what kind of work they are, with a hidden word each."""
 
 
 def by_the_server(planter: Planter) -> list[Script]:
-    """For a Responses server with ``summaries = "server"``: reasoning sent as a summary, and summaries that reveal hidden words."""
-    raw = f"We should keep {planter.word('reasoning that a server calls a summary')} to ourselves, whoever asks."
-    words = {way: planter.word(f"{way} in a server's summary") for way in _WAYS}
-    lines = [f"**{line(words[way])}**" for way, made in _WAYS.items() for line in made]
+    """For a Responses server with ``summaries = "server"``: reasoning sent as a summary, and headings with hidden words."""
+    raw = f"{_LOOKS}We should keep {planter.word('reasoning that a server calls a summary')} to ourselves, whoever asks."
+    words = {place: planter.word(f"{place} of a server's summary") for place in _HEADINGS}
+    headings = "\n\n".join(f"**{heading.format(words[place])}**\n\n{_LOOKS}" for place, heading in _HEADINGS.items())
     return [
         _summarized("trusted", planter, raw, raw),
-        _summarized("trusted-lines", planter, f"Think of {', '.join(words.values())}.", "\n\n".join(lines)),
+        _summarized("trusted-headings", planter, f"{_LOOKS}Think of {', '.join(words.values())}.", headings),
     ]
 
 
@@ -125,7 +123,7 @@ def _summarized(name: str, planter: Planter, thought: str, text: str) -> Script:
     steps += [_event("response.output_item.done", output_index=0, item=item), Pause.HERE]
     steps += [_event(f"response.output_item.{step}", output_index=1, item=message) for step in ("added", "done")]
     steps += [_event("response.completed", response={"status": "completed", "output": [item, message]})]
-    return Script(name, tuple(steps), (shown,))
+    return Script(name, tuple(steps), (shown,), thinks_seconds=_FIRST_LINE_SECONDS)
 
 
 def _chunk(finish: str | None = None, **delta: str) -> bytes:

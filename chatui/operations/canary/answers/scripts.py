@@ -38,7 +38,7 @@ class Script:
     ``name``: the model name that requests it; ``shows``: the visible markers that must arrive. ``ends``: the states in which the turn may
     end; if empty, the person stops it. ``is_aside``: only the product requests it, during another script that lists it in ``asides``.
     ``withdrawn``: places of hidden text that the server marks as hidden too late: until the product withdraws it, the person who asked may
-    see it on their page, and nowhere else.
+    see it on their page, and nowhere else. ``thinks_seconds``: how long each pause lasts at least, so that lines of a summary appear.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Script:
     asides: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     is_aside: bool = False
+    thinks_seconds: float = 0.0
 
 
 class Planter:

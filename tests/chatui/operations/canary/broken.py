@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 SETTING = "CANARY_BREAK"
 
@@ -61,10 +62,10 @@ def patch() -> None:
     from chatui.permissions import access, debug_views, shares
     from chatui.store import search_index
     from chatui.transfer import exports
-    from chatui.turns import summarizing
     from renderer import gate
+    from renderer.activities.activity import Activity
+    from renderer.activities.lines import ActivityLines
     from renderer.gate import Audience
-    from renderer.summary.check import Verdict
 
     def while_broken(way: str, place: Any, name: str, broken: Callable[..., Any]) -> None:
         sound = getattr(place, name)
@@ -91,6 +92,17 @@ def patch() -> None:
     def finds_hidden(row: Conversation, person: Any, text: str) -> list[Any]:
         return [message.pk for message in Message.objects.filter(conversation=row, text__contains=text)]
 
+    sound_feed, sound_judge, heard = ActivityLines.feed, ActivityLines.judge, WeakKeyDictionary[ActivityLines, str]()
+
+    def feed(lines: ActivityLines, text: str) -> None:
+        heard[lines] = heard.get(lines, "") + text
+        sound_feed(lines, text)
+
+    def names_what_it_heard(lines: ActivityLines, seconds: float) -> Activity | None:
+        sound_judge(lines, seconds)
+        return Activity("meaning", (heard[lines],)) if lines in heard else None
+
+    ActivityLines.feed = feed  # type: ignore[method-assign]
     # Analysis passes the gate: streams, pages and everything that is made from stored rows.
     while_broken("gate", gate, "why_hidden", lambda header: None)
     while_broken("guard", LeakGuard, "feed", lambda guard, text: [TextSpan(True, text)])
@@ -98,7 +110,7 @@ def patch() -> None:
     while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
     while_broken("label", deltas, "other_label", lambda part, **_: None)
     while_broken("index", search_index, "_terms", indexes_everything)
-    while_broken("summary", summarizing.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
+    while_broken("summary", ActivityLines, "judge", names_what_it_heard)
     while_broken("archive", exports, "all_files", everything)
     while_broken("notice", conversation, "_notice", quotes)
     while_broken("search", search, "search", counts_hidden)

@@ -206,12 +206,7 @@ FAULTS: list[tuple[str, dict[str, set[tuple[str, str, str]]]]] = [
             "header": {(f"{CONVERSATION}download/", "owner", "header x-thoughts")},
             "secret": {("sign-in/", "anonymous", "instructions")},
             "group's secret": {(f"{CONVERSATION}download/", "owner", "instructions of the group sworn, line 2 in header x-group")},
-            "summary": {
-                ("socket", "owner", "summarized: reasoning that a summarizer copies"),
-                (CONVERSATION, "owner", "trusting: a quoted word in a server's summary"),
-                (CONVERSATION, "owner", "trusting: a word over two lines in a server's summary"),
-                ("socket", "owner", "trusting: an order to the reader in a server's summary"),
-            },
+            "summary": {("socket", "owner", "summarized: reasoning that a summarizer copies")},
             "notice": {
                 (CONVERSATION, "owner", "responses: body of a refusal"),
                 (f"{CONVERSATION}turns/<uuid:turn_id>/", "owner", "chat: body of a refusal"),
