@@ -76,7 +76,7 @@ class ChosenFormat:
 @dataclass(frozen=True, slots=True)
 class Question:
     """The settings for the choice: the configured ``model`` if there is one, how to load the ``vocabulary``, and whether
-    the server's own summaries are to be shown, which only Chat Completions and Responses provide. ``wants_reasoning``: False to have the
+    the server's own summaries are to be read, which only Chat Completions and Responses provide. ``wants_reasoning``: False to have the
     server withhold it, which is impossible with token ids.
     """
 

@@ -49,7 +49,7 @@ def build(
     """The backend at ``endpoint``; the demo, at ``tokens_per_second``, if its ``url`` is empty.
 
     ``vocabulary``: loads the vocabulary for the kinds that use token ids; called with the first request. ``summaries_are_trusted``: the
-    server's reasoning summaries may be shown.
+    headings of the server's reasoning summaries may choose lines that people see.
 
     Raises:
         ValueError: ``kind`` names no wire format, ``url`` is not an http address, or no ``vocabulary`` was given.

@@ -103,7 +103,7 @@ class Deltas:
         """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream.
 
         ``resumes``: the text continues an answer from the middle. ``has_tools``: text before a tool call is a preamble.
-        ``summaries_are_trusted``: text that the server marks as a summary of the reasoning may be shown.
+        ``summaries_are_trusted``: text that the server marks as a summary of the reasoning is kept apart from it.
         """
         self._new_call_id = new_call_id
         self._chars_left = max_chars
@@ -232,7 +232,7 @@ class Deltas:
         return events
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:
-        """The summary that people may read (empty unless trusted), and the reasoning that stays hidden."""
+        """The server's summary (empty unless trusted), and the rest of the reasoning. Both stay hidden."""
         details = delta.get("reasoning_details")
         summary = ""
         if self._summaries_are_trusted and isinstance(details, list):

@@ -145,8 +145,8 @@ class ResponsesBackend(DetectedServer):
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
         """As ``DetectedServer``.
 
-        ``summaries_are_trusted``: this server's reasoning summaries may be shown to people. Several servers send the raw chain of thought
-        under that name, so the operator decides; the default is False.
+        ``summaries_are_trusted``: this server's reasoning summaries are requested, and marked as such: their headings may choose lines that
+        people see. Several servers send the raw chain of thought under that name, so the operator decides; the default is False.
         """
         limits = endpoint.limits
         room = max(limits.max_line_bytes, _SNAPSHOT_BYTES_PER_CHAR * limits.max_output_chars)

@@ -20,15 +20,11 @@ label = "Writer"
 url = "{url}"
 summaries = "model"
 summarizer = "tour"
-summary_review = false
 
 [[backend]]
 name = "tour"
 label = "Guided tour"
 kind = "demo"
-summaries = "model"
-summarizer = "tour"
-summary_review = false
 """
 ADMINS = [
     *LOOK,

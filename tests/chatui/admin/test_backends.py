@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Group
+from django.db import connection
 from django.test import Client
 
 from chatui.model_servers import configured, connected
@@ -250,6 +254,14 @@ def test_what_sends_reasoning_nowhere_needs_no_such_permission(admin_pages: Clie
     assert admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "none"}).status_code == 302
     assert admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "built-in"}).status_code == 302
     assert StoredBackend.objects.get().summaries == "built-in"
+
+
+def test_a_row_whose_summarizer_only_reviewed_the_servers_lines_stays_valid_after_the_upgrade() -> None:
+    for name, summaries in (("a", "server"), ("b", "model")):
+        StoredBackend.objects.create(name=name, url="http://a", summaries=summaries, summarizer="small")
+    import_module("chatui.migrations.0057_summary_sources").forget_reviewers(apps, SimpleNamespace(connection=connection))
+    assert dict(StoredBackend.objects.values_list("name", "summarizer")) == {"a": "", "b": "small"}
+    assert [(spec.name, spec.summarizer) for spec in configured.rows().specs] == [("a", ""), ("b", "small")]
 
 
 def test_trust_does_not_follow_a_changed_address(admin_pages: Client, configure: Configure) -> None:

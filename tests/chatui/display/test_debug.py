@@ -198,6 +198,18 @@ def test_the_time_of_an_answer_excludes_the_summary_before_it(talk: Talk, grace:
     assert group.turn is not None and group.turn.kinds == ("analysis", "answer")
 
 
+def test_e_x_summary_blocked_a_line_that_an_earlier_version_blocked_is_there_for_staff_alone(talk: Talk, grace: User) -> None:
+    turn = talk.turn(talk.ask("And then?"))
+    blocked = Frame(Header("assistant", channel="analysis", intent="debug"), "It copies hidden text:\n\nthe tonsured yak")
+    metadata = transcripts.FrameMetadata(turn_id=turn.pk, error_code="E-X-SUMMARY-BLOCKED")
+    talk.last = transcripts.append(talk.row, talk.last, blocked, Author.PRODUCT, metadata)
+    assert not talk.last.is_visible
+    talk.open()
+    frame = all_frames(talk.view(grace))[-1]
+    assert "yak" in frame.text and frame.fault is not None
+    assert (frame.fault.code, frame.fault.sentence) == ("E-X-SUMMARY-BLOCKED", "A line of a reasoning summary could not be shown.")
+
+
 def test_a_call_and_its_reply_link_to_each_other_and_json_is_indented(talk: Talk, answered: Turn, grace: User) -> None:
     _, _, call, reply, _ = talk.view(grace).groups[1].frames
     assert call.reply is not None and reply.call is not None
