@@ -206,10 +206,7 @@ class _Examination:
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
         await self._read_again(asked)
         by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
-        reports = [
-            answers.report(self._identity, self._questions, by_ids=by_ids)
-            for answers in asked
-        ]
+        reports = [answers.report(self._identity, self._questions, by_ids=by_ids) for answers in asked]
         if self._identity.product == "Ollama" and self._identity.context is None:
             self._identity = replace(self._identity, context=await loaded_context(self.upstream, self._identity.model))
         return self._report(self._identity, list(self._general(asked[0])), reports)

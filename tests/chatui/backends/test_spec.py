@@ -133,10 +133,10 @@ def test_the_example_in_the_documentation_is_valid() -> None:
 
 @pytest.mark.parametrize(
     "lines",
-    ["summary_review = false", 'summaries = "none"\nsummary_review = true', 'summaries = "server"\nsummarizer = "b"\nsummary_review = true'],
+    ["", 'summaries = "none"\n', 'summaries = "server"\nsummarizer = "b"\n'],
 )
 def test_a_file_of_an_earlier_version_still_works_and_what_does_nothing_any_more_is_reported(lines: str) -> None:
-    found = parse_specs(f'[[backend]]\nname = "a"\nurl = "http://a"\n{lines}\n')
+    found = parse_specs(f'[[backend]]\nname = "a"\nurl = "http://a"\n{lines}summary_review = true\n')
     assert [spec.name for spec in found.specs] == ["a"] and found.problems == ()
     (words,) = found.retired
     assert words.startswith("back end 'a': summary_review does nothing any more")

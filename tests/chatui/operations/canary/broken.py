@@ -43,6 +43,26 @@ class ThoughtsInAHeader:
         return response
 
 
+def naming_what_they_heard() -> Callable[..., Any]:
+    """Summary lines that name all reasoning so far."""
+    from renderer.activities.activity import Activity
+    from renderer.activities.lines import ActivityLines
+
+    sound_feed, sound_judge, heard = ActivityLines.feed, ActivityLines.judge, WeakKeyDictionary[Any, str]()
+
+    def feed(lines: Any, text: str) -> None:
+        heard[lines] = heard.get(lines, "") + text
+        sound_feed(lines, text)
+
+    def judge(lines: Any, seconds: float) -> Activity | None:
+        sound_judge(lines, seconds)
+        return Activity("meaning", (heard[lines],)) if lines in heard else None
+
+    place: Any = ActivityLines
+    place.feed = feed
+    return judge
+
+
 def patch() -> None:
     """Make every way of being broken possible."""
     from django.conf import settings
@@ -63,7 +83,6 @@ def patch() -> None:
     from chatui.store import search_index
     from chatui.transfer import exports
     from renderer import gate
-    from renderer.activities.activity import Activity
     from renderer.activities.lines import ActivityLines
     from renderer.gate import Audience
 
@@ -92,17 +111,6 @@ def patch() -> None:
     def finds_hidden(row: Conversation, person: Any, text: str) -> list[Any]:
         return [message.pk for message in Message.objects.filter(conversation=row, text__contains=text)]
 
-    sound_feed, sound_judge, heard = ActivityLines.feed, ActivityLines.judge, WeakKeyDictionary[ActivityLines, str]()
-
-    def feed(lines: ActivityLines, text: str) -> None:
-        heard[lines] = heard.get(lines, "") + text
-        sound_feed(lines, text)
-
-    def names_what_it_heard(lines: ActivityLines, seconds: float) -> Activity | None:
-        sound_judge(lines, seconds)
-        return Activity("meaning", (heard[lines],)) if lines in heard else None
-
-    ActivityLines.feed = feed  # type: ignore[method-assign]
     # Analysis passes the gate: streams, pages and everything that is made from stored rows.
     while_broken("gate", gate, "why_hidden", lambda header: None)
     while_broken("guard", LeakGuard, "feed", lambda guard, text: [TextSpan(True, text)])
@@ -110,7 +118,7 @@ def patch() -> None:
     while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
     while_broken("label", deltas, "other_label", lambda part, **_: None)
     while_broken("index", search_index, "_terms", indexes_everything)
-    while_broken("summary", ActivityLines, "judge", names_what_it_heard)
+    while_broken("summary", ActivityLines, "judge", naming_what_they_heard())
     while_broken("archive", exports, "all_files", everything)
     while_broken("notice", conversation, "_notice", quotes)
     while_broken("search", search, "search", counts_hidden)
