@@ -267,6 +267,8 @@ class Tab:
             self.watch.looked["events on sockets"] += 1
             if str(event.get("type")).startswith(_OF_STAFF):
                 self.watch.note("event of the debug view", self._browser.viewer, PLACE, "event")
+            if event.get("type") == "chatui:summary":
+                self.watch.looked["lines of summaries"] += 1
             if event.get("type") == "chatui:ping":
                 self.say("pong", number=event.get("number"))
         self._events += events

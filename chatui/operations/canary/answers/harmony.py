@@ -74,7 +74,7 @@ def _events_of(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
     return (*steps, event({"choices": [end]}), b"data: [DONE]\n\n")
 
 
-_LOOKS = "First I compare the options from one side and then from the other. I weigh each option before I choose one. " * 4
+_LOOKS = "First I compare the options from one side and then from the other. I weigh each option before I choose one. " * 5
 """Reasoning of which the product can say what kind of work it is."""
 _FIRST_LINE_SECONDS = TICKS[0] + 1.0
 """How long an answer thinks so that people have seen a line."""

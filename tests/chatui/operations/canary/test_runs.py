@@ -139,6 +139,7 @@ def test_a_sound_deployment_is_clean(sound: Sound) -> None:
     assert (sound.ran.code, report.get("problems"), report.get("findings")) == (0, [], []), sound.ran.output
     assert report["outcome"] == "clean"
     assert report["planted"]["hidden"] > 100 and not report["left_out"], "the premise: every wire format was played"
+    assert report["looked"].get("lines of summaries", 0) >= 2, "the premise: a summarizer and a server's headings brought lines"
 
 
 def test_shapes_and_labels_are_played_over_each_wire_format_and_what_is_kept_was_looked_at(sound: Sound) -> None:
