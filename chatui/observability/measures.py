@@ -84,7 +84,6 @@ MODEL_SERVER_ERRORS = _counter(
     ["backend", "code", "status"],
 )
 TOKENS = _counter("chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
-SUMMARY_LINES_DROPPED = _counter("chatui_summary_lines_dropped", "Lines of summaries that were not shown.", ["reason"])
 SOCKETS = _gauge("chatui_sockets", "Open sockets of people who are signed in.")
 SIGN_INS = _counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"])
 ERROR_PAGES = _counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
