@@ -88,7 +88,7 @@ def by_a_model(planter: Planter) -> list[Script]:
     word, shown = planter.word("reasoning that a summarizer copies"), planter.show("answer after a summary")
     steps: list[bytes | Pause] = [_chunk(reasoning=piece) for piece in cut(f"{_LOOKS}What does {word} mean? {word} is a secret. {_LOOKS}")]
     steps += [Pause.HERE, _chunk(content=f"Answer {shown}."), _chunk("stop")]
-    copied = json.dumps({"number": 1, "doing": 1, "about": [word], "line": f"Kept {word} to myself"})
+    copied = json.dumps({"kind": 1, "about": [word], "line": f"Kept {word} to myself"})
     copier = Script(COPIER, (_chunk(content=copied), _chunk("stop")), is_aside=True)
     return [Script("summarized", tuple(steps), (shown,), asides=(COPIER,), thinks_seconds=_FIRST_LINE_SECONDS), copier]
 
