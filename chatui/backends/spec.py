@@ -221,11 +221,6 @@ class BackendSpec(BaseModel):
     def __hash__(self) -> int:
         return hash((self.name, self.url, self.kind))
 
-    @property
-    def is_reviewed(self) -> bool:
-        """False: there is no review any more. Here until the last caller is gone."""
-        return False
-
     @model_validator(mode="after")
     def _fits_together(self) -> BackendSpec:
         problems = [problem for problem, is_wrong in self._contradictions() if is_wrong]
