@@ -16,5 +16,5 @@ It is pure: no Django, no network, no clock. ``README.md`` in this directory say
 - ``markup``, Markdown to safe HTML: ``links``, ``extensions`` and ``mathematics`` (our rules for markdown-it), ``markdown`` (the renderer),
   ``html`` (the sanitizer), ``tails`` and ``repair`` (text that is still being written), ``growing`` (all of it for one message),
   ``citations``, ``operator_pages`` (the operator's own pages)
-- ``summary``: which lines of a reasoning summary may be shown; begin with ``check``
+- ``activities``: reasoning summaries made of the product's own words; begin with ``lines``
 """

@@ -22,8 +22,8 @@ WRITTEN_BY_OTHERS = {
     **dict.fromkeys(("field-permissions", "field-user_permissions"), "Django's admin, around the fields of a form"),
 }
 
-WORD_LISTS = "renderer/summary/vocabulary/"
-"""Plain words of four languages, of which some are names of classes by chance."""
+WORD_LISTS = "renderer/activities/"
+"""Plain words, of which some are names of classes by chance."""
 
 
 @cache

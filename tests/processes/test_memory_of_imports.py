@@ -38,7 +38,6 @@ WAITING = {
     "chatui.migrations.0001_squashed_0051_ends_of_frames": "never: they run in their own process, and /readyz lists only names: 23 MB",
     "prometheus_client": "only with CHATUI_METRICS_TOKEN: 1 MB",
     "yaml": "only for documents in OpenChatML and OpenAPI: 1 MB",
-    "renderer.summary.check": "only for back ends with summaries: 3 MB",
     "chatui.backends.responses.backend": "only for servers of the Responses API",
     "chatui.transfer.other_products": "only for imports",
     "chatui.web.manage": "only with the first request of such a page, as all rare pages: 4 MB together",

@@ -81,14 +81,14 @@ def test_a_program_changes_only_what_it_sends() -> None:
 
 
 @pytest.mark.parametrize("is_member", [True, False])
-@pytest.mark.parametrize("mode", ["none", "model", "server"])
+@pytest.mark.parametrize("mode", ["none", "built-in", "model", "server"])
 def test_nothing_of_summaries_is_left_for_people_who_get_none(mode: str, is_member: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = SPEC.model_copy(update={"summaries": mode, "summarizer": "one/m", "summary_review": True})
+    spec = SPEC.model_copy(update={"summaries": mode, "summarizer": "one/m"})
     monkeypatch.setattr(connected, "spec_of", lambda choice: spec if choice == "one/n" else None)
     monkeypatch.setattr(summaries, "may_have_summaries", lambda person: is_member)
     found = spec_for(Turn(choice="one/n", asked_by=User(username="ada")))
     if is_member or mode == "none":
         assert found == spec
     else:
-        assert (found.summaries, found.summarizer, found.summary_review) == ("none", "", None)
+        assert (found.summaries, found.summarizer) == ("none", "")
         assert found.name == spec.name and found.url == spec.url

@@ -1,1 +1,0 @@
-"""Detects hidden text in other spellings: numbers as words or word lengths, separated letters, and names by their sound."""
