@@ -146,19 +146,17 @@ SHOWN = ["Hello", " Hi there.\n", "final", "I am sure.", "日本語"]
 
 
 def random_messages(chooser: random.Random) -> list[Piece]:
-    """A well-formed completion: hidden messages, with plans and at most one answer between and after them."""
+    """A well-formed completion: hidden messages and plans, then an answer. What follows a call is hidden, so calls are rarer."""
     parts: list[Piece] = []
     for _ in range(chooser.randint(1, 6)):
         hidden, shown = chooser.choice(HIDDEN), chooser.choice(SHOWN)
-        parts += chooser.choice(
-            [
-                pieces_of_text(f"<|channel|>analysis<|message|>{hidden}<|end|>"),
-                pieces_of_text(f"<|channel|>analysis to=python code<|message|>{hidden}<|call|>"),
-                pieces_of_text('<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": "SECRET"}<|call|>'),
-                pieces_of_text(f" to=functions.x<|channel|>commentary <|constrain|>json<|message|>{hidden}<|call|>"),
-                pieces_of_text(f"<|channel|>commentary<|message|>{shown}<|end|>"),
-            ]
-        )
+        messages = [f"<|channel|>analysis<|message|>{hidden}<|end|>", f"<|channel|>commentary<|message|>{shown}<|end|>"]
+        calls = [
+            f"<|channel|>analysis to=python code<|message|>{hidden}<|call|>",
+            '<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": "SECRET"}<|call|>',
+            f" to=functions.x<|channel|>commentary <|constrain|>json<|message|>{hidden}<|call|>",
+        ]
+        parts += pieces_of_text(chooser.choice(calls if chooser.random() < 0.2 else messages))
         parts += [Marker("<|start|>"), "assistant"]
     return [*parts, *pieces_of_text(f"<|channel|>final<|message|>{chooser.choice(SHOWN)}<|return|>")]
 
@@ -190,7 +188,7 @@ def test_a_stream_with_damaged_markers_never_shows_text_of_a_hidden_channel(voca
         text = visible_text(frames(ids(parts, vocabulary), vocabulary))
         assert "SECRET" not in text, parts
         shown_something += bool(text)
-    assert shown_something > example_count(800), "hardly anything was shown, so this test would prove little"
+    assert shown_something > example_count(1000), "hardly anything was shown, so this test would prove little"
 
 
 def test_any_ids_become_complete_frames(vocabulary: Vocabulary) -> None:
