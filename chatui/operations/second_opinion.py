@@ -214,7 +214,7 @@ def compare(frames: Sequence[Frame], vocabulary: Vocabulary, second: SecondReade
     """Compare token by token and message by message.
 
     Raises:
-        ParseHeaderError: the transcript cannot be written as Harmony.
+        OpenChatMLError: the transcript cannot be written as Harmony.
         SecondReaderError: the second reader gave no result.
     """
     [compared] = compare_all([frames], vocabulary, second)
@@ -240,15 +240,14 @@ def _message_like_ours(frame: Frame) -> SecondReaderMessage:
     frame = hip1.as_written(frame)
     message = as_message(frame)
     is_tool, is_constraint = message.role == Role.TOOL, frame.header.constrain is not None
-    is_called = frame.terminator is Terminator.CALL  # openai-harmony ends every message to "all" as a call; we do so only for calls
-    recipient = None if message.recipient == "all" and not is_called else message.recipient
+    recipient = None if message.recipient == "all" else message.recipient  # openai-harmony ends every message to "all" as a call
     channel = Channel.FINAL.value if message.channel is None and message.role == Role.ASSISTANT else message.channel
     return replace(
         message,
         name=message.name if is_tool else None,
         channel=channel,
         recipient=recipient,
-        content_type=message.content_type if recipient not in (None, "all") or is_constraint else None,
+        content_type=message.content_type if recipient is not None or is_constraint else None,
     )
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as some
 
 from chatui.operations.second_opinion import Difference, DifferenceKind, compare, compare_all, compare_readings
 from chatui.operations.second_reader import SecondReader, SecondReaderMessage, Unreadable
-from renderer.errors import OpenChatMLError, ParseHeaderError
+from renderer.errors import CallSchemaError, OpenChatMLError, ParseHeaderError
+from renderer.frame_kinds import is_for_people
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony import hip1
 from renderer.harmony.vocabulary import Vocabulary
@@ -105,7 +106,8 @@ def any_frame(draw: some.DrawFn) -> Frame:
         draw(WORDS),
         draw(WORDS),
     )
-    ends = [Terminator.CALL] if role == Role.ASSISTANT and recipient else [Terminator.END, Terminator.RETURN]
+    is_call = role == Role.ASSISTANT and not is_for_people(recipient)
+    ends = [Terminator.CALL] if is_call else [Terminator.END, Terminator.RETURN]
     return Frame(header, draw(some.sampled_from(BODIES) | some.text(max_size=20)), draw(some.sampled_from(ends)))
 
 
@@ -164,8 +166,12 @@ def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabula
 
 
 def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_process_starts(vocabulary: Vocabulary) -> None:
-    with pytest.raises(ParseHeaderError):
-        compare([Frame(Header("user", recipient="a b"), "x")], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
+    for header, error in (
+        (Header("user", recipient="a b"), ParseHeaderError),
+        (Header("assistant", recipient="user", call_id="c1"), CallSchemaError),
+    ):
+        with pytest.raises(error):
+            compare([Frame(header, "{}", Terminator.CALL)], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
 
 
 def test_no_difference_quotes_what_a_message_says(vocabulary: Vocabulary, rank_file: Path) -> None:
