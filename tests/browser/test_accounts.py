@@ -63,26 +63,22 @@ def test_the_first_account_is_made_with_the_consoles_code_and_makes_the_next_one
     expect(chat.box).to_be_visible()
 
 
-def test_signing_out_in_one_tab_ends_the_other_and_keeps_no_draft(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo)
-    sign_in(page, "sam")
-    page.wait_for_url(demo.url + "/")
-    Chat(page).box.fill("a secret that I did not send")
-    page.wait_for_function("() => Object.keys(localStorage).some(key => key.startsWith('chatui:draft:'))")
-    other = Chat(page.context.new_page())
-    other.page.goto("/")
-    expect(other.box).to_have_value("a secret that I did not send")
+def test_a_page_that_is_signed_out_from_another_browser_says_so_and_keeps_the_text(demo: Server, visits: Visits) -> None:
+    chat, elsewhere = Chat(visits.open(demo)), visits.open(demo)
+    for page in (chat.page, elsewhere):
+        sign_in(page, "sam")
+        page.wait_for_url(demo.url + "/")
 
-    sign_out(page)
+    elsewhere.goto("/sign-in/ways/")
+    elsewhere.get_by_role("button", name="Sign out everywhere else").click()
 
-    expect(other.banner).to_contain_text("Sign in again")
-    other.ask("Is anybody there?")
-    expect(other.problem).to_have_text(re.compile("signed out"))
-    expect(other.box).to_have_value("Is anybody there?")
-    expect(other.exchanges).to_have_count(0)
-    sign_in(page, "sam")
-    expect(Chat(page).box).to_have_value("")
-    assert "secret" not in page.evaluate("JSON.stringify(localStorage)")
+    expect(chat.banner).to_contain_text("Sign in again")
+    chat.ask("Is anybody there?")
+    expect(chat.problem).to_have_text(re.compile("signed out"))
+    expect(chat.exchanges).to_have_count(0)
+    chat.banner.get_by_role("link", name="Sign in again").click()
+    sign_in(chat.page, "sam")
+    expect(chat.box).to_have_value("Is anybody there?")
 
 
 def test_an_invited_person_creates_the_account_and_later_sets_a_new_password(demo: Server, visits: Visits) -> None:
@@ -126,10 +122,19 @@ def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def sign_out(page: Page) -> None:
+def sign_out(page: Page, *unsent: str) -> None:
+    """Sign out. ``unsent``: the texts that the page says it will delete, in its order; without any, it asks nothing."""
+    press_sign_out(page)
+    if unsent:
+        dialog = page.get_by_role("dialog", name="Sign out and delete this unsent text?")
+        expect(dialog.locator(".loss-text")).to_have_text(unsent)
+        dialog.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/**")
+
+
+def press_sign_out(page: Page) -> None:
     page.get_by_role("button", name=re.compile("^Account: ")).click()
     page.get_by_role("button", name="Sign out").click()
-    page.wait_for_url("**/sign-in/**")
 
 
 def make_person(page: Page, name: str) -> None:

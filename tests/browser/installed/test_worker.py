@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.installed.conftest import CACHES, Opening, until
+from tests.browser.test_accounts import sign_out
 from tests.browser.visits import Visits
 from tests.support.served import PASSWORD, Deployment, Server
 
@@ -81,9 +82,7 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
         page.wait_for_load_state("networkidle")
     chat.box.fill(f"{SECRET}, unsent")
     page.wait_for_function("() => Object.values(localStorage).some(text => text.includes('unsent'))")
-    page.locator(".account-button").click()
-    page.get_by_role("button", name="Sign out").click()
-    page.wait_for_url("**/sign-in/**")
+    sign_out(page, f"{SECRET}, unsent")
 
     cached = page.evaluate(CACHES)
     assert len(cached) > 8 and any("/js/chat." in address for address in cached), "the premise: the cache is not empty"

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
+from tests.browser.test_accounts import sign_out
 from tests.browser.visits import Visits
 from tests.support.served import Server
 
@@ -127,8 +128,6 @@ def test_after_a_stopped_answer_the_next_message_is_offered_and_not_sent(chat: C
 def test_the_next_message_is_forgotten_when_the_person_signs_out(chat: Chat) -> None:
     chat.ask("Private.")
     expect(card(chat.page)).to_contain_text("Private.")
-    chat.page.locator(".account-button").click()
-    chat.page.get_by_role("button", name="Sign out").click()
-    chat.page.wait_for_url("**/sign-in/**")
+    sign_out(chat.page, "Private.")
     stored = chat.page.evaluate("() => Object.keys(localStorage).filter((key) => /next|draft/.test(key))")
     assert stored == []

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conversation.test_temporary import temporary_chat
+from tests.browser.test_accounts import press_sign_out, sign_out
 from tests.browser.visits import Visits
 from tests.support.served import PASSWORD, Server
 
@@ -47,11 +48,6 @@ def is_asked(page: Page, leave: Callable[[Page], object]) -> None:
         page.once("dialog", lambda dialog: dialog.dismiss())
         leave(page)
     assert asked.value.type == "beforeunload"
-
-
-def sign_out(page: Page) -> None:
-    page.get_by_role("button", name="Account: ").click()
-    page.get_by_role("button", name="Sign out").click()
 
 
 def choose_german(page: Page) -> None:
@@ -219,7 +215,7 @@ def test_signing_out_names_what_is_unsent_and_empties_the_other_pages(demo: Serv
     secret.goto("/?temporary=1", wait_until="networkidle")
     Chat(secret).box.fill("of a temporary chat")
 
-    sign_out(two.page)
+    press_sign_out(two.page)
     dialog = two.page.get_by_role("dialog", name="Sign out and delete this unsent text?")
     expect(dialog.locator("li")).to_have_count(4)
     assert sorted(dialog.locator("li").all_inner_texts()) == [
@@ -232,7 +228,7 @@ def test_signing_out_names_what_is_unsent_and_empties_the_other_pages(demo: Serv
     expect(two.box).to_have_value("another thought")
     expect(one.box).to_have_value(WORDS)
 
-    sign_out(two.page)
+    press_sign_out(two.page)
     dialog.get_by_role("button", name="Sign out").click()
     two.page.wait_for_url("**/sign-in/")
     for page in (one.page, settings, secret):
@@ -251,7 +247,6 @@ def test_a_sign_out_with_nothing_unsent_asks_nothing(demo: Server, visits: Visit
     page = visits.open(demo, "paula")
     page.wait_for_load_state("networkidle")
     sign_out(page)
-    page.wait_for_url("**/sign-in/")
 
 
 def test_a_session_that_ended_keeps_drafts_for_its_own_account_only(demo: Server, visits: Visits) -> None:
@@ -265,7 +260,7 @@ def test_a_session_that_ended_keeps_drafts_for_its_own_account_only(demo: Server
     page.wait_for_url(demo.url + "/")
     expect(chat.box).to_have_value("")
     chat.box.fill("of bela")
-    sign_out(page)
+    press_sign_out(page)
     dialog = page.get_by_role("dialog", name="Sign out and delete this unsent text?")
     expect(dialog.locator("li")).to_have_text(["New conversationof bela"])
     dialog.get_by_role("button", name="Sign out").click()
