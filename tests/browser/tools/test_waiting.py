@@ -50,6 +50,11 @@ def waits(page: Page) -> Locator:
     return page.locator(".conversation-item").get_by_text("Waits for your decision")
 
 
+def entry(page: Page, chat: Chat) -> Locator:
+    """The entry of the chat's conversation in the list of another page, which may list those of other tests."""
+    return page.locator(f".conversation-item[data-conversation='{urlsplit(chat.page.url).path.split('/')[2]}']")
+
+
 def test_the_list_and_the_titles_of_all_tabs_show_it_until_it_is_decided(patient: Server, visits: Visits) -> None:
     chat = Chat(visits.open(patient, "ada"))
     aside = chat.page.context.new_page()
@@ -82,7 +87,7 @@ def test_the_list_and_the_titles_of_all_tabs_show_it_until_it_is_decided(patient
         expect(waits(page)).to_have_count(0)
     expect(aside).to_have_title(before)
     aside.reload()
-    expect(aside.locator(".conversation-item")).to_have_count(1)
+    expect(entry(aside, chat)).to_be_attached()
     expect(waits(aside)).to_have_count(0)
 
 
@@ -95,7 +100,7 @@ def test_a_conversation_that_is_pinned_archived_or_restored_meanwhile_keeps_its_
     aside.wait_for_load_state("networkidle")
     opener = aside.get_by_role("button", name="Open the list of conversations")
     assert opener.evaluate("button => getComputedStyle(button, '::after').content").startswith('"!"'), "the list is closed"
-    item = aside.locator(".conversation-item")
+    item = entry(aside, chat)
     for place in ("pinned", "archive", "list"):
         chat.page.evaluate(POST, ["put", {"place": place}])
         expect(item).to_have_count(0 if place == "archive" else 1)
