@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from chatui.accounts import openid, sign_in_settings
+from chatui.accounts import openid, second_factor, sign_in_settings
 from chatui.accounts.sign_in_settings import Provider, SignInFile
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import make_person
 from tests.support.environment import change
 
 SignIn = Callable[..., Any]
+NOW = time.time()
+
+
+@pytest.fixture(autouse=True)
+def _still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the one-time codes stands still: the earliest code that is accepted may expire between two lines of a test."""
+    monkeypatch.setattr(second_factor, "time", SimpleNamespace(time=lambda: NOW))
 
 
 @pytest.fixture

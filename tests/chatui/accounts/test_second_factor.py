@@ -15,6 +15,7 @@ from chatui.audit_log.record import SHELL
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import RecoveryCode, SecondFactor
 from chatui.models.user import User
+from tests.chatui.accounts.conftest import NOW
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.cases import for_each
 from tests.support.environment import change
@@ -33,7 +34,7 @@ def is_in(client: Client) -> bool:
 
 def code_of(person: User, step: int = 0) -> str:
     row = SecondFactor.objects.get(user=person)
-    return second_factor.code_at(second_factor._secret(row), int(time.time()) // second_factor.STEP_SECONDS + step)
+    return second_factor.code_at(second_factor._secret(row), int(NOW) // second_factor.STEP_SECONDS + step)
 
 
 def switched_on(client: Client, person: User) -> list[str]:
