@@ -20,11 +20,15 @@ pytestmark = pytest.mark.browser
 BEGINS = re.compile(
     r"^(?P<line>(?:  )?(?:export )?(?:async )?(?:function )?(?!if\b|for\b|while\b|switch\b|catch\b)[#\w]+\([^)]*\) \{)$", re.MULTILINE
 )
+QUESTION = "Explain something with a list"
 SENT = "the message left"
 WATCH = f"""
 globalThis.passed = [];
 const send = WebSocket.prototype.send;
-WebSocket.prototype.send = function (data) {{ globalThis.passed.push("{SENT}"); return send.call(this, data); }};
+WebSocket.prototype.send = function (data) {{
+  if (data.includes("{QUESTION}")) globalThis.passed.push("{SENT}");
+  return send.call(this, data);
+}};
 // Calls from timers, such as the check for a silent connection, are not part of the walk.
 const repeat = globalThis.setInterval;
 globalThis.setInterval = (run, ...rest) => repeat((...given) => {{
@@ -45,7 +49,7 @@ def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, v
     chat.settle()
     page.evaluate("globalThis.passed = []")
 
-    chat.ask_and_wait("Explain something with a list")
+    chat.ask_and_wait(QUESTION)
 
     passed: list[str] = page.evaluate("globalThis.passed")
     left = passed.index(SENT)
