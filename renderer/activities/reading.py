@@ -20,7 +20,7 @@ _LEAD = 1.3  # over the best of another group
 _HIDDEN_SHARE = 0.4
 _AT_MOST = 4.0  # points of cues for one kind in one sentence
 
-_SENTENCE_END = re.compile(r"[.!?]+(?=[^\w.!?])|[\n。！？；]")
+_SENTENCE_END = re.compile(r"[.!?](?=[^\w.!?])|[\n。！？；]")
 _SUM = re.compile(r"\d\s*[+*×·^]\s*\(?[-~]?\d|\d\s[-/÷]\s\(?\d|(?<![\d-])\d+-\d+\s*=|[=≈]\s*[-~]?\d")
 _CODE = re.compile(
     r"`[^`\n]+`|\b[a-z]\w*\([^)\n]{0,60}\)|^\s*(?:import|from|def|return|for|if|else|elif|while|class|const|let|var|local|echo|fi|done|"
@@ -108,7 +108,7 @@ class Passage:
 
     def feed(self, text: str) -> None:
         """More reasoning. Sentences are kept, and read when somebody asks what they show."""
-        searched = max(0, len(self._rest) - 2)
+        searched = max(0, len(self._rest) - 1)
         self._rest += text
         begin = 0
         for end in _SENTENCE_END.finditer(self._rest, searched):

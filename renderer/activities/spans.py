@@ -19,7 +19,7 @@ _NAMEABLE = re.compile(rf"[{_LETTER}0-9][{_LETTER}0-9 '’+#._-]{{0,39}}")
 _NOT_PROSE = re.compile(r"""```.*?```|`[^`]*`|https?://\S+|["“”«»][^"“”«»\n]{60,}["“”«»]""", re.DOTALL)
 _SCRIPT_CHANGE = re.compile(r"(?<=[A-Za-z0-9])(?=[぀-ヿ㐀-鿿가-힯])|(?<=[぀-ヿ㐀-鿿가-힯])(?=[A-Za-z0-9])")
 _PART_END = re.compile(r"""[.!?;:,\n()\[\]{}|*#<>=/\\"“”«»。！？；：，、（）【】「」『』]+""")
-_PLAIN_WORD = re.compile(r"[A-Za-zÀ-ɏ][\wÀ-ɏ'’+\-]{0,22}")
+_PLAIN_WORD = re.compile(r"[A-Za-zÀ-ɏ][\wÀ-ɏ+\-]{0,22}")
 _NAME = re.compile(r"(?=\w*[a-z])[A-Z][a-z]+[A-Z]\w*|[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]+\w*|[A-Z]{3,8}\d*")
 _BAD_END = re.compile(
     r"(ing|ed|ly|able|ible|ful|ous|less)$|^(information|example|examples|list|lines|details|questions?|answers?|things?|way|ways|sentence|"
@@ -29,16 +29,17 @@ _BAD_END = re.compile(
 )
 _STOP_WORDS = frozenset(
     words_of(
-        "a an the and or but if then else of to in on at by for with from as is are was were be been being am do does did done have has "
-        "had having i you he she it we they me him her us them my your his its our their this that these those there here what which who "
-        "whom whose when where why how not no nor so too very can could will would shall should may might must just also only than into "
-        "about over under again more most some any each every all both few please now right really good best less like want until need "
-        "needs get got give gives make makes made take let lets tell say says said ask asks use using used one two three first last next "
-        "other another same own such many much way thing things something anything everything able still yet even ever never while during "
-        "before after among via per latest und oder aber der die das den dem des ein eine einen einem einer ich du er sie es wir ihr mir "
-        "mich dir dich ist sind war mit von zu zum zur im auf für bei nach aus wie was wer wo wann warum bitte nicht auch nur noch el la "
-        "los las un una unos unas y o de del que en con por para como son te se lo mi tu su qué cómo cuál le les et ou une dans pour avec "
-        "est sont qui ce cette je il elle nous vous"
+        "between versus difference differences a an the and or but if then else of to in on at by for with from as is are was were be "
+        "been being am do does did done have has had having i you he she it we they me him her us them my your his its our their this "
+        "that these those there here what which who whom whose when where why how not no nor so too very can could will would shall "
+        "should may might must just also only than into about over under again more most some any each every all both few please now "
+        "right really good best less like want until need needs get got give gives make makes made take let lets tell say says said ask "
+        "asks use using used one two three first last next other another same own such many much way thing things something anything "
+        "everything able still yet even ever never while during before after among via per latest und oder aber der die das den dem des "
+        "ein eine einen einem einer ich du er sie es wir ihr mir mich dir dich ist sind war mit von zu zum zur im auf für bei nach aus "
+        "wie was wer wo wann warum bitte nicht auch nur noch el la los las un una unos unas y o de del que en con por para como son te se "
+        "lo mi tu su qué cómo cuál le les et ou une dans pour avec est sont qui ce cette je il elle nous vous zwischen unterschied zwei "
+        "drei"
     )
 )
 _ASKING = frozenset(
@@ -100,7 +101,7 @@ def phrases(question: str) -> list[str]:
             for span in (*names, *(end for end in ends if len(end) >= _SHORTEST)):  # English nouns stand last: only ends of a run
                 found.setdefault(span.lower(), span)
     whole = " ".join(question.split()).lower().strip(" ?.!")
-    return [span for folded, span in found.items() if folded != whole and may_be_named(span)][:MOST]
+    return [span for folded, span in found.items() if folded != whole and _is_in(question, span)][:MOST]
 
 
 def pair(question: str) -> tuple[str, str] | None:
@@ -108,19 +109,20 @@ def pair(question: str) -> tuple[str, str] | None:
     begin = " ".join(question[:_PAIR_WITHIN].split())
     for pattern in _CJK_PAIRS:
         if match := pattern.search(begin[: _PAIR_WITHIN // 2]):
-            return _both(match[1], match[2])
+            return _both(question, match[1], match[2])
     for pattern in _PAIRS:
         match = pattern.search(begin)
         words = _compared(match[1].split(), match[2].split()) if match else None
         if words:
-            return _both(*words)
+            return _both(question, *words)
     return None
 
 
 def place(question: str) -> str | None:
     """Where the days are to be planned, if the question names one place."""
     places = {match[1] for match in _PLACE.finditer(" ".join(question[:_PAIR_WITHIN].split()))}
-    return next((name for name in places if may_be_named(name)), None) if len(places) == 1 else None
+    name = places.pop() if len(places) == 1 else ""
+    return name if _is_in(question, name) else None
 
 
 def file_names(files: Sequence[str]) -> list[str]:
@@ -185,5 +187,10 @@ def _compared(first: list[str], second: list[str]) -> tuple[str, str] | None:
     return (" ".join(first), " ".join(second)) if second and sound and first[0].lower() not in _NOT_COMPARED else None
 
 
-def _both(first: str, second: str) -> tuple[str, str] | None:
-    return (first, second) if may_be_named(first) and may_be_named(second) and first.lower() != second.lower() else None
+def _both(question: str, first: str, second: str) -> tuple[str, str] | None:
+    return (first, second) if _is_in(question, first) and _is_in(question, second) and first.lower() != second.lower() else None
+
+
+def _is_in(question: str, span: str) -> bool:
+    """Whether a line can show the span, and a page that shows the question contains it."""
+    return may_be_named(span) and span in question
