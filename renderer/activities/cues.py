@@ -54,7 +54,7 @@ CUES: dict[str, str] = {
     "equals; percent; average",
     "solve": "!solve; !equation; !root; !roots; !factor; !polynomial; !derivative; !integral; !quadratic; !variable; substitut*; isolate; "
     "simplify; rational root",
-    "values": "!try x; !test x; !plug; !evaluate f; !evaluate; !interval; !bisection; !newton; f 1; f 2; approximate; numerically; "
+    "values": "!try x; !test x; !plug; !evaluate f; evaluate; !interval; !bisection; !newton; f 1; f 2; approximate; numerically; "
     "numeric; between 1 and",
     "proof": "!prove; !proof; !lemma; !theorem; !induction; !contradiction; implies; suffices; without loss of generality",
     "checkcalc": "!compute precisely; !recompute; !recalculate; !compute more; !messing; !mistake; !wait compute; !precisely; !check sum; "
