@@ -86,7 +86,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 7
+PROTOCOL = 8
 """The version of the protocol. Pages with another version are asked to reload. Increase it with every change that breaks older pages."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (

@@ -28,11 +28,13 @@ test("an event without one of its texts is left out", () => {
   assert.deepEqual(readFrame(JSON.stringify([{ type: "response.delta.flush", turn: "t", sequence_number: 2, message_id: "m", block: 0, html: { evil: 1 } }])), []);
 });
 
-test("a line of a summary is an event of its turn, and only with its text", () => {
-  const [step] = readFrame('[{"type": "chatui:summary", "turn": "t", "sequence_number": 1, "text": "Compared ways"}, {"type": "chatui:summary", "turn": "t", "sequence_number": 2}]');
-  assert.ok(step);
-  assert.equal(isTurnEvent(step), true);
-  assert.equal(readFrame('[{"type": "chatui:summary", "turn": "t", "sequence_number": 2}]').length, 0);
+test("a line of a summary is an event of its turn, and only with its sentences", () => {
+  const line = { sentences: { en: "Comparing {} and {}" }, about: ["trains", "buses"] };
+  const step = { type: "chatui:summary", turn: "t", sequence_number: 1, line };
+  const [event] = readFrame(JSON.stringify([step]));
+  assert.ok(event);
+  assert.equal(isTurnEvent(event), true);
+  for (const wrong of [undefined, "Comparing"]) assert.deepEqual(readFrame(JSON.stringify([{ ...step, line: wrong }])), []);
 });
 
 test("a message that is of another kind after all is an event of its turn, and only with its kind", () => {

@@ -34,7 +34,7 @@ def source() -> str:
     asks = [command for command in wire.COMMANDS if issubclass(command, wire.AskCommand)]
     types = [
         f"@typedef {{{_literals(get_args(wire.PartKind))}}} PartKind",
-        *(_typedef(item) for item in (wire.MessageSoFar, wire.PlainEnd, wire.FrameSoFar, wire.FileUse)),
+        *(_typedef(item) for item in (wire.SummaryLine, wire.MessageSoFar, wire.PlainEnd, wire.FrameSoFar, wire.FileUse)),
         *(_typedef(command) for command in wire.COMMANDS),
         _union("Ask", asks),
         _union("Command", wire.COMMANDS),
@@ -108,7 +108,7 @@ def _kind(hint: Any) -> str:
         return "string"
     if get_origin(hint) is tuple:
         return "array"
-    if hint == dict[str, str]:
+    if hint == dict[str, str] or (isinstance(hint, type) and issubclass(hint, Item)):
         return "object"
     raise TypeError(f"JavaScript has no type for {hint}: teach it here")
 

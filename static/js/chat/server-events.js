@@ -43,7 +43,7 @@ export class ServerEvents {
         transcript.byTurn(event.turn)?.thinking.begin(event.elapsed, event.can_answer_now);
         return announcer.thinking(event.turn);
       case "chatui:summary":
-        return transcript.byTurn(event.turn)?.thinking.addStep(event.text);
+        return announcer.say(transcript.byTurn(event.turn)?.thinking.add(event.line));
       case "chatui:thought":
         return transcript.byTurn(event.turn)?.thinking.showThought(event.seconds);
       case "chatui:message":
@@ -145,8 +145,7 @@ export class ServerEvents {
   /** @param {MessageBegan} event */
   #messageBegan({ turn, message_id: message, kind, continued_message: cut, blocks }) {
     const exchange = this.#page.transcript.byTurn(turn);
-    exchange?.thinking.wrote(kind);
-    if (!cut) exchange?.parts.part(message, kind);
+    if (!cut) exchange?.open(message, kind);
     // If the message that this one continues is not on the page, the server has to send its whole text.
     else if (!exchange?.parts.continueMessage(cut, message, blocks ?? 0)) this.#page.commands.subscribe();
   }

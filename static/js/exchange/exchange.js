@@ -4,7 +4,7 @@ import { find, parse, fromTemplate, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
 import { Thinking } from "./thinking.js";
 
-/** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot } from "../wire/wire.js" */
+/** @import { BlockFlushed, BlockGrew, BlockReplaced, PartKind, Snapshot } from "../wire/wire.js" */
 
 /** The server's state for an answer that is still being written. */
 const RUNNING = "running";
@@ -125,7 +125,13 @@ export class Exchange {
   #run(turn) {
     this.element.dataset.turn = turn;
     this.element.dataset.state = RUNNING;
-    this.thinking.showWorking(0);
+    this.thinking.start();
+  }
+
+  /** A message begins. @param {string} message @param {PartKind} kind */
+  open(message, kind) {
+    this.parts.part(message, kind);
+    this.thinking.opened(kind);
   }
 
   /** @param {BlockReplaced | BlockGrew | BlockFlushed} event more of a message, block by block */
@@ -144,10 +150,10 @@ export class Exchange {
   showSnapshot({ messages, steps, thought, working, elapsed, place, can_answer_now: canEnd }) {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
-    this.thinking.clearSteps();
+    this.thinking.forget();
     // Until the answer begins, the text above belongs to the answer that is continued.
     if (typeof thought === "number") find(this.element, ".before", HTMLElement).replaceChildren();
-    for (const text of steps ?? []) this.thinking.addStep(text);
+    for (const line of steps ?? []) this.thinking.add(line);
     if (typeof thought === "number") this.thinking.showThought(thought);
     this.parts.replaceAll(messages);
     if (working) this.thinking.begin(elapsed, canEnd);
@@ -163,7 +169,6 @@ export class Exchange {
     this.element.dataset.state = state;
     this.parts.finishLast();
     this.thinking.hideWorking();
-    this.thinking.clearSteps();
     if (below) find(this.element, ".answer-end", HTMLElement).replaceChildren(below);
     document.dispatchEvent(new CustomEvent("chat:waits"));
   }

@@ -1,8 +1,10 @@
-// The display of the work before an answer: a line that counts the seconds, the summary's steps, and at the end how
-// long it took.
+// The display of the work before an answer: one line that says what the model does, and for how long; afterwards how
+// long it took, with all lines folded up behind that.
 
-import { t } from "../language/words.js";
+import { LANGUAGE, t } from "../language/words.js";
 import { find, fromTemplate, seek } from "../page/dom.js";
+
+/** @import { PartKind, SummaryLine } from "../wire/wire.js" */
 
 const TICK_MS = 1000;
 
@@ -11,31 +13,63 @@ export class Thinking {
   /** @type {number | undefined} */
   #ticking;
   #began = 0;
-  /** Whether hidden work continues before the answer, so that the line stays beside the text that announces it. */
+  /** Whether hidden work continues before the answer, so that the line stays below the text that announces it. */
   #isHidden = false;
+  /** Whether a line of the summary is shown, which stays until there is something newer. */
+  #hasLine = false;
+  /** The lines of this turn. @type {HTMLElement[]} */
+  #lines = [];
+  /** Shows how long this turn has thought. @type {Element | null} */
+  #fold = null;
 
   /** @param {HTMLElement} exchange */
   constructor(exchange) {
     this.#exchange = exchange;
   }
 
+  /** A turn begins. What is shown of the one that it continues stays. */
+  start() {
+    this.#lines = [];
+    this.#fold = null;
+    this.showWorking(0);
+  }
+
+  /** A snapshot will show all of this turn again. */
+  forget() {
+    this.#fold?.remove();
+    this.#fold = null;
+    this.#lines = [];
+  }
+
   /**
-   * Hidden work has begun.
+   * Hidden work has begun, or goes on after a text.
    * @param {number} elapsed milliseconds since the turn began
    * @param {boolean} canEnd whether the person may end it, so that the answer begins
    */
   begin(elapsed, canEnd) {
     this.#isHidden = true;
     this.showWorking(elapsed);
+    this.#foldAbove();
     this.#offerEnd(canEnd);
   }
 
   /**
-   * Text has arrived. Until the answer itself, the line stays above it, where the duration will be shown.
+   * A message begins; its text may take a while.
+   * @param {PartKind} kind
+   */
+  opened(kind) {
+    if (kind === "final") this.#say(t("Writing"), true);
+    else this.wrote(kind);
+    if (kind === "tool" && this.#isHidden) this.#show(t("Using a tool"));
+  }
+
+  /**
+   * Text has arrived. Until the answer itself, the line stays below it.
    * @param {string | undefined} kind of the message
    */
   wrote(kind) {
     if (kind === "final" || !this.#isHidden) this.hideWorking();
+    else this.#foldAbove();
   }
 
   /** @param {number} elapsed milliseconds since the turn began */
@@ -43,6 +77,7 @@ export class Thinking {
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (!line) return;
     this.#began = performance.now() - elapsed;
+    if (!this.#hasLine) this.#show(t("Thinking"));
     line.hidden = false;
     this.#tick();
     clearInterval(this.#ticking);
@@ -64,13 +99,32 @@ export class Thinking {
     this.#say(t("Saving…"));
   }
 
-  /** @param {string} sentence to show instead of the seconds */
-  #say(sentence) {
+  /**
+   * @param {string} sentence to show without the seconds
+   * @param {boolean} [isLate] whether to show it only after a moment
+   */
+  #say(sentence, isLate) {
     this.hideWorking();
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (!line) return "";
+    this.#show(sentence, isLate);
+    find(line, ".working-time", HTMLElement).textContent = "";
     line.hidden = false;
-    return (find(line, ".working-text", HTMLElement).textContent = sentence);
+    return sentence;
+  }
+
+  /**
+   * @param {string | DocumentFragment} words what the line says now
+   * @param {boolean} [isLate] as above
+   */
+  #show(words, isLate = false) {
+    this.#hasLine = words instanceof DocumentFragment;
+    const old = find(this.#exchange, ".working-line", HTMLElement);
+    const fresh = /** @type {HTMLElement} */ (old.cloneNode());
+    fresh.append(words);
+    fresh.classList.toggle("late", isLate);
+    // A new element fades in.
+    if (fresh.textContent !== old.textContent) old.replaceWith(fresh);
   }
 
   /** @param {boolean} canEnd */
@@ -82,86 +136,94 @@ export class Thinking {
   hideWorking() {
     clearInterval(this.#ticking);
     this.#ticking = undefined;
+    this.#hasLine = false;
     this.#offerEnd(false);
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (line) line.hidden = true;
   }
 
   #tick = () => {
-    const text = seek(this.#exchange, ".working-text", HTMLElement);
+    const time = seek(this.#exchange, ".working-time", HTMLElement);
     if (!this.#exchange.isConnected && this.#ticking !== undefined) this.hideWorking();
-    else if (text) text.textContent = workingText(performance.now() - this.#began);
+    else if (time) time.textContent = timeText(performance.now() - this.#began);
   };
 
   /**
-   * One more line of the summary. It is not announced to screen readers, which find it in the list.
-   * @param {string} text
+   * One more line of the summary: shown now, and kept.
+   * @param {SummaryLine} line
+   * @returns {string} its sentence
    */
-  addStep(text) {
-    const list = seek(this.#exchange, ".steps", HTMLElement);
-    if (!list) return;
+  add(line) {
     const item = document.createElement("li");
-    item.dir = "auto";
-    item.textContent = text;
-    list.append(item);
-    list.hidden = false;
+    item.append(elementsOf(line));
+    this.#lines.push(item);
+    this.#show(elementsOf(line));
+    return item.textContent ?? "";
+  }
+
+  /** Folds up what was thought before a text that is not the answer, so that the text keeps its place afterwards. */
+  #foldAbove() {
+    const isFirst = !find(this.#exchange, ".before", HTMLElement).firstElementChild;
+    if (!isFirst || !seek(this.#exchange, ".part", HTMLElement) || seek(this.#exchange, ".part-final", HTMLElement)) return;
+    this.#foldUp(Math.round((performance.now() - this.#began) / 1000));
   }
 
   /**
-   * The work before the answer is over: folds up the steps into one line above the answer. A continued answer already
-   * has that line, which then counts all of the work.
+   * The work before the answer is over.
    * @param {number} seconds
    */
   showThought(seconds) {
-    const list = seek(this.#exchange, ".steps", HTMLElement);
-    const before = find(this.#exchange, ".before", HTMLElement);
-    const steps = [...before.querySelectorAll("li"), ...(list?.children ?? [])];
-    const isOpen = seek(before, "details[open]", HTMLElement) !== null;
-    before.replaceChildren(steps.length ? folded(seconds, steps, isOpen) : plain(seconds));
-    if (list) list.hidden = true;
+    this.#foldUp(seconds);
     this.#isHidden = false;
     this.hideWorking();
   }
 
-  clearSteps() {
-    const list = seek(this.#exchange, ".steps", HTMLElement);
-    if (!list) return;
-    list.replaceChildren();
-    list.hidden = true;
+  /**
+   * Folds up all lines into one above the answer. A continued answer already has that line, which then counts all of the
+   * work.
+   * @param {number} seconds
+   */
+  #foldUp(seconds) {
+    const before = find(this.#exchange, ".before", HTMLElement);
+    const old = seek(before, "details", HTMLElement);
+    const fold = old ?? fromTemplate(this.#lines.length ? "thought-steps" : "thought-line", HTMLElement);
+    (seek(fold, "summary", HTMLElement) ?? fold).textContent = thoughtText(seconds);
+    seek(fold, "ul", HTMLElement)?.append(...this.#lines);
+    if (!old) before.replaceChildren(fold);
+    this.#fold = fold;
   }
 }
 
+/** @param {SummaryLine} line */
+function elementsOf(line) {
+  const found = document.createDocumentFragment();
+  pieces(line).forEach((text, index) => {
+    const isSpan = index % 2 === 1;
+    found.append(isSpan ? Object.assign(document.createElement("bdi"), { textContent: text }) : text);
+  });
+  return found;
+}
+
+// The texts of a line of the summary, for how long the model has been working, and for how long it worked before it
+// answered.
+
 /**
- * @param {number} seconds
- * @param {Element[]} steps
- * @param {boolean} isOpen
+ * @param {SummaryLine} line
+ * @returns {string[]} in the page's language: our words and what the person wrote, in turn
  */
-function folded(seconds, steps, isOpen) {
-  const details = fromTemplate("thought-steps", HTMLDetailsElement);
-  find(details, "summary", HTMLElement).textContent = thoughtText(seconds);
-  find(details, "ul", HTMLElement).append(...steps);
-  details.open = isOpen;
-  return details;
+export function pieces({ sentences, about }) {
+  const words = (sentences[LANGUAGE] ?? sentences.en ?? "").split("{}");
+  return words.flatMap((text, index) => (index ? [about[index - 1] ?? "", text] : [text]));
 }
-
-/** @param {number} seconds */
-function plain(seconds) {
-  const line = fromTemplate("thought-line", HTMLElement);
-  line.textContent = thoughtText(seconds);
-  return line;
-}
-
-// The texts for how long the model has been working, and for how long it worked before it answered.
 
 /**
  * @param {number} milliseconds since the turn began
- * @returns {string} in English "Working…", "Working… 12 s", "Working… 2 min 5 s"
+ * @returns {string} in English "", " · 12 s", " · 2 min 5 s"
  */
-export function workingText(milliseconds) {
+export function timeText(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  if (seconds < 1) return t("Working…");
-  if (seconds < 60) return t("Working… %(seconds)s s", { seconds });
-  return t("Working… %(minutes)s min %(seconds)s s", parts(seconds));
+  if (seconds < 1) return "";
+  return " · " + (seconds < 60 ? t("%(seconds)s s", { seconds }) : t("%(minutes)s min %(seconds)s s", parts(seconds)));
 }
 
 /**

@@ -3,6 +3,7 @@
 
 /**
  * @typedef {"final" | "preamble" | "tool"} PartKind
+ * @typedef {{ sentences: Record<string, string>, about: string[] }} SummaryLine
  * @typedef {{ message_id: string, kind: PartKind, blocks: string[] }} MessageSoFar
  * @typedef {{ message_id: string, at: string, names: string[], rated: boolean }} PlainEnd
  * @typedef {{ message_id: string, header: Record<string, string>, why_hidden?: string | null, text: string,
@@ -49,7 +50,7 @@
  *   }} TurnCreated
  * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number, can_answer_now: boolean
  *   }} WorkingBegan
- * @typedef {{ type: "chatui:summary", turn: string, sequence_number: number, text: string }} SummaryStep
+ * @typedef {{ type: "chatui:summary", turn: string, sequence_number: number, line: SummaryLine }} SummaryStep
  * @typedef {{ type: "chatui:thought", turn: string, sequence_number: number, seconds: number }} ThoughtEnded
  * @typedef {{ type: "chatui:message", turn: string, sequence_number: number, message_id: string, kind: PartKind,
  *   continued_message?: string | null, blocks?: number | null }} MessageBegan
@@ -71,7 +72,7 @@
  *   left_out?: number | null, html?: string | null, language?: string | null, plain?: PlainEnd | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
- *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
+ *   steps: SummaryLine[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
  *   calls_wait: number, files: number }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
@@ -147,7 +148,7 @@ export const FIELDS = {
   "response.created": [{ turn: "string", sequence_number: "number", conversation: "string", question: "string",
     kind: "string" }],
   "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number", can_answer_now: "boolean" }],
-  "chatui:summary": [{ turn: "string", sequence_number: "number", text: "string" }],
+  "chatui:summary": [{ turn: "string", sequence_number: "number", line: "object" }],
   "chatui:thought": [{ turn: "string", sequence_number: "number", seconds: "number" }],
   "chatui:message": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
   "chatui:relabelled": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
