@@ -106,7 +106,7 @@ def working(studio: Studio) -> None:
     """The working line during hidden reasoning, and the debug view at the same moment."""
     chat = Chat(studio.visits.open(studio.slow, "ada", viewport=WINDOW))
     chat.ask(QUESTIONS[0])
-    expect(chat.working).to_have_text("Working… 3 s")
+    expect(chat.working).to_have_text("Thinking · 3 s")
     studio.take(chat.page, "working")
     chat.settle()
     page = studio.visits.open(studio.slow, "grace", chat.page.url + "debug/", viewport=WINDOW)

@@ -57,7 +57,7 @@ def test_raw_reasoning_is_in_no_byte_that_the_browser_receives(llama: Server, vi
     relay.hold_after(12)
 
     chat.ask(HARD)
-    expect(chat.working).to_have_text(re.compile(r"^Working… [1-9]\d* s$"))
+    expect(chat.working).to_have_text(re.compile(r" · [1-9]\d* s$"))
     expect(chat.answer).to_be_empty()
     relay.release()
     chat.finish()

@@ -1,0 +1,147 @@
+"""The line that says what the model does: in the page's language, in one place, announced once, and folded up afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.browser.written_socket import WrittenSocket
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+COMPARE = {"en": "Comparing {} and {}", "de": "Vergleicht {} und {}", "zh-hans": "比较{}和{}", "ko": "{}·{} 비교"}
+LINES: list[dict[str, Any]] = [
+    {"sentences": COMPARE, "about": ["trains", "<b>buses</b>"]},
+    {"sentences": {"en": "Looking at the results", "de": "Sieht sich die Ergebnisse an"}, "about": []},
+]
+LINE = ".working-line"
+HEARD = """() => {
+  globalThis.heard = [];
+  const region = document.querySelector(".announcer");
+  new MutationObserver(() => globalThis.heard.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+}"""
+
+
+def asked(visits: Visits, server: Server, **options: Any) -> tuple[Chat, WrittenSocket]:
+    """A conversation whose first question was accepted, and whose model thinks for two seconds already."""
+    visits.allow(r"404 \(Not Found\)")  # the conversation is only on the socket
+    page = visits.open(server, "ada", "about:blank", **options)
+    socket = WrittenSocket(page)
+    page.goto("/")
+    page.wait_for_load_state()
+    page.evaluate(HEARD)
+    page.locator("#composer-text").fill("Trains or <b>buses</b>?")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".exchange[data-turn]")).to_have_count(1)
+    socket.turn("chatui:working", elapsed=2000, can_answer_now=True)
+    return Chat(page), socket
+
+
+def summary(socket: WrittenSocket, number: int) -> None:
+    socket.turn("chatui:summary", line=LINES[number])
+
+
+@pytest.mark.parametrize(
+    ("locale", "thinks", "compares"),
+    [
+        ("en-GB", "Thinking · 2 s", "Comparing trains and <b>buses</b>"),
+        ("de-DE", "Denkt nach · 2 s", "Vergleicht trains und <b>buses</b>"),
+        ("zh-CN", "正在思考 · 2 秒", "比较trains和<b>buses</b>"),
+        ("ko-KR", "생각하는 중 · 2초", "trains·<b>buses</b> 비교"),
+    ],
+)
+def test_the_newest_line_is_shown_in_the_pages_language_and_announced_once(
+    demo: Server, visits: Visits, locale: str, thinks: str, compares: str
+) -> None:
+    chat, socket = asked(visits, demo, locale=locale)
+    expect(chat.working).to_have_text(thinks)
+    summary(socket, 0)
+    expect(chat.last.locator(LINE)).to_have_text(compares)
+    assert chat.last.locator(f"{LINE} bdi").all_inner_texts() == ["trains", "<b>buses</b>"]
+    socket.turn("chatui:working", elapsed=9000, can_answer_now=False)
+    expect(chat.last.locator(".working-time")).to_contain_text("9")
+    expect(chat.last.locator(LINE)).to_have_text(compares)
+    assert heard(chat.page) == [thinks.partition(" · ")[0], compares], "the lines, never the seconds"
+
+
+def test_after_a_sentence_before_a_tool_call_the_line_comes_back_and_one_fold_has_all_lines(demo: Server, visits: Visits) -> None:
+    chat, socket = asked(visits, demo)
+    summary(socket, 0)
+    socket.turn("chatui:thought", seconds=4)
+    socket.message("one", "final", "<p>I will look it up.</p>")
+    expect(chat.working).to_be_hidden()
+    socket.turn("chatui:relabelled", message_id="one", kind="preamble")
+    socket.turn("chatui:working", elapsed=5000, can_answer_now=True)
+    place = chat.last.locator(".part-preamble").bounding_box()
+    expect(chat.last.locator(LINE)).to_have_text("Thinking")
+    expect(chat.button("Answer now")).to_be_visible()
+    socket.message("two", "tool", "<p>Reading the timetable</p>")
+    expect(chat.working).to_have_text("Using a tool · 5 s")
+    socket.turn("chatui:working", elapsed=8000, can_answer_now=True)
+    summary(socket, 1)
+    expect(chat.working).to_have_text("Looking at the results · 8 s")
+    socket.turn("chatui:thought", seconds=12)
+    socket.turn("chatui:message", message_id="three", kind="final")
+    expect(chat.working).to_have_text("Writing")
+    socket.turn("response.delta.flush", message_id="three", block=0, html="<p>Take the train.</p>")
+    expect(chat.working).to_be_hidden()
+    assert chat.last.locator(".part-preamble").bounding_box() == place
+    fold = chat.last.locator(".thought")
+    expect(fold).to_have_count(1)
+    expect(fold.locator("summary")).to_have_text("Thought for 12 s")
+    fold.locator("summary").click()
+    expect(fold.get_by_role("listitem")).to_have_text(["Comparing trains and <b>buses</b>", "Looking at the results"])
+
+
+def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_page_that_joins_late_shows_the_same(
+    demo: Server, visits: Visits
+) -> None:
+    chat, socket = asked(visits, demo)
+    summary(socket, 0)
+    socket.message("one", "preamble", "<p>I will look it up.</p>")
+    fold, preamble = chat.last.locator(".thought > summary"), chat.last.locator(".part-preamble")
+    expect(fold).to_have_text("Thought for 2 s")
+    expect(chat.last.locator(LINE)).to_have_text("Comparing trains and <b>buses</b>")
+    place = preamble.bounding_box()
+    message = {"message_id": "one", "kind": "preamble", "blocks": ["<p>I will look it up.</p>"]}
+    for _ in range(2):  # after a break in the connection too
+        socket.snapshot(elapsed=7000, steps=LINES, messages=[message])
+        expect(fold).to_have_text("Thought for 7 s")
+        expect(chat.working).to_have_text("Looking at the results · 7 s")
+        expect(chat.last.locator(".thought li")).to_have_count(2)
+        assert preamble.bounding_box() == place
+
+
+def test_a_long_line_is_cut_off_before_the_seconds_and_says_that_the_reasoning_is_private(demo: Server, visits: Visits) -> None:
+    chat, socket = asked(visits, demo, **PHONE)
+    expect(chat.button("Answer now")).to_be_visible()
+    button = chat.button("Answer now").bounding_box()
+    about = ["the night trains from Vienna to Berlin", "the buses between the same cities"]
+    socket.turn("chatui:summary", line={"sentences": COMPARE, "about": about})
+    expect(chat.last.locator(LINE)).to_contain_text("the same cities")
+    assert chat.last.locator(LINE).evaluate("line => line.scrollWidth > line.clientWidth"), "the premise"
+    expect(chat.last.locator(".working-time")).to_be_in_viewport(ratio=1)
+    assert chat.button("Answer now").bounding_box() == button
+    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert "private" in (chat.working.get_attribute("title") or "")
+    socket.turn("chatui:thought", seconds=4)
+    assert "private" in (chat.last.locator(".thought > summary").get_attribute("title") or "")
+
+
+@pytest.mark.parametrize(("motion", "most"), [("no-preference", 0.15), ("reduce", 0.001)])
+def test_a_new_line_fades_in_only_where_motion_is_wanted(demo: Server, visits: Visits, motion: str, most: float) -> None:
+    chat, socket = asked(visits, demo, reduced_motion=motion)
+    summary(socket, 0)
+    expect(chat.last.locator(LINE)).to_contain_text("Comparing")
+    name, seconds = chat.last.locator(LINE).evaluate("line => [getComputedStyle(line).animationName, getComputedStyle(line).animationDuration]")
+    assert name == "fade-in" and float(seconds.removesuffix("s")) <= most
+
+
+def heard(page: Page) -> list[str]:
+    found: list[str] = page.evaluate("() => globalThis.heard")
+    return found
