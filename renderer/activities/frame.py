@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from renderer.activities.activity import Activity, from_sentence
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import TICKS
+from renderer.activities.lines import MOST_LINES
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame
 
@@ -32,7 +32,7 @@ def lines_in(body: str, texts: Collection[str]) -> tuple[Activity, ...] | None:
     is left out, because a transcript does not hold it.
     """
     items = body.strip().splitlines()
-    if not items or len(items) > len(TICKS) or not all(item.startswith("- ") and len(item) <= _LINE_CHARS for item in items):
+    if not items or len(items) > MOST_LINES or not all(item.startswith("- ") and len(item) <= _LINE_CHARS for item in items):
         return None
     lines = [_line(_ESCAPED.sub(r"\1", item[2:]), texts) for item in items]
     known = tuple(line for line in lines if line is not None)

@@ -20,7 +20,7 @@ from chatui.transfer.imports import import_transcript
 from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind
 from renderer.activities.kinds import KINDS
-from renderer.activities.lines import TICKS
+from renderer.activities.lines import MOST_LINES
 from renderer.frame_kinds import SUMMARY, TOOL_LINE
 from renderer.frames import Frame
 from renderer.gate import Audience
@@ -81,7 +81,7 @@ FORGED = {
     "no list": "Counting",
     "something that is not in the question": "- Comparing Trains and rockets",
     "a kind twice": "- Counting\n- Counting",
-    "more than a turn can have": "\n".join(f"- {kind.sentence}" for kind in list(KINDS.values())[: len(TICKS) + 1]),
+    "more than a turn can have": "\n".join(f"- {kind.sentence}" for kind in list(KINDS.values())[: MOST_LINES + 1]),
     "nothing": "",
     "a line that is too long": "- Comparing " + "and " * 250_000 + "buses",
     "another case": "- COUNTING",
