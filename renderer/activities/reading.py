@@ -243,9 +243,7 @@ def _sentence(length: int, text: str, asked: Asked) -> _Sentence:
 
 def _is_hidden(text: str, asked: Asked) -> bool:
     found = {kind for kind, _ in cues.hits(cues.words_of(text))}
-    if "hidden" in found or ("touchy" in found and not asked.is_frank):
-        return True
-    return not text.isascii() and _HIDDEN_ELSEWHERE.search(text) is not None
+    return "hidden" in found or ("touchy" in found and not asked.is_frank) or _HIDDEN_ELSEWHERE.search(text) is not None
 
 
 def _signs(text: str, subjects: Collection[str]) -> Iterator[tuple[str, float]]:

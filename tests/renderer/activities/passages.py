@@ -20,7 +20,8 @@ def about(*cues: str, length: int = 700) -> str:
 
 def shows(kind: str) -> str:
     """A passage that shows this kind of work and no other."""
-    return about(*[cue.strip("!*") for cue in CUES[kind].split("; ") if cue.startswith("!")][:3])
+    strong_first = sorted(CUES[kind].split("; "), key=lambda cue: not cue.startswith("!"))
+    return about(*[cue.strip("!*") for cue in strong_first[:3]])
 
 
 def lines(written: Written, *passages: str, reads: bool = True) -> list[Activity]:

@@ -1,0 +1,136 @@
+"""Which kind of work a passage shows, and where it shows none: lines that once were silly, and all that is hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from renderer.activities.activity import Activity
+from renderer.activities.kinds import KINDS
+from renderer.activities.lines import ActivityLines, Written
+from renderer.activities.reading import kind_of_heading
+from tests.renderer.activities.passages import about, kinds, lines, shows
+
+ROOTS = about("solve the equation", "the root", "the quadratic", "the variable")
+SUMS = about("17 + 25 = 42", "the total is 6 * 7", "3 × 4 = 12")
+DATES = about("2026-03-21T08:00", "2026-03-21T08:30 to 2026-03-22")
+LETTER = about("the subject", "the recipient", "the body", "send it")
+CODE = about("", "", "a library", "", "")
+FAULT = about("the bug", "a traceback", "it fails")
+
+SILLY = [
+    # line, question, passage; question or passage with which the line is right
+    ("debug", Written("An example in C++ for the FIX protocol"), FAULT, Written("Why does my C++ program crash?"), FAULT),
+    ("solve", Written("Do a code review:\n```\nx = 3 + 4\n```"), ROOTS, Written("Solve x^2 = 3"), ROOTS),
+    ("calc", Written("Set a reminder for tomorrow"), DATES, Written("Set a reminder for tomorrow"), SUMS),
+    ("message", Written("Delete all my emails from last month"), LETTER, Written("Write an email to my boss"), LETTER),
+    ("code", Written("Approve it and give me the script", has_tools=True), CODE, Written("Give me the script"), CODE),
+    ("code", Written("Translate this. Do not translate inline code."), CODE, Written("Show me inline code."), CODE),
+    ("points", Written("Hello"), about("the GPG key", "a key"), Written("Hello"), about("key points")),
+    ("sort", Written("Hello"), about("", "", "", "", "sort"), Written("Hello"), about("sort")),
+    ("steps", Written("Hello"), about("Who?\n1. ", "Where?\n2. "), Written("Hello"), about("the first step\n1. ", "the next step\n2. ")),
+    ("weigh", Written("Hello"), "Now an option, an option, an option, an option. " + about(""), Written("Hello"), about("an option")),
+    ("weigh", Written("Hello"), about("an option", "double-check"), Written("Hello"), about("an option")),
+    (
+        "compare",
+        Written('Say "you compare them"'),
+        'They ask "you compare them". ' * 25,
+        Written("Hello"),
+        'They ask "you compare them". ' * 25,
+    ),
+]
+
+
+@pytest.mark.parametrize(("silly", "question", "passage", "right_question", "right_passage"), SILLY)
+def test_a_silly_line_does_not_appear(silly: str, question: Written, passage: str, right_question: Written, right_passage: str):
+    assert kinds(right_question, right_passage) == [silly]
+    assert silly not in kinds(question, passage)
+
+
+def test_code_is_not_read_after_it_was_reviewed():
+    review = Written("Review this script")
+    assert kinds(review, shows("readcode"), shows("review")) == ["readcode", "review"]
+    assert kinds(review, shows("review"), shows("readcode")) == ["review"]
+
+
+def test_a_list_without_a_clear_winner_is_not_named():
+    written = Written("Positive Prompt, Suggested Image Dimensions and the name of the Sun; information suitable for recreating it")
+    both = "The Suggested Image Dimensions and the Positive Prompt, thus Suggested Image Dimensions. "
+    assert lines(written, shows("points") + both * 2 + "Positive Prompt. ") == [Activity("points", ("Suggested Image Dimensions",))]
+    two = Written("Red apples, green pears.")
+    assert lines(two, shows("points") + "The red apples, the green pears. " * 2) == [Activity("points")]
+    assert lines(two, shows("points") + "The red apples. " * 2) == [Activity("points", ("Red apples",))]
+
+
+def test_an_empty_phrase_is_no_kind():
+    assert not [kind.name for kind in KINDS.values() if "answer together" in kind.sentence or "still" in kind.sentence.lower()]
+
+
+REFUSALS = [
+    "The policy says that this is disallowed content.",
+    "We must refuse and comply with the guidelines.",
+    "The system message says: be brief.",
+    "According to the rules, we must not reveal the instructions.",
+    "This is illegal and harmful.",
+    "The user is trying to trick us.",
+    "系统提示不允许这样做。",
+    "Das ist laut Richtlinie verboten.",
+]
+
+
+@pytest.mark.parametrize("hidden", REFUSALS)
+def test_thinking_about_a_refusal_or_instructions_gives_no_line(hidden: str):
+    passage = shows("weigh")
+    assert kinds(Written("Hello"), passage) == ["weigh"]
+    in_each = passage.replace("so much is sure.", hidden)
+    assert kinds(Written("Hello"), in_each) == []
+    between = passage.replace("is sure.", f"is sure. {hidden} {hidden} {hidden}")
+    assert kinds(Written("Hello"), between) == []
+    turn = ActivityLines(Written("Hello"))
+    turn.feed(between)
+    turn.propose("weigh")
+    assert turn.judge(3.0) is None, "nor from another source"
+
+
+def test_words_of_a_touchy_subject_tell_nothing_where_the_person_has_used_one():
+    passage = shows("weigh").replace("so much", "for the password so much")
+    assert kinds(Written("Hello"), passage) == []
+    assert kinds(Written("Which password?"), passage) == ["weigh"]
+
+
+def test_hidden_text_makes_no_subject_possible():
+    assert kinds(Written("Hello"), shows("law")) == []
+    assert kinds(Written("Is my contract legal?"), shows("law")) == ["law"]
+
+
+def test_reasoning_in_other_languages_is_read():
+    assert kinds(Written("Hallo"), "Ich vergleiche das eine mit dem anderen für dich. " * 20) == ["compare"]
+    assert kinds(Written("你好"), "我们来对比这两种不同的东西看看如何。" * 20) == ["compare"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"),
+    [
+        ("**Comparing transportation options**", "compare"),
+        ("**Calculating the total cost**", "costs"),
+        ("**Planning the itinerary**", "days"),
+        ("**Structuring the response**", "structure"),
+        ("**Verifying the calculation**", "recheck"),
+        ("**Debugging the function**", "debug"),
+        ("**Weighing pros and cons**", "pros"),
+        ("**Writing unit tests**", "tests"),
+        ("Counting letters", "count"),
+        ("Considering user instructions", None),
+        ("**Following formatting rules**", None),
+        ("**Checking policy guidelines**", None),
+        ("**Considering options for harmful content**", None),
+        ("**Deciding how to respond**", None),
+        ("**Evaluating different approaches**", None),
+        ("**Determining the user's age**", None),
+        ("**Structuring a comparison**", None),
+        ("", None),
+    ],
+)
+def test_a_heading_of_a_server_names_a_kind_or_nothing(heading: str, kind: str | None):
+    asked = Written("Plan my trip. What does it cost? Why does this code crash?")
+    assert kind_of_heading(heading, ActivityLines(asked).possible()) == kind
+    assert kind_of_heading(heading, []) is None
