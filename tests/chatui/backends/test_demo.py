@@ -14,8 +14,10 @@ from chatui.backends.base import Endpoint, EndReason, SampleLimits
 from chatui.backends.demo import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
-from chatui.env import BASE_DIR
+from chatui.env import BASE_DIR, Environment
 from chatui.tools import tool
+from renderer.activities.lines import ActivityLines, Written
+from renderer.events import FrameOpened, FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.harmony.prompt import FunctionTool
@@ -24,7 +26,7 @@ from tests.support.sampling import outcome, sample_request
 pytestmark = pytest.mark.asyncio
 
 EXAMPLES = [line.removeprefix("- ") for line in (BASE_DIR / "chatui/pages/examples.md").read_text(encoding="utf-8").splitlines()]
-QUESTIONS = ("Good morning!", "Make a plan, please", "Explain it", "Refuse this", "Cut it short", *EXAMPLES)
+QUESTIONS = ("Good morning!", "Make a plan, please", "Explain it", "Refuse this", "Cut it short", "Compare tea and coffee", *EXAMPLES)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -81,6 +83,33 @@ async def test_the_long_answer_is_long_and_the_cut_one_is_cut() -> None:
     assert (cut.finished[-1].complete, cut.finished[-1].error) == (False, ProductCode.LENGTH)
 
 
+COMPARE = "Compare trains and buses for my way to work"
+LINES = {
+    "day out": ["Planning the steps", "Weighing the options"],
+    "recursion": ["Looking for good examples", "Double-checking"],
+    "reminder": ["Finding the right tone", "Drafting the text"],
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [(next(line for line in EXAMPLES if name in line), lines) for name, lines in LINES.items()]
+    + [(COMPARE, ["Comparing trains and buses", "Weighing pros and cons"])],
+)
+async def test_its_reasoning_is_summarized_as_that_of_a_real_model(question: str, shown: list[str]) -> None:
+    """At the speed that it has unless the operator changes it."""
+    speed = Environment.model_fields["demo_tokens_per_second"].default
+    lines, is_reasoning, seconds = ActivityLines(Written(question)), False, 0.0
+    async for event in DemoBackend(0).sample(sample_request(question)):
+        if isinstance(event, FrameOpened):
+            is_reasoning = event.header.channel == Channel.ANALYSIS
+        elif isinstance(event, FrameText) and is_reasoning:
+            seconds += 1 / speed
+            lines.feed(event.text)
+            lines.judge(seconds)
+    assert [line.sentence for line in lines.shown] == shown
+
+
 async def test_more_effort_means_more_reasoning_and_the_same_answer() -> None:
     results = [await outcome(DemoBackend(0), sample_request("plan", effort=effort)) for effort in ("low", "medium", "high")]
     assert len({result.visible for result in results}) == 1
@@ -113,7 +142,7 @@ async def test_stopping_the_demo_stops_it_at_once() -> None:
 
 async def test_the_last_question_chooses_the_script() -> None:
     assert [choose(question) for question in QUESTIONS] == [
-        *("greeting", "plan", "explain", "refuse", "cut"),
+        *("greeting", "plan", "explain", "refuse", "cut", "compare"),
         *("day_out", "recursion", "reminder"),
     ]
     assert choose("Tell me how water boils") == "greeting"
