@@ -7,8 +7,8 @@ import re
 from tests.architecture.sources import ROOT, python_sources
 
 PAGE = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
-ELSEWHERE = {"tests/chatui/turns/test_summarizing_faults.py", "tests/llama/test_killed.py"}
-"""Repeated, but of something that is no row of the page: what fails in a summary, and a real model server that is killed."""
+ELSEWHERE = {"tests/llama/test_killed.py"}
+"""Repeated, but of something that is no row of the page: a real model server that is killed."""
 
 
 def rows(letter: str) -> dict[str, str]:
