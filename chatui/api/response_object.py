@@ -95,7 +95,7 @@ def text_part(text: str) -> Item:
 
 
 def reasoning_item(key: str, steps: Sequence[str], status: str, raw: str | None = None, sealed: str | None = None) -> Item:
-    """A reasoning item with the checked summary lines.
+    """A reasoning item with the lines of its summary.
 
     ``raw``: the reasoning, for a program that may read it; ``sealed``: an encrypted token in its place.
     """

@@ -116,8 +116,8 @@ def _configured_names() -> str:
     return f"Configured: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
 
 
-def _unchecked_hidden(event: RawEvent) -> RawEvent:
-    """Hide a server's reasoning summary: people see it only after a check of each line, and nothing checks it here."""
+def _without_summary(event: RawEvent) -> RawEvent:
+    """Hide a server's reasoning summary: people never see its text, whatever it is called."""
     is_summary = isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES
     return FrameOpened(ASIDE) if is_summary else event
 
@@ -139,7 +139,7 @@ class AnswerSoFar:
                     if isinstance(event, SampleEnded):
                         self.ended = event
                         continue
-                    event = _unchecked_hidden(event)
+                    event = _without_summary(event)
                     on_event(event)
                     if done := self.assembler.feed(event):
                         self.frames.append(done)

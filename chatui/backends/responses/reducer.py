@@ -270,8 +270,8 @@ class Reducer:
         events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
         is_repeated = not item.flows[THOUGHT].text and "\n\n".join(thought) == item.flows[SUMMARY].text
         if is_repeated and self._summary is ANALYSIS:
-            # The chain of thought, which was sent as a summary before. If both are hidden, one copy is enough; otherwise the summary check
-            # needs it.
+            # The chain of thought, which was sent as a summary before, and is already reasoning. A trusted summary is not: the model could
+            # not be given it again between its calls.
             return events
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
 

@@ -114,7 +114,7 @@ async def test_the_reasoning_is_in_the_object_for_staff_only(environment: dict[s
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_servers_own_summary_that_nobody_checked_is_for_staff(environment: dict[str, Any]) -> None:
+async def test_the_text_of_a_servers_own_summary_is_for_staff(environment: dict[str, Any]) -> None:
     details = [{"type": "reasoning.summary", "summary": "SECRET plans"}]
     raw = stub.chunk(reasoning_details=details) + stub.chunk("stop", content="By train.") + stub.DONE
     for audience, options in product(("end-user", "staff"), ((), ("--json",))):

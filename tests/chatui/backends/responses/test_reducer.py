@@ -233,8 +233,8 @@ def test_a_chain_of_thought_sent_as_summary_and_content_is_stored_once() -> None
     assert read(added("reasoning", "r"), completed(item)).hidden == SECRET
 
 
-def test_a_trusted_summary_equal_to_the_content_is_checked_against_it() -> None:
-    """It is the chain of thought itself. The summary check must know that it is hidden, or each of its lines would pass."""
+def test_a_trusted_summary_equal_to_the_content_leaves_the_content_where_it_is() -> None:
+    """It is the chain of thought itself, which the model may need again between its calls."""
     item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
     result = read(added("reasoning", "r"), completed(item), summaries_are_trusted=True)
     assert [done.frame.header.channel for done in result.finished] == ["commentary", "analysis"]
