@@ -96,7 +96,7 @@
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
-export const PROTOCOL = 7;
+export const PROTOCOL = 8;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
