@@ -37,8 +37,7 @@ export class Thinking {
   /** A snapshot will show all of this turn again. */
   forget() {
     this.#fold?.remove();
-    this.#fold = null;
-    this.#lines = [];
+    this.start();
   }
 
   /**
@@ -163,9 +162,8 @@ export class Thinking {
 
   /** Folds up what was thought before a text that is not the answer, so that the text keeps its place afterwards. */
   #foldAbove() {
-    const isFirst = !find(this.#exchange, ".before", HTMLElement).firstElementChild;
-    if (!isFirst || !seek(this.#exchange, ".part", HTMLElement) || seek(this.#exchange, ".part-final", HTMLElement)) return;
-    this.#foldUp(Math.round((performance.now() - this.#began) / 1000));
+    const first = seek(this.#exchange, ".before:empty + .parts:not(:has(.part-final)) > .part", HTMLElement);
+    if (first) this.#foldUp(Math.round((performance.now() - this.#began) / 1000));
   }
 
   /**
@@ -204,8 +202,7 @@ function elementsOf(line) {
   return found;
 }
 
-// The texts of a line of the summary, for how long the model has been working, and for how long it worked before it
-// answered.
+// The texts of a line of the summary, and of how long the model has been working, or worked before it answered.
 
 /**
  * @param {SummaryLine} line
@@ -221,9 +218,8 @@ export function pieces({ sentences, about }) {
  * @returns {string} in English "", " · 12 s", " · 2 min 5 s"
  */
 export function timeText(milliseconds) {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  if (seconds < 1) return "";
-  return " · " + (seconds < 60 ? t("%(seconds)s s", { seconds }) : t("%(minutes)s min %(seconds)s s", parts(seconds)));
+  const seconds = Math.floor(milliseconds / 1000);
+  return seconds < 1 ? "" : " · " + duration(seconds);
 }
 
 /**
@@ -231,12 +227,11 @@ export function timeText(milliseconds) {
  * @returns {string} in English "Thought for a moment", "Thought for 12 s", "Thought for 2 min 5 s"
  */
 export function thoughtText(seconds) {
-  if (seconds < 1) return t("Thought for a moment");
-  if (seconds < 60) return t("Thought for %(seconds)s s", { seconds });
-  return t("Thought for %(minutes)s min %(seconds)s s", parts(seconds));
+  return seconds < 1 ? t("Thought for a moment") : t("Thought for %(time)s", { time: duration(seconds) });
 }
 
 /** @param {number} seconds */
-function parts(seconds) {
-  return { minutes: Math.floor(seconds / 60), seconds: seconds % 60 };
+function duration(seconds) {
+  if (seconds < 60) return t("%(seconds)s s", { seconds });
+  return t("%(minutes)s min %(seconds)s s", { minutes: Math.floor(seconds / 60), seconds: seconds % 60 });
 }
