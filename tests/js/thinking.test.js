@@ -1,24 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pieces, thoughtText, timeText } from "../../static/js/exchange/thinking.js";
-
-const COMPARES = { sentences: { en: "Comparing {} and {}", de: "Vergleicht {} und {}" }, about: ["trains", "{} buses"] };
+import { thoughtText, timeText } from "../../static/js/exchange/thinking.js";
 
 test("the working line shows whole seconds, then minutes", () => {
   assert.equal(timeText(999), "");
   assert.equal(timeText(1000), " · 1 s");
   assert.equal(timeText(59_999), " · 59 s");
   assert.equal(timeText(125_000), " · 2 min 5 s");
-});
-
-test("what the person wrote stands between our words, whatever it is", () => {
-  assert.deepEqual(pieces(COMPARES), ["Comparing ", "trains", " and ", "{} buses", ""]);
-  assert.deepEqual(pieces({ sentences: { en: "Counting" }, about: [] }), ["Counting"]);
-});
-
-test("a line that is not in the page's language is shown in English, and one without words is empty", () => {
-  assert.deepEqual(pieces({ sentences: { de: "Zählt", en: "Counting" }, about: [] }), ["Counting"]);
-  assert.deepEqual(pieces({ sentences: {}, about: [] }), [""]);
 });
 
 test("the time of hidden work is shown in whole seconds, and less than one is a moment", () => {

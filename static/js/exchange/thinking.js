@@ -57,7 +57,7 @@ export class Thinking {
    * @param {PartKind} kind
    */
   opened(kind) {
-    if (kind === "final") this.#say(t("Writing"), true);
+    if (kind === "final") this.#say(t("Writing"));
     else this.wrote(kind);
     if (kind === "tool" && this.#isHidden) this.#show(t("Using a tool"));
   }
@@ -98,32 +98,25 @@ export class Thinking {
     this.#say(t("Saving…"));
   }
 
-  /**
-   * @param {string} sentence to show without the seconds
-   * @param {boolean} [isLate] whether to show it only after a moment
-   */
-  #say(sentence, isLate) {
+  /** @param {string} sentence to show without the seconds */
+  #say(sentence) {
     this.hideWorking();
     const line = seek(this.#exchange, ".working", HTMLElement);
-    if (!line) return "";
-    this.#show(sentence, isLate);
+    if (!line) return;
+    this.#show(sentence);
     find(line, ".working-time", HTMLElement).textContent = "";
     line.hidden = false;
     return sentence;
   }
 
-  /**
-   * @param {string | DocumentFragment} words what the line says now
-   * @param {boolean} [isLate] as above
-   */
-  #show(words, isLate = false) {
-    this.#hasLine = words instanceof DocumentFragment;
+  /** @param {(Node | string)[]} words what the line says now */
+  #show(...words) {
+    this.#hasLine = false;
     const old = find(this.#exchange, ".working-line", HTMLElement);
-    const fresh = /** @type {HTMLElement} */ (old.cloneNode());
-    fresh.append(words);
-    fresh.classList.toggle("late", isLate);
+    const line = /** @type {HTMLElement} */ (old.cloneNode());
+    line.append(...words);
     // A new element fades in.
-    if (fresh.textContent !== old.textContent) old.replaceWith(fresh);
+    if (line.textContent !== old.textContent) old.replaceWith(line);
   }
 
   /** @param {boolean} canEnd */
@@ -148,16 +141,20 @@ export class Thinking {
   };
 
   /**
-   * One more line of the summary: shown now, and kept.
+   * One more line of the summary, in the page's language: shown now, and kept.
    * @param {SummaryLine} line
-   * @returns {string} its sentence
+   * @returns {string | null} its sentence
    */
-  add(line) {
-    const item = document.createElement("li");
-    item.append(elementsOf(line));
-    this.#lines.push(item);
-    this.#show(elementsOf(line));
-    return item.textContent ?? "";
+  add({ sentences, about }) {
+    const line = document.createElement("li");
+    (sentences[LANGUAGE] ?? sentences.en ?? "").split("{}").forEach((words, index) => {
+      if (index) line.append(Object.assign(document.createElement("bdi"), { textContent: about[index - 1] }));
+      line.append(words);
+    });
+    this.#lines.push(line);
+    this.#show(...line.cloneNode(true).childNodes);
+    this.#hasLine = true;
+    return line.textContent;
   }
 
   /** Folds up what was thought before a text that is not the answer, so that the text keeps its place afterwards. */
@@ -192,26 +189,7 @@ export class Thinking {
   }
 }
 
-/** @param {SummaryLine} line */
-function elementsOf(line) {
-  const found = document.createDocumentFragment();
-  pieces(line).forEach((text, index) => {
-    const isSpan = index % 2 === 1;
-    found.append(isSpan ? Object.assign(document.createElement("bdi"), { textContent: text }) : text);
-  });
-  return found;
-}
-
-// The texts of a line of the summary, and of how long the model has been working, or worked before it answered.
-
-/**
- * @param {SummaryLine} line
- * @returns {string[]} in the page's language: our words and what the person wrote, in turn
- */
-export function pieces({ sentences, about }) {
-  const words = (sentences[LANGUAGE] ?? sentences.en ?? "").split("{}");
-  return words.flatMap((text, index) => (index ? [about[index - 1] ?? "", text] : [text]));
-}
+// The texts for how long the model has been working, and for how long it worked before it answered.
 
 /**
  * @param {number} milliseconds since the turn began
