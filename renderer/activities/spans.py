@@ -126,8 +126,8 @@ def place(question: str) -> str | None:
 
 
 def file_names(files: Sequence[str]) -> list[str]:
-    """The names of files that a line can show."""
-    return [name for name in dict.fromkeys(files) if may_be_named(name)][:MOST]
+    """The names of files that a line can show: with an ending, so that no usual word of reasoning is taken for one."""
+    return [name for name in dict.fromkeys(files) if "." in name and may_be_named(name)][:MOST]
 
 
 def most_used(spans: Sequence[str], passage: str, *, in_short_question: bool) -> str | None:
@@ -151,14 +151,14 @@ def most_used(spans: Sequence[str], passage: str, *, in_short_question: bool) ->
 
 def only_file_in(passage: str, files: Sequence[str]) -> str | None:
     """The file whose name the passage mentions, if it is one."""
-    low = passage.lower()
-    found = [name for name in files if name.lower() in low]
+    found = [name for name in files if _times(name, passage)]
     return found[0] if len(found) == 1 else None
 
 
 def _times(span: str, passage: str) -> int:
     """How often the passage has the span as words of their own. One word is a name only as it is written."""
-    return len(re.findall(rf"(?<!\w){re.escape(span)}(?!\w)", passage, re.IGNORECASE if " " in span else 0))
+    as_written = span.isalnum()
+    return len(re.findall(rf"(?<!\w){re.escape(span)}(?!\w)", passage, 0 if as_written else re.IGNORECASE))
 
 
 def _runs(part: str) -> list[list[str]]:

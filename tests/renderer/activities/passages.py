@@ -44,7 +44,13 @@ _word = (
     | some.sampled_from(["Kyoto", "notes.txt", "heat pump", "trains", "1 + 2 = 3", '"q"', "`x_y`", "系统提示", "比较"])
     | some.text(max_size=9)
 )
-_passage = some.sampled_from(list(KINDS)).map(shows) | some.lists(_word, max_size=60).map(" ".join)
+_naming = [kind.name for kind in KINDS.values() if kind.about]
+_mention = some.sampled_from(["heat pump", "PostgreSQL", "EURUSD", "garden furniture", "notes.txt", "Zahlen für Mai.csv"]).map(
+    lambda name: f"It is {name}, {name}. "
+)
+_passage = some.builds(str.__add__, some.sampled_from([*KINDS, *_naming * 6]).map(shows), _mention) | some.lists(_word, max_size=60).map(
+    " ".join
+)
 
 reasonings = some.lists(_passage, max_size=10)
 """Pieces of reasoning, many of which show a kind of work."""
@@ -57,7 +63,9 @@ _asked = some.sampled_from(
         "Vergleiche <b>Äpfel</b> mit \u202eBirnen\u202c, reise nach Österreich",
     ]
 )
-questions = some.lists(_asked | some.text(max_size=80) | some.lists(_word, max_size=30).map(" ".join), min_size=1, max_size=3).map(" ".join)
+questions = _asked | some.lists(_asked | some.text(max_size=80) | some.lists(_word, max_size=30).map(" ".join), min_size=1, max_size=3).map(
+    " ".join
+)
 
 writings = some.builds(
     Written,

@@ -150,6 +150,8 @@ def test_a_file_is_named_that_the_reasoning_mentions_alone(kind: str):
     assert lines(written, shows(kind) + "It is in run.py. ") == [Activity(kind, ("run.py",))]
     assert lines(written, shows(kind) + "It is in run.py or notes.txt. ") == [Activity(kind)]
     assert lines(written, shows(kind)) == [Activity(kind)]
+    assert lines(written, shows(kind) + "It is in rerun.py. ") == [Activity(kind)]
+    assert lines(Written("Review this code, please.", files=["Now"]), shows(kind)) == [Activity(kind)], "a usual word is no file"
 
 
 def test_at_most_two_lines_name_what_the_reasoning_chose():
