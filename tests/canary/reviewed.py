@@ -1549,7 +1549,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:files": _OF_A_TURN | {"count"},
     "chatui:title": {"type", "conversation", "title"},
     "chatui:working": _OF_A_TURN | {"elapsed", "can_answer_now"},
-    "chatui:summary": _OF_A_TURN | {"text"},
+    "chatui:summary": _OF_A_TURN | {"line"},
     "chatui:thought": _OF_A_TURN | {"seconds"},
     "chatui:message": _OF_A_TURN | {"message_id", "kind", "continued_message", "blocks"},
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
