@@ -182,33 +182,44 @@ HEADING_CHARS = 200
 
 
 def newest_heading(text: str) -> str:
-    """The last heading of a server's own summary, or the text itself if it is one short line; empty if there is neither."""
+    """The last heading of a server's own summary; empty if there is none."""
     headings = list(_HEADING.finditer(text))
-    if headings:
-        return (headings[-1]["title"] or headings[-1]["heading"]).strip()
-    line = text.strip()
-    return line if len(line) <= HEADING_CHARS and "\n" not in line else ""
+    return (headings[-1]["title"] or headings[-1]["heading"]).strip() if headings else ""
 
 
 class SummarizingServer(Summarizing):
-    """Summarizes one turn by the headings of its server's own summary. Neither its text nor any reasoning is read."""
+    """Summarizes one turn by the headings of its server's own summary. Neither its text nor any reasoning is read.
+
+    A heading counts as soon as its line has ended: servers send a whole summary as one frame, which ends only when the answer begins.
+    """
 
     def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> None:
         """As for Summarizing."""
-        self._summary: list[str] = []
+        self._line = ""  # that has not ended
+        self._has_more_lines = False
         super().__init__(written, elapsed, show, reads=False)
 
     def _read(self, event: RawEvent) -> None:
         if isinstance(event, FrameClosed) and self._header == ASIDE:
-            heading = newest_heading("".join(self._summary))
-            self._lines.propose(kind_of_heading(heading, self._lines.possible()) if heading else None)
+            # A summary of one short line is a heading, too.
+            is_heading = not self._has_more_lines and len(self._line) <= HEADING_CHARS
+            self._propose(newest_heading(self._line) or (self._line.strip() if is_heading else ""))
         if isinstance(event, FrameOpened):
-            self._summary = []
+            self._line, self._has_more_lines = "", False
         super()._read(event)
 
     def _read_text(self, header: Header, text: str) -> None:
-        if header == ASIDE:
-            self._summary.append(text)
+        if header != ASIDE:
+            return
+        ended, newline, rest = text.rpartition("\n")
+        if newline:
+            self._propose(newest_heading(self._line + ended))
+            self._line, self._has_more_lines = "", True
+        self._line = (self._line + rest)[: 2 * HEADING_CHARS]
+
+    def _propose(self, heading: str) -> None:
+        if heading:
+            self._lines.propose(kind_of_heading(heading, self._lines.possible()))
 
 
 ASK_AHEAD = 2.0

@@ -250,6 +250,19 @@ async def test_a_servers_newest_heading_names_a_kind(name: str, clock: Clock) ->
     assert [line.doing for line in turn.shown] == kinds
 
 
+async def test_a_heading_counts_while_the_server_still_writes_its_summary(clock: Clock) -> None:
+    turn = Turn(clock, "server")
+    turn.open(SUMMARY, "**Comparing ways to travel**\n\nCounting the hours of each")
+    await clock.go_to(TICKS[0])
+    assert [line.doing for line in turn.shown] == ["compare"]
+    turn.summary.take(FrameText("\nCounting hours\n\n**Counting the hours"))
+    await clock.go_to(TICKS[1])
+    assert [line.doing for line in turn.shown] == ["compare"], "neither text nor half a heading"
+    turn.summary.take(FrameText("**\n"))
+    await clock.go_to(TICKS[2])
+    assert [line.doing for line in turn.shown] == ["compare", "count"]
+
+
 async def test_headings_are_found_in_linear_time() -> None:
     assert newest_heading("**one**\n\ntext\n\n# two") == "two"
     for text in ("\n" * 100_000, "**a" * 30_000, "# \n" * 30_000):
