@@ -78,7 +78,7 @@ def conversation(studio: Studio) -> None:
 
 
 def summary(studio: Studio) -> None:
-    """The steps so far, while the model thinks; the same lines folded into "Thought for"; and a share link to the answer."""
+    """The newest line while the model thinks; all lines folded into "Thought for"; and a share link to the answer."""
     chat = Chat(studio.visits.open(studio.steady, "ada", viewport={"width": 1200, "height": 1040}))
     for question in QUESTIONS[:0:-1]:
         chat.ask(question)
@@ -88,8 +88,7 @@ def summary(studio: Studio) -> None:
         chat.page.goto("/")
     chat.page.get_by_label("Reasoning effort").select_option("high")
     chat.ask(QUESTIONS[0])
-    expect(chat.last.locator(".steps > li").nth(1)).to_be_visible()
-    expect(chat.working).to_be_visible()
+    expect(chat.last.locator(".working-line")).to_have_text("Planning the steps")
     studio.take(chat.page, "summary")
     chat.finish()
     chat.last.locator(".thought > summary").click()

@@ -1,4 +1,5 @@
-"""A screen reader announces two sentences about each answer: that the model thinks, and how it ended. No other live region changes."""
+"""A screen reader announces that the model thinks, each line that says what it does, and how the answer ended. No other live region
+changes."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.model import CUT, EVERYTHING, WRITES
-from tests.browser.accessibility.states_of_chats import PLAN
+from tests.browser.accessibility.states_of_chats import PLAN, SOME_LINE
 from tests.browser.accessibility.world import World
 from tests.browser.chat import Chat
 
@@ -51,11 +52,12 @@ def test_an_answer_with_summaries_and_a_preamble(chat: Chat) -> None:
     chat.page.get_by_label("Model", exact=True).select_option(label="Guided tour")
     chat.page.get_by_label("Reasoning effort").select_option("high")
     chat.ask(PLAN)
-    expect(chat.last.locator(".steps > li").nth(1)).to_be_visible()
-    expect(chat.last.locator(".thought")).to_be_visible(timeout=60_000)
+    expect(chat.last.locator(".working-line")).to_have_text(SOME_LINE)
+    chat.page.wait_for_timeout(1500)  # in which the seconds change
     chat.stop.click()
     chat.finish("stopped")
-    assert announcements(chat.page) == ["Thinking", "Stopped"]
+    lines = chat.last.locator(".thought li").all_text_contents()
+    assert lines and announcements(chat.page) == ["Thinking", *lines, "Stopped"]
 
 
 def test_a_stopped_answer(world: World, chat: Chat) -> None:

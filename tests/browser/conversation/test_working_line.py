@@ -130,7 +130,27 @@ def test_a_long_line_is_cut_off_before_the_seconds_and_says_that_the_reasoning_i
     assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert "private" in (chat.working.get_attribute("title") or "")
     socket.turn("chatui:thought", seconds=4)
-    assert "private" in (chat.last.locator(".thought > summary").get_attribute("title") or "")
+    fold = chat.last.locator(".thought > summary")
+    assert "private" in (fold.get_attribute("title") or "")
+    box = fold.bounding_box()
+    assert box is not None and box["height"] >= 44
+    fold.tap()
+    expect(chat.last.locator(".thought li")).to_be_visible()
+    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.extended
+def test_on_paper_the_folded_line_has_no_arrow(demo: Server, visits: Visits) -> None:
+    chat, socket = asked(visits, demo)
+    summary(socket, 0)
+    socket.turn("chatui:thought", seconds=4)
+    line = chat.last.locator(".thought > summary")
+    expect(line).to_have_text("Thought for 4 s")
+    arrow = "summary => getComputedStyle(summary, '::after').display"
+    assert line.evaluate(arrow) == "block", "the premise"
+    chat.page.emulate_media(media="print")
+    expect(line).to_be_visible()
+    assert line.evaluate(arrow) == "none"
 
 
 @pytest.mark.parametrize(("motion", "most"), [("no-preference", 0.15), ("reduce", 0.001)])
