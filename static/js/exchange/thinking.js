@@ -174,8 +174,8 @@ export class Thinking {
   }
 
   /**
-   * Folds up all lines into one above the answer. A continued answer already has that line, which then counts all of the
-   * work.
+   * Folds up all lines into one above the answer. A continued answer already has that line, which then counts all
+   * of the work.
    * @param {number} seconds
    */
   #foldUp(seconds) {
