@@ -158,7 +158,9 @@ def test_a_new_line_fades_in_only_where_motion_is_wanted(demo: Server, visits: V
     chat, socket = asked(visits, demo, reduced_motion=motion)
     summary(socket, 0)
     expect(chat.last.locator(LINE)).to_contain_text("Comparing")
-    name, seconds = chat.last.locator(LINE).evaluate("line => [getComputedStyle(line).animationName, getComputedStyle(line).animationDuration]")
+    name, seconds = chat.last.locator(LINE).evaluate(
+        "line => [getComputedStyle(line).animationName, getComputedStyle(line).animationDuration]"
+    )
     assert name == "fade-in" and float(seconds.removesuffix("s")) <= most
 
 
