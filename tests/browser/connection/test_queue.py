@@ -20,7 +20,7 @@ WAIT_MS = 4_000
 @pytest.fixture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The product with the demo, which writes slowly and only one answer at a time."""
-    deployment = Deployment(tmp_path_factory.mktemp("queue"), CHATUI_DEMO_TOKENS_PER_SECOND="40", CHATUI_MAX_ANSWERS_AT_ONCE="1")
+    deployment = Deployment(tmp_path_factory.mktemp("queue"), CHATUI_DEMO_TOKENS_PER_SECOND="80", CHATUI_MAX_ANSWERS_AT_ONCE="1")
     with served(deployment, "ada", "bela") as server:
         yield server
 
