@@ -71,6 +71,13 @@ def visible_at(selector: str) -> Reach:
     return lambda world, page: expect(page.locator(selector).first).to_be_visible()
 
 
+def drawn(world: World, page: Page) -> None:
+    """Come to the diagram and wait until it is drawn: that moves all below it, perhaps the focus out of the window."""
+    diagram = page.locator(".code-frame:has(.language-mermaid)")
+    diagram.scroll_into_view_if_needed()
+    expect(diagram).to_have_attribute("data-diagram", "drawn")
+
+
 def unfold(world: World, page: Page) -> None:
     """Open all that is folded."""
     page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility.states import Reach, State, each, fill, press, unfold, visible_at
+from tests.browser.accessibility.states import Reach, State, drawn, each, fill, press, unfold, visible_at
 from tests.browser.accessibility.world import World
 from tests.chatui.transfer.other_products import samples
 
@@ -70,10 +70,10 @@ STATES = (
     State("delete for good", "ada", "{deleted}erase/", visible_at(".button-danger")),
     State("archived list", "ada", "/archived/", visible_at(".aside-list")),
     State("empty archive", "newcomer", "/archived/"),
-    State("share", "ada", "{everything}share/", visible_at(".share-preview")),
+    State("share", "ada", "{everything}share/", each(visible_at(".share-preview"), drawn)),
     State("shared links", "ada", "/shares/", visible_at(".share-links")),
     State("no shared links", "newcomer", "/shares/"),
-    State("shared page", "", "{shared}", visible_at(".code-frame")),
+    State("shared page", "", "{shared}", each(visible_at(".code-frame"), drawn)),
     State("link without a page", "", "/s/" + "x" * 43 + "/"),
     State("not found", "ada", "/nothing-here/"),
     State("forbidden", "newcomer", f"/c/{NOBODY}/debug/"),
