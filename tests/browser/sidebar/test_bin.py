@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
@@ -20,7 +20,7 @@ def test_a_deleted_conversation_is_found_in_the_bin_brought_back_and_deleted_for
     chat.settle()
     address = chat.page.url
     aside = chat.page.context.new_page()
-    aside.goto("/")
+    connected(aside, "/")
     page = chat.page
     page.get_by_role("button", name="Options for this conversation").click()
     page.locator("#top-menu").get_by_role("button", name="Delete").click()
@@ -56,9 +56,7 @@ def test_a_tab_whose_running_conversation_is_deleted_shows_no_refusal_that_nobod
     chat.ask("A sum that is not wanted")
     chat.settle()
     other = Chat(chat.page.context.new_page())
-    frames: list[str] = []
-    other.page.on("websocket", lambda socket: socket.on("framereceived", lambda data: frames.append(str(data))))
-    other.page.goto(chat.page.url)
+    frames = connected(other.page, chat.page.url)
     expect(other.answer).to_contain_text("Two and two")
     chat.page.get_by_role("button", name="Options for this conversation").click()
     chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
@@ -87,14 +85,23 @@ def test_undo_in_the_banner_is_shown_even_if_its_event_is_lost(demo: Server, vis
     chat.settle()
     other = Chat(chat.page.context.new_page())
     other.page.route_web_socket("**/*", lambda socket: _lose(socket, "chatui:listed"))
-    other.page.goto(chat.page.url)
-    other.settle()
+    connected(other.page, chat.page.url)
     chat.page.get_by_role("button", name="Options for this conversation").click()
     chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
     gone = other.page.locator(".banner-deleted")
     gone.get_by_role("button", name="Undo").click()
     expect(gone).to_be_hidden()
     expect(other.problem).to_be_empty()
+
+
+def connected(page: Page, address: str) -> list[str]:
+    """Open a page and wait for its socket: it is not told what changed before that. Returns the frames that it receives, as they come."""
+    frames: list[str] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: frames.append(str(data))))
+    page.goto(address)
+    while not frames:
+        page.wait_for_timeout(20)
+    return frames
 
 
 def _lose(page: WebSocketRoute, event: str) -> None:
