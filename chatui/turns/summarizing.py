@@ -77,9 +77,17 @@ class Summarizing(TurnSummary):
     A failure here may lose lines, never the answer.
     """
 
-    def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], *, reads: bool = True) -> None:
-        """``elapsed``: milliseconds since the turn began. ``show`` is called with each line. ``reads``: as for ``ActivityLines``."""
-        self._lines = ActivityLines(written, reads=reads)
+    def __init__(
+        self,
+        written: Written,
+        elapsed: Callable[[], int],
+        show: Callable[[Activity], None],
+        *,
+        before: Sequence[Activity] = (),
+        reads: bool = True,
+    ) -> None:
+        """``elapsed``: milliseconds of the answer's clock. ``show`` is called with each line. The others as for ``ActivityLines``."""
+        self._lines = ActivityLines(written, before=before, reads=reads)
         self._elapsed = elapsed
         self._show = show
         self._header: Header | None = None
@@ -87,6 +95,7 @@ class Summarizing(TurnSummary):
         self._unread_chars = 0
         self._timer: asyncio.TimerHandle | None = None
         self._is_paused = self._is_over = self._is_stored = False
+        self._lines.judge(elapsed() / 1000)  # the ticks before the cut are over
         self._wait()
 
     def take(self, event: RawEvent) -> RawEvent:
@@ -193,11 +202,13 @@ class SummarizingServer(Summarizing):
     A heading counts as soon as its line has ended: servers send a whole summary as one frame, which ends only when the answer begins.
     """
 
-    def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> None:
+    def __init__(
+        self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], *, before: Sequence[Activity] = ()
+    ) -> None:
         """As for Summarizing."""
         self._line = ""  # that has not ended
         self._has_more_lines = False
-        super().__init__(written, elapsed, show, reads=False)
+        super().__init__(written, elapsed, show, before=before, reads=False)
 
     def _read(self, event: RawEvent) -> None:
         if isinstance(event, FrameClosed) and self._header == ASIDE:
@@ -250,7 +261,7 @@ class SummarizingModel(Summarizing):
         self._asking: asyncio.Task[str | None] | None = None
         self._ask_timer: asyncio.TimerHandle | None = None
         self._failures = 0
-        super().__init__(written, elapsed, show)
+        super().__init__(written, elapsed, show, before=job.steps_before)
 
     async def aclose(self) -> None:
         """See TurnSummary. Waits at most CLOSE_SECONDS, so a summarizer that ignores cancellation cannot delay the turn."""
@@ -352,14 +363,21 @@ def kind_in(answer: str, possible: Sequence[str]) -> str | None:
 
 
 def summary_of(spec: BackendSpec, job: Job, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> TurnSummary:
-    """The summary of a turn that this model server answers. The other arguments are those of Summarizing."""
+    """The summary of a turn that this model server answers. ``elapsed``: milliseconds since the turn began. The other arguments are those of
+    Summarizing."""
+    before, thought = job.steps_before, 1000 * (job.thought_before or 0)
+
+    def clock() -> int:
+        """Of the whole answer, which the turn may continue: it has one clock and one fold."""
+        return thought + elapsed()
+
     try:
         if spec.summaries == "built-in":
-            return Summarizing(written, elapsed, show)
+            return Summarizing(written, clock, show, before=before)
         if spec.summaries == "server":
-            return SummarizingServer(written, elapsed, show)
+            return SummarizingServer(written, clock, show, before=before)
         if spec.summaries == "model":
-            return SummarizingModel(written, elapsed, show, spec.summarizer, job)
+            return SummarizingModel(written, clock, show, spec.summarizer, job)
     except Exception as error:  # noqa: BLE001 - as for all failures here
         _log_kind(error)
     return TurnSummary()

@@ -38,9 +38,11 @@ class ActivityLines:
     """The lines of one turn. ``feed`` takes reasoning as it streams, ``propose`` a kind from another source; ``judge`` is called at each
     tick."""
 
-    def __init__(self, written: Written, *, reads: bool = True) -> None:
-        """``reads``: whether reasoning is read here where no other source has proposed a kind (built-in)."""
+    def __init__(self, written: Written, *, before: Sequence[Activity] = (), reads: bool = True) -> None:
+        """``before``: the lines of the answer that the turn continues, which count as well. ``reads``: whether reasoning is read here where
+        no other source has proposed a kind (built-in)."""
         self.shown: list[Activity] = []
+        self._before = before
         self._reads = reads
         self._ticks = list(TICKS)
         self._proposals: list[str | None] = []
@@ -55,7 +57,7 @@ class ActivityLines:
     @property
     def next_tick(self) -> float | None:
         """When ``judge`` is to be called next, in seconds of the turn; None: no line can appear any more."""
-        return self._ticks[0] if self._ticks and len(self.shown) < MOST_LINES else None
+        return self._ticks[0] if self._ticks and len(self._all()) < MOST_LINES else None
 
     def feed(self, text: str) -> None:
         """More reasoning."""
@@ -91,7 +93,10 @@ class ActivityLines:
         return [name for name in possible_kinds(self._asked.subjects, shown) if name not in shown]
 
     def _names_shown(self) -> set[str]:
-        return {line.doing for line in self.shown}
+        return {line.doing for line in self._all()}
+
+    def _all(self) -> list[Activity]:
+        return [*self._before, *self.shown]
 
     def _about(self, doing: str, reading: Reading) -> tuple[str, ...]:
         about = KINDS[doing].about
@@ -99,7 +104,7 @@ class ActivityLines:
             return self._pair or ()
         if about == "place":
             return (self._place,) if self._place else ()
-        if not about or sum(bool(line.about) and KINDS[line.doing].about in ("span", "file") for line in self.shown) >= MOST_NAMING:
+        if not about or sum(bool(line.about) and KINDS[line.doing].about in ("span", "file") for line in self._all()) >= MOST_NAMING:
             return ()
         if about == "file":
             name = spans.only_file_in(reading.text, self._files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -75,12 +75,13 @@ class Clock:
 class Turn:
     """A turn whose summary a test follows."""
 
-    def __init__(self, clock: Clock, summaries: str, question: str = QUESTION, *frames: Frame) -> None:
+    def __init__(self, clock: Clock, summaries: str, question: str = QUESTION, *frames: Frame, before: Sequence[Activity] = ()) -> None:
         self.clock = clock
         self.shown: list[Activity] = []
         asked = Attribution(uuid4(), date(2026, 1, 1))
         branch = (Frame(Header(Role.DEVELOPER), f"Orders: {SECRET}"), *frames, Frame(Header(Role.USER), question))
         self.job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, "big", branch)
+        self.job = replace(self.job, steps_before=before, thought_before=4) if before else self.job
         spec = BackendSpec.model_validate(
             {"name": "big", "kind": "chat", "url": "http://127.0.0.1:9", "summaries": summaries}
             | ({"summarizer": "small/small-model"} if summaries == "model" else {})
@@ -148,6 +149,20 @@ async def test_a_line_appears_at_the_first_tick_and_not_before(clock: Clock) -> 
     await clock.go_to(60)
     assert turn.shown == [COMPARING], "no kind appears twice"
     assert list(turn.summary.finish()) == [COMPARING] and not turn.summary.finish(), "once"
+
+
+async def test_a_continued_answer_goes_on_with_its_clock_and_its_lines(clock: Clock) -> None:
+    """Otherwise each piece of an answer could tell as much as a whole one, and the fold would list a line twice."""
+    again, other = Turn(clock, "built-in", before=[COMPARING]), Turn(clock, "built-in", before=[Activity("steps")])
+    again.write()
+    other.write()
+    await clock.go_to(1.99)
+    assert other.shown == []
+    await clock.go_to(2)
+    assert other.shown == [COMPARING], "4 s were thought before the cut: this is the tick at 6 s"
+    await clock.go_to(60)
+    assert again.shown == [] and list(other.summary.finish()) == [COMPARING], "its own lines alone are stored with it"
+    assert ActivityLines(Written(QUESTION), before=[COMPARING] * MOST_LINES).next_tick is None
 
 
 HIDDEN_FRAMES = {"a call": CALL, "a reply": REPLY, "a broken frame": BROKEN, "a server's summary": ASIDE, "a preamble": PREAMBLE}
