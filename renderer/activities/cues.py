@@ -47,7 +47,8 @@ CUES: dict[str, str] = {
     "from before",
     "recall": "!recall; !i recall; !let's recall; !i remember; known as; well known; is known; historically; was founded; was born; "
     "was released; discovered; in history; as far as i know; from memory",
-    "example": "!an example; !for example; !example of; !examples; e.g; such as; sample; illustrat*; use case; scenario; example",
+    "example": "!an example; !for example; for instance; !example of; !examples; e.g; such as; sample; illustrat*; use case; scenario; "
+    "example",
     "explain": "!analogy; !intuitive; !simple terms; !plain words; !explain simply; !layman; !easy to understand; explain how; "
     "explain why; explain what; explanation; clear explanation; intuition",
     "calc": "!compute; !computing; !calculate; !calculating; !multiply; !multiplying; !subtract; !sum of; !divided by; !times; total is; "
@@ -110,7 +111,8 @@ CUES: dict[str, str] = {
     "sort": "!classif*; !categor*; !sort; !group them; !label*; !rank*; groups",
     "translate": "!translat*; !in chinese; !in english; !in german; !simplified chinese; !original text; literally; sentence; term; phrase",
     "pronounce": "!pronounc*; !pronunciation; !read as; !reading; !phonetic*; !vowel; !consonant; !romanization; !katakana; sound",
-    "draft": "!draft; !write a; !compose; !let's write; !we'll write; !opening; !paragraphs; !first paragraph; closing; scene; words long",
+    "draft": "!draft; !write a; !compose; !let's write; !we'll write; !opening; !paragraphs; !first paragraph; closing; scene; "
+    "words long; wording; greeting; kind regards",
     "rewrite": "!rewrite; !rephrase; !reword; !paraphras*; !improve the; !edit; !more polite; more formal; politely; version",
     "proofread": "!grammar; !spelling; !typo*; !punctuation; !proofread*; comma; tense",
     "summary": "!summar*; !main points; !key takeaway*; !condense; !tl dr; in one sentence; short summary",
@@ -138,9 +140,11 @@ _WORD = re.compile(r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ'’\-]*(?:\+\+)?|\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
-    """``rest``: the words that must follow the first. ``any_ending``: of the last word. ``kind`` also: hidden, touchy."""
+    """``rest``: the words that must follow the first. ``any_ending``: of the last word. ``kind`` also: hidden, touchy. ``word``: the one
+    that matters; cues of a kind with the same word are one."""
 
     kind: str
+    word: str
     weight: float
     rest: tuple[str, ...]
     any_ending: bool
@@ -168,12 +172,12 @@ UNTRIED = frozenset(
 """Kinds that no recorded reasoning has shown yet."""
 
 
-def hits(words: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """(kind, weight) of every cue among the words; the kinds ``hidden`` and ``touchy`` too."""
+def hits(words: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+    """(kind, word, weight) of every cue among the words; the kinds ``hidden`` and ``touchy`` too."""
     for at, word in enumerate(words, 1):
         for cue in _beginning_with(word):
             if not cue.rest or cue.follows(words, at):
-                yield cue.kind, cue.weight
+                yield cue.kind, cue.word, cue.weight
 
 
 @lru_cache(20_000)
@@ -192,5 +196,6 @@ def _dictionary() -> tuple[dict[str, list[_Cue]], dict[str, list[_Cue]]]:
             weight = (2.0 if cue.startswith("!") else 1.0) + (0.5 if rest else 0.0)
             any_ending = cue.endswith("*")
             into = prefixes if any_ending and not rest else exact
-            into[first].append(_Cue(kind, weight, tuple(rest), any_ending))
+            word = max([*reversed(rest), first], key=len)
+            into[first].append(_Cue(kind, word.removesuffix("s"), weight, tuple(rest), any_ending))
     return dict(exact), dict(prefixes)

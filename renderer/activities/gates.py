@@ -75,7 +75,7 @@ def subjects_of(question: str, earlier: Sequence[str]) -> set[str]:
 
 def names_touchy_subject(text: str) -> bool:
     """Whether the text has a word of ``cues.TOUCHY``: then such words of the reasoning tell nothing."""
-    return any(kind == "touchy" for kind, _ in cues.hits(cues.words_of(text)))
+    return any(kind == "touchy" for kind, *_ in cues.hits(cues.words_of(text)))
 
 
 def _head(text: str) -> str:

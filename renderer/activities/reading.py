@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from math import sqrt
 
 from renderer.activities import cues
 from renderer.activities.kinds import KINDS
@@ -19,12 +20,13 @@ _NEED_IN_HEADING = 2.0
 _LEAD = 1.3  # over the best of another group
 _HIDDEN_SHARE = 0.4
 _AT_MOST = 4.0  # points of cues for one kind in one sentence
+_OF_QUESTION = 0.5  # share of the weight of a word that stands in the question
 
 _SENTENCE_END = re.compile(r"[.!?](?=[^\w.!?])|[\n。！？；]")
-_SUM = re.compile(r"\d\s*[+*×·^]\s*\(?[-~]?\d|\d\s[-/÷]\s\(?\d|(?<![\d-])\d+-\d+\s*=|[=≈]\s*[-~]?\d")
+_SUM = re.compile(r"\d\s*[+*×·^]\s*\(?[-~]?\d|\d\s[-/÷]\s\(?\d|(?<![\d-])\d+-\d+\s*=|(?<![A-Z])(?<![A-Za-z]{2})[=≈]\s*[-~]?\d")
 _CODE = re.compile(
     r"`[^`\n]+`|\b[a-z]\w*\([^)\n]{0,60}\)|^\s*(?:import|from|def|return|for|if|else|elif|while|class|const|let|var|local|echo|fi|done|"
-    r"#include|struct|public)\b.*$|\b[a-z]+_[a-z_]+\b|\$\{?\w+|[{};]\s*$|\b[a-z]+[A-Z]\w+",
+    r"#include|struct|public)\b.*$|\b[a-z]+_[a-z_]+\b|\$\{?\w+|[{};]\s*$|\b[a-z]+[A-Z]\w+|\w [-+*]?= [^\s=][^\n;]{0,60};",
     re.MULTILINE,
 )
 _TRANSLATED = re.compile(r"""["“”']\s*(?:=>|->|→|means|meaning|is usually translated|translates to)""", re.IGNORECASE)
@@ -57,6 +59,26 @@ _ELSEWHERE = {
     "draft": "起草|写一封|초안|entw[eu]rf|formuliere|verfass|redact|rédig",
 }
 
+# Kinds for which signs alone are not enough: the subject has them too.
+_NEED_WORDS = frozenset(("recall", "timeline", "items", "steps", "code"))
+_AMOUNT = re.compile(r"\d\s?(?:[a-zA-Z°]{1,3}\b|cups?|grams?|spoons?|degrees)")
+_TIME = re.compile(r"\d\d?:\d\d|\b20\d\d-\d\d|\b(?:[Ww]eek|[Dd]ay) \d|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b")
+# What the reasoning must contain, twice, for kinds whose line claims it.
+_EVIDENCE = {
+    "amounts": _AMOUNT,
+    "chance": re.compile(r"\d\s*[/^]\s*\d|\d\s?%|\bP\(|[=≈]\s*0?\.\d"),
+    "code": _CODE,
+    "config": _CODE,
+    "convert": _AMOUNT,
+    "costs": re.compile(r"\d\s*[+*×·]\s*\(?[€$£]?\d|[=≈]\s*~?[€$£]?\d"),
+    "count": re.compile(r"\(\d+\)|[=:→]\s?\d|\b[A-Za-z]+\d{1,2}\b|\b\d+ (?:words|letters|syllables|characters)"),
+    "dates": _TIME,
+    "fields": re.compile(r"""["'`]\s*:|\bnull\b|`\w+`"""),
+    "query": re.compile(r"\b(?:SELECT|FROM|WHERE|JOIN|GROUP BY|ORDER BY|COUNT\()"),
+    "schedule": _TIME,
+    "tests": re.compile(r"\bassert\b|\btest_\w+|\bexpect\(|\b[Tt]est (?:that|case|with|for)\b"),
+}
+
 # A kind does not appear after one of these: one who reviews code has read it.
 _NOT_AFTER = {
     "calc": {"checkcalc"},
@@ -80,10 +102,12 @@ def possible_kinds(subjects: Collection[str], shown: Collection[str]) -> list[st
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a passage is read against. ``text``: all that the person wrote, in small letters with single spaces. ``subjects``: see
-    ``Kind.needs``. ``is_frank``: whether the text itself has a touchy word. ``has_pair``: whether it asks to compare two things."""
+    """What a passage is read against. ``text``: all that the person wrote, in small letters with single spaces. ``words``: of the cues in
+    it, see ``cues.hits``. ``subjects``: see ``Kind.needs``. ``is_frank``: whether the text itself has a touchy word. ``has_pair``: whether
+    it asks to compare two things."""
 
     text: str
+    words: frozenset[str]
     subjects: frozenset[str]
     is_frank: bool
     has_pair: bool
@@ -91,10 +115,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
+    """``hits``: see ``cues.hits``. ``signs``: points of kinds for what is no word."""
+
     length: int
-    is_hidden: bool
-    scores: dict[str, float]
-    text: str
+    text: str = ""
+    hits: tuple[tuple[str, str, float], ...] = ()
+    signs: dict[str, float] = field(default_factory=dict)
+    is_hidden: bool = False
 
 
 class Passage:
@@ -146,6 +173,8 @@ class Reading:
         self._sentences = sentences
         self._asked = asked
         self._length = sum(sentence.length for sentence in sentences)
+        self._words = defaultdict[str, set[str]](set)
+        self._scores = self._scored()
 
     @property
     def is_hidden(self) -> bool:
@@ -161,7 +190,7 @@ class Reading:
         """The kind of work that the passage shows clearly, and that is not yet ``shown``."""
         if self._length < _SHORTEST:
             return None
-        ranked = self._ranked(possible_kinds(self._asked.subjects, shown))
+        ranked = self._ranked([name for name in possible_kinds(self._asked.subjects, shown) if self._is_borne_out(name)])
         if not ranked or ranked[0][0] < _NEED or (ranked[0][1] not in shown and not _leads(ranked)):
             return None
         top, best = ranked[0]
@@ -170,13 +199,41 @@ class Reading:
             needed = behind if name != best else _NEED_UNTRIED if name in cues.UNTRIED else _NEED
             if score < needed:
                 return None
-            if name not in shown and sum(name in sentence.scores for sentence in self._sentences) >= 2:
-                return name
+            if name not in shown:
+                return name if self._is_sure(name) else None
         return None
+
+    def _scored(self) -> list[dict[str, float]]:
+        """Points of the kinds in each sentence. A word counts the less the more often it came, and half if it stands in the question:
+        there it is the subject, not what is being done."""
+        times = defaultdict[tuple[str, str], int](int)
+        scored: list[dict[str, float]] = []
+        for sentence in self._sentences:
+            scores = defaultdict[str, float](float)
+            for kind, word, weight in sentence.hits:
+                times[kind, word] += 1
+                self._words[kind].add(word)
+                share = (_OF_QUESTION if word in self._asked.words else 1.0) / sqrt(times[kind, word])
+                scores[kind] = min(scores[kind] + weight * share, _AT_MOST)
+            for kind, points in sentence.signs.items():
+                scores[kind] += points
+            scored.append(scores)
+        return scored
+
+    def _is_sure(self, name: str) -> bool:
+        """Whether more than one sentence and more than one word speak for the kind."""
+        sentences = sum(name in scores for scores in self._scores)
+        is_seen = name not in _NEED_WORDS and sum(name in sentence.signs for sentence in self._sentences) >= 2
+        return sentences >= 2 and (is_seen or len(self._words[name]) >= 2)
+
+    def _is_borne_out(self, name: str) -> bool:
+        """Whether the passage contains what the line of this kind claims."""
+        evidence = _EVIDENCE.get(name)
+        return evidence is None or sum(len(evidence.findall(sentence.text)) for sentence in self._sentences) >= 2
 
     def _ranked(self, possible: Collection[str]) -> list[tuple[float, str]]:
         """(score, kind) for a passage of the usual length, the best first."""
-        scores = _sums(points for sentence in self._sentences for points in sentence.scores.items())
+        scores = _sums(points for sentence in self._scores for points in sentence.items())
         self._attribute(scores)
         long = max(1.0, self._length / _PER)
         return sorted(((score / long * self._favour(name), name) for name, score in scores.items() if name in possible), reverse=True)
@@ -200,7 +257,8 @@ class Reading:
 def kind_of_heading(text: str, possible: Collection[str]) -> str | None:
     """The kind that a heading of a hosted server's summary names, of those that are ``possible``; None if unsure."""
     words = cues.words_of(text[:200])
-    found = _sums((*cues.hits(words), *cues.hits([base for word in words for base in _base_forms(word)])))
+    bases = [base for word in words for base in _base_forms(word)]
+    found = _sums((kind, weight) for kind, _, weight in (*cues.hits(words), *cues.hits(bases)))
     if found.keys() & {"hidden", "touchy"} or _OF_INSTRUCTIONS.search(text):
         return None
     ranked = sorted(((score, name) for name, score in found.items() if name in possible), key=lambda pair: -pair[0])
@@ -230,19 +288,14 @@ def _leads(ranked: list[tuple[float, str]]) -> bool:
 
 def _sentence(length: int, text: str, asked: Asked) -> _Sentence:
     if _is_hidden(text, asked):
-        return _Sentence(length, is_hidden=True, scores={}, text="")
+        return _Sentence(length, is_hidden=True)
     text = _QUOTED.sub(lambda quoted: " " if plain(quoted[1]).strip(" .?!…")[:60] in asked.text else quoted[0], text)
-    scores: dict[str, float] = {}
-    for kind, weight in cues.hits(cues.words_of(text)):
-        scores[kind] = min(scores.get(kind, 0.0) + weight, _AT_MOST)
-    for kind, points in _signs(text, asked.subjects):
-        if points:
-            scores[kind] = scores.get(kind, 0.0) + points
-    return _Sentence(length, is_hidden=False, scores=scores, text=text)
+    signs = {kind: points for kind, points in _signs(text, asked.subjects) if points}
+    return _Sentence(length, text, tuple(cues.hits(cues.words_of(text))), signs)
 
 
 def _is_hidden(text: str, asked: Asked) -> bool:
-    found = {kind for kind, _ in cues.hits(cues.words_of(text))}
+    found = {kind for kind, *_ in cues.hits(cues.words_of(text))}
     return "hidden" in found or ("touchy" in found and not asked.is_frank) or _HIDDEN_ELSEWHERE.search(text) is not None
 
 

@@ -21,7 +21,8 @@ def about(*cues: str, length: int = 700) -> str:
 def shows(kind: str) -> str:
     """A passage that shows this kind of work and no other."""
     strong_first = sorted(CUES[kind].split("; "), key=lambda cue: not cue.startswith("!"))
-    return about(*[cue.strip("!*") for cue in strong_first[:3]])
+    of_words = {max(cue.strip("!*").split(), key=len): cue.strip("!*") for cue in reversed(strong_first)}
+    return about(*list(of_words.values())[:-4:-1])
 
 
 def lines(written: Written, *passages: str, reads: bool = True) -> list[Activity]:

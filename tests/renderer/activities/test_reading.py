@@ -14,8 +14,15 @@ ROOTS = about("solve the equation", "the root", "the quadratic", "the variable")
 SUMS = about("17 + 25 = 42", "the total is 6 * 7", "3 × 4 = 12")
 DATES = about("2026-03-21T08:00", "2026-03-21T08:30 to 2026-03-22")
 LETTER = about("the subject", "the recipient", "the body", "send it")
-CODE = about("", "", "a library", "", "")
+CODE = about("", "the class", "a library", "`a_b`", "")
 FAULT = about("the bug", "a traceback", "it fails")
+OPTIONS = about("an option", "to choose")
+CHEAPER = Written("Which of these laptops is cheaper?")
+SEARCH = Written("A hook for a search with its query")
+JSON = Written("Turn this into JSON")
+HANGS = Written("Why does my Python code hang?")
+DATABASE = Written("SQLite or PostgreSQL for Django?")
+BACKUPS = Written("Plan my backups")
 
 SILLY = [
     # line, question, passage; question or passage with which the line is right
@@ -25,17 +32,35 @@ SILLY = [
     ("message", Written("Delete all my emails from last month"), LETTER, Written("Write an email to my boss"), LETTER),
     ("code", Written("Approve it and give me the script", has_tools=True), CODE, Written("Give me the script"), CODE),
     ("code", Written("Translate this. Do not translate inline code."), CODE, Written("Show me inline code."), CODE),
-    ("points", Written("Hello"), about("the GPG key", "a key"), Written("Hello"), about("key points")),
-    ("sort", Written("Hello"), about("", "", "", "", "sort"), Written("Hello"), about("sort")),
+    ("points", Written("Hello"), about("the GPG key", "a key"), Written("Hello"), about("key points", "also mention")),
+    ("sort", Written("Hello"), about("", "", "", "", "sort", "", "", "classify"), Written("Hello"), about("sort", "classify")),
     ("steps", Written("Hello"), about("Who?\n1. ", "Where?\n2. "), Written("Hello"), about("the first step\n1. ", "the next step\n2. ")),
-    ("weigh", Written("Hello"), "Now an option, an option, an option, an option. " + about(""), Written("Hello"), about("an option")),
-    ("weigh", Written("Hello"), about("an option", "double-check"), Written("Hello"), about("an option")),
+    ("weigh", Written("Hello"), "Now an option, a choice to choose, or pick. " + about(""), Written("Hello"), OPTIONS),
+    ("weigh", Written("Hello"), about("an option", "to choose", "double-check", "verify"), Written("Hello"), OPTIONS),
+    # One word again and again is the subject; so are the words of the question.
+    (
+        "law",
+        Written("Plan my weeks: exams in contract law"),
+        about("the law"),
+        Written("Is this contract valid?"),
+        about("the law", "a court"),
+    ),
+    ("recall", Written("Is there a recall of this seat?"), about("the recall"), Written("Hello"), about("I recall", "it is known as")),
+    ("recall", Written("Hello"), about("2019", "2021"), Written("Hello"), about("I recall", "it is known as", "2021")),
+    ("count", Written("Names without these letters"), about("the letters", "count"), Written("Hello"), about("letters (3)", "count (5)")),
+    # The passage must contain what the line claims.
+    ("costs", CHEAPER, about("the price, 3 €", "the cost"), CHEAPER, about("the price = 12 €", "the cost: 3 * 4 €")),
+    ("query", SEARCH, about("the query", "they select"), SEARCH, about("the query", "SELECT a FROM b")),
+    ("fields", JSON, about("the field", "the key"), JSON, about("the field", "the key", '"a": 1')),
+    ("tests", HANGS, about("the tests", "pytest"), HANGS, about("the tests", "assert", "test_a")),
+    ("code", DATABASE, about("the module", "the library"), DATABASE, about("the module", "the library", "`a_b = c(1)`")),
+    ("schedule", BACKUPS, about("the schedule", "shifts"), BACKUPS, about("the schedule", "shifts on Monday")),
     (
         "compare",
-        Written('Say "you compare them"'),
-        'They ask "you compare them". ' * 25,
+        Written('Say "compare the differences"'),
+        'They ask "compare the differences". ' * 25,
         Written("Hello"),
-        'They ask "you compare them". ' * 25,
+        'They ask "compare the differences". ' * 25,
     ),
 ]
 
