@@ -17,6 +17,7 @@ _SENTENCE = 400  # characters of a sentence at most
 _PER = 700  # characters for which a score is meant
 _NEED, _NEED_UNTRIED, _NEED_BEHIND = 5.0, 6.0, 6.0
 _NEED_IN_HEADING = 2.0
+_NOTABLE = _NEED / 2  # less is not looked at
 _LEAD = 1.3  # over the best of another group
 _HIDDEN_SHARE = 0.4
 _AT_MOST = 4.0  # points of cues for one kind in one sentence
@@ -190,7 +191,7 @@ class Reading:
         """The kind of work that the passage shows clearly, and that is not yet ``shown``."""
         if self._length < _SHORTEST:
             return None
-        ranked = self._ranked([name for name in possible_kinds(self._asked.subjects, shown) if self._is_borne_out(name)])
+        ranked = self._ranked(possible_kinds(self._asked.subjects, shown))
         if not ranked or ranked[0][0] < _NEED or (ranked[0][1] not in shown and not _leads(ranked)):
             return None
         top, best = ranked[0]
@@ -236,7 +237,8 @@ class Reading:
         scores = _sums(points for sentence in self._scores for points in sentence.items())
         self._attribute(scores)
         long = max(1.0, self._length / _PER)
-        return sorted(((score / long * self._favour(name), name) for name, score in scores.items() if name in possible), reverse=True)
+        found = ((score / long * self._favour(name), name) for name, score in scores.items() if name in possible)
+        return sorted(((score, name) for score, name in found if score >= _NOTABLE and self._is_borne_out(name)), reverse=True)
 
     def _attribute(self, scores: defaultdict[str, float]) -> None:
         """Give the points of shared signs to the kind that they mean here."""
@@ -287,16 +289,15 @@ def _leads(ranked: list[tuple[float, str]]) -> bool:
 
 
 def _sentence(length: int, text: str, asked: Asked) -> _Sentence:
-    if _is_hidden(text, asked):
+    hits = tuple(cues.hits(cues.words_of(text)))
+    kinds = {kind for kind, *_ in hits}
+    if "hidden" in kinds or ("touchy" in kinds and not asked.is_frank) or _HIDDEN_ELSEWHERE.search(text):
         return _Sentence(length, is_hidden=True)
-    text = _QUOTED.sub(lambda quoted: " " if plain(quoted[1]).strip(" .?!…")[:60] in asked.text else quoted[0], text)
-    signs = {kind: points for kind, points in _signs(text, asked.subjects) if points}
-    return _Sentence(length, text, tuple(cues.hits(cues.words_of(text))), signs)
-
-
-def _is_hidden(text: str, asked: Asked) -> bool:
-    found = {kind for kind, *_ in cues.hits(cues.words_of(text))}
-    return "hidden" in found or ("touchy" in found and not asked.is_frank) or _HIDDEN_ELSEWHERE.search(text) is not None
+    own = _QUOTED.sub(lambda quoted: " " if plain(quoted[1]).strip(" .?!…")[:60] in asked.text else quoted[0], text)
+    if own != text:
+        hits = tuple(cues.hits(cues.words_of(own)))
+    signs = {kind: points for kind, points in _signs(own, asked.subjects) if points}
+    return _Sentence(length, own, hits, signs)
 
 
 def _signs(text: str, subjects: Collection[str]) -> Iterator[tuple[str, float]]:
