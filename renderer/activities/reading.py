@@ -62,6 +62,7 @@ _ELSEWHERE = {
 
 # Kinds for which signs alone are not enough: the subject has them too.
 _NEED_WORDS = frozenset(("recall", "timeline", "items", "steps", "code"))
+_MONEY = r"\d[\d.,]{0,12}\s?(?:€|\$|£|eur|usd|dollar|ct\b|元|원)"
 _AMOUNT = re.compile(r"\d\s?(?:[a-zA-Z°]{1,3}\b|cups?|grams?|spoons?|degrees)")
 _TIME = re.compile(r"\d\d?:\d\d|\b20\d\d-\d\d|\b(?:[Ww]eek|[Dd]ay) \d|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b")
 # What the reasoning must contain, twice, for kinds whose line claims it.
@@ -71,7 +72,7 @@ _EVIDENCE = {
     "code": _CODE,
     "config": _CODE,
     "convert": _AMOUNT,
-    "costs": re.compile(r"\d\s*[+*×·]\s*\(?[€$£]?\d|[=≈]\s*~?[€$£]?\d"),
+    "costs": re.compile(rf"(?:[€$£]\s?[\d.,]{{1,12}}|{_MONEY})\s*[-+*×·=≈]|[-+*×·=≈]\s*~?(?:[€$£]\s?\d|{_MONEY})", re.IGNORECASE),
     "count": re.compile(r"\(\d+\)|[=:→]\s?\d|\b[A-Za-z]+\d{1,2}\b|\b\d+ (?:words|letters|syllables|characters)"),
     "dates": _TIME,
     "fields": re.compile(r"""["'`]\s*:|\bnull\b|`\w+`"""),

@@ -16,6 +16,7 @@ DATES = about("2026-03-21T08:00", "2026-03-21T08:30 to 2026-03-22")
 LETTER = about("the subject", "the recipient", "the body", "send it")
 CODE = about("", "the class", "a library", "`a_b`", "")
 FAULT = about("the bug", "a traceback", "it fails")
+TONE = about("", "", "the tone", "", "", "friendly")
 OPTIONS = about("an option", "to choose")
 CHEAPER = Written("Which of these laptops is cheaper?")
 SEARCH = Written("A hook for a search with its query")
@@ -48,6 +49,8 @@ SILLY = [
     ("recall", Written("Is there a recall of this seat?"), about("the recall"), Written("Hello"), about("I recall", "it is known as")),
     ("recall", Written("Hello"), about("2019", "2021"), Written("Hello"), about("I recall", "it is known as", "2021")),
     ("count", Written("Names without these letters"), about("the letters", "count"), Written("Hello"), about("letters (3)", "count (5)")),
+    ("tone", Written("A friendly tone?"), TONE, Written("Hello"), TONE),
+    ("weigh", Written("Hello"), about("tone", "tone", "tone", "an option", "to choose"), Written("Hello"), OPTIONS),
     # The passage must contain what the line claims.
     ("costs", CHEAPER, about("the price, 3 €", "the cost"), CHEAPER, about("the price = 12 €", "the cost: 3 * 4 €")),
     ("query", SEARCH, about("the query", "they select"), SEARCH, about("the query", "SELECT a FROM b")),
