@@ -26,8 +26,10 @@ _SUBJECTS = {
     "summary": r"summar|tl;?dr|zusammenfass|kurzfassung|总结|概括|摘要|요약|resum",
     "write": r"\b(write|draft|letter|essay|story|poem|speech|text|article|blog|post|email|slogan|name|title|haiku|scene|joke|toast|"
     r"schreib|brief|entwurf)\b|写|撰写|쓰|작성|escrib|redact|напиши|書い",
-    "story": r"\b(story|tale|novel|scene|plot|character|geschichte|märchen)\b|故事|小说|이야기|소설|cuento|historia|histoire",
-    "verse": r"haiku|poem|rhym|verse|lyrics|song|gedicht|reim|诗|歌词|시를|하이쿠|노래|poema|verso|俳句",
+    "story": r"(write|tell|continue|invent|schreib|erzähl|escrib|cuenta|écri).{0,60}(story|tale|novel|scene|plot|character|geschichte|"
+    r"märchen|cuento|historia|histoire)|[写编讲].{0,12}(故事|小说)|(이야기|소설).{0,8}(써|쓰|만들|해)",
+    "verse": r"(write|compose|continue|rhyme|schreib|dichte|escrib|écri).{0,60}(haiku|poem|rhym|verse|lyrics|song|gedicht|reim|poema|"
+    r"verso)|[写作].{0,12}(诗|歌词|俳句)|(시를|하이쿠|노래).{0,8}(써|쓰|지어)|俳句.{0,8}[書作]",
     "ideas": r"idea|brainstorm|suggest|name|slogan|gift|creative|title|idee|vorschl|点子|建议|想法|아이디어|추천|nombre",
     "persona": r"profile|persona|audience|profil|画像|프로필|perfil",
     "art": r"ascii|draw|svg|zeichn|画|그려|dibuj",

@@ -64,7 +64,9 @@ _ELSEWHERE = {
 _NEED_WORDS = frozenset(("recall", "timeline", "items", "steps", "code"))
 _MONEY = r"\d[\d.,]{0,12}\s?(?:€|\$|£|eur|usd|dollar|ct\b|元|원)"
 _AMOUNT = re.compile(r"\d\s?(?:[a-zA-Z°]{1,3}\b|cups?|grams?|spoons?|degrees)")
-_TIME = re.compile(r"\d\d?:\d\d|\b20\d\d-\d\d|\b(?:[Ww]eek|[Dd]ay) \d|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b")
+_TIME = re.compile(
+    r"\d\d?:\d\d|\b20\d\d-\d\d|\b\d\d? [ap]m\b|\b(?:[Ww]eek|[Dd]ay) \d|\d (?:days?|weeks?|hours?) (?:before|after|later|from)\b"
+)
 # What the reasoning must contain, twice, for kinds whose line claims it.
 _EVIDENCE = {
     "amounts": _AMOUNT,
@@ -76,7 +78,10 @@ _EVIDENCE = {
     "count": re.compile(r"\(\d+\)|[=:→]\s?\d|\b[A-Za-z]+\d{1,2}\b|\b\d+ (?:words|letters|syllables|characters)"),
     "dates": _TIME,
     "fields": re.compile(r"""["'`]\s*:|\bnull\b|`\w+`"""),
-    "query": re.compile(r"\b(?:SELECT|FROM|WHERE|JOIN|GROUP BY|ORDER BY|COUNT\()"),
+    "law": re.compile(
+        r"§|\b(?:laws?|legal\w*|courts?|statut\w+|[Aa]rt\.|Act|clauses?|(?:in)?valid|liab\w+|void|unenforceable|[A-Z]{2,4} \d{4}|BG[BH])\b"
+    ),
+    "query": re.compile(r"\b(?:SELECT|FROM|JOIN|GROUP BY|ORDER BY|COUNT\()"),
     "schedule": _TIME,
     "tests": re.compile(r"\bassert\b|\btest_\w+|\bexpect\(|\b[Tt]est (?:that|case|with|for)\b"),
 }

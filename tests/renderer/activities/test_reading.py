@@ -18,6 +18,8 @@ CODE = about("", "the class", "a library", "`a_b`", "")
 FAULT = about("the bug", "a traceback", "it fails")
 TONE = about("", "", "the tone", "", "", "friendly")
 OPTIONS = about("an option", "to choose")
+PLOT = about("the plot", "a character")
+LEASE = Written("What does my lease say?")
 CHEAPER = Written("Which of these laptops is cheaper?")
 SEARCH = Written("A hook for a search with its query")
 JSON = Written("Turn this into JSON")
@@ -51,13 +53,16 @@ SILLY = [
     ("count", Written("Names without these letters"), about("the letters", "count"), Written("Hello"), about("letters (3)", "count (5)")),
     ("tone", Written("A friendly tone?"), TONE, Written("Hello"), TONE),
     ("weigh", Written("Hello"), about("tone", "tone", "tone", "an option", "to choose"), Written("Hello"), OPTIONS),
+    ("story", Written("Explain the plot of this novel"), PLOT, Written("Write a story"), PLOT),
     # The passage must contain what the line claims.
     ("costs", CHEAPER, about("the price, 3 €", "the cost"), CHEAPER, about("the price = 12 €", "the cost: 3 * 4 €")),
+    ("law", LEASE, about("the landlord", "a tenant"), LEASE, about("the landlord", "a court and § 5")),
+    ("dates", Written("Lunch on Friday?"), about("Saturday", "Sunday"), Written("When on Friday?"), about("Saturday 9:30", "Sunday")),
     ("query", SEARCH, about("the query", "they select"), SEARCH, about("the query", "SELECT a FROM b")),
     ("fields", JSON, about("the field", "the key"), JSON, about("the field", "the key", '"a": 1')),
     ("tests", HANGS, about("the tests", "pytest"), HANGS, about("the tests", "assert", "test_a")),
     ("code", DATABASE, about("the module", "the library"), DATABASE, about("the module", "the library", "`a_b = c(1)`")),
-    ("schedule", BACKUPS, about("the schedule", "shifts"), BACKUPS, about("the schedule", "shifts on Monday")),
+    ("schedule", BACKUPS, about("the schedule", "shifts"), BACKUPS, about("the schedule", "shifts at 9:00")),
     (
         "compare",
         Written('Say "compare the differences"'),
