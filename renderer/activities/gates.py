@@ -31,7 +31,7 @@ _SUBJECTS = {
     "verse": r"(write|compose|continue|rhyme|schreib|dichte|escrib|écri).{0,60}(haiku|poem|rhym|verse|lyrics|song|gedicht|reim|poema|"
     r"verso)|[写作].{0,12}(诗|歌词|俳句)|(시를|하이쿠|노래).{0,8}(써|쓰|지어)|俳句.{0,8}[書作]",
     "ideas": r"idea|brainstorm|suggest|name|slogan|gift|creative|title|idee|vorschl|点子|建议|想法|아이디어|추천|nombre",
-    "persona": r"profile|persona|audience|profil|画像|프로필|perfil",
+    "persona": r"profile|persona|profil|画像|프로필|perfil",
     "art": r"ascii|draw|svg|zeichn|画|그려|dibuj",
     "mail": r"(write|draft|compose|reply|answer|respond|send|schreib|antwort|verfass).{0,40}(e-?mail|\bmail|message|letter|\bnote|"
     r"nachricht|brief)|(e-?mail|message|letter) (to|for|the|my)\b|写.{0,8}(邮件|信|消息)|(메일|메시지|편지).{0,6}(써|작성)|(escrib|"
