@@ -142,7 +142,7 @@ def written_of(job: Job, *, has_tools: bool) -> Written:
     # A question that somebody else may have written lends no words to a line.
     is_own = bool(questions) and questions[-1] == asked[-1]
     earlier = questions[:-1] if is_own else questions
-    return Written(questions[-1] if is_own else "", earlier, job.files, has_tools=has_tools)
+    return Written(questions[-1] if is_own else "", earlier, job.files, has_tools=has_tools, before=job.steps_before)
 
 
 log = logging.getLogger(__name__)

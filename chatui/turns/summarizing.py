@@ -77,17 +77,9 @@ class Summarizing(TurnSummary):
     A failure here may lose lines, never the answer.
     """
 
-    def __init__(
-        self,
-        written: Written,
-        elapsed: Callable[[], int],
-        show: Callable[[Activity], None],
-        *,
-        before: Sequence[Activity] = (),
-        reads: bool = True,
-    ) -> None:
-        """``elapsed``: milliseconds of the answer's clock. ``show`` is called with each line. The others as for ``ActivityLines``."""
-        self._lines = ActivityLines(written, before=before, reads=reads)
+    def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], *, reads: bool = True) -> None:
+        """``elapsed``: milliseconds of the answer's clock. ``show`` is called with each line. ``reads``: as for ``ActivityLines``."""
+        self._lines = ActivityLines(written, reads=reads)
         self._elapsed = elapsed
         self._show = show
         self._header: Header | None = None
@@ -202,13 +194,11 @@ class SummarizingServer(Summarizing):
     A heading counts as soon as its line has ended: servers send a whole summary as one frame, which ends only when the answer begins.
     """
 
-    def __init__(
-        self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], *, before: Sequence[Activity] = ()
-    ) -> None:
+    def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> None:
         """As for Summarizing."""
         self._line = ""  # that has not ended
         self._has_more_lines = False
-        super().__init__(written, elapsed, show, before=before, reads=False)
+        super().__init__(written, elapsed, show, reads=False)
 
     def _read(self, event: RawEvent) -> None:
         if isinstance(event, FrameClosed) and self._header == ASIDE:
@@ -261,7 +251,7 @@ class SummarizingModel(Summarizing):
         self._asking: asyncio.Task[str | None] | None = None
         self._ask_timer: asyncio.TimerHandle | None = None
         self._failures = 0
-        super().__init__(written, elapsed, show, before=job.steps_before)
+        super().__init__(written, elapsed, show)
 
     async def aclose(self) -> None:
         """See TurnSummary. Waits at most CLOSE_SECONDS, so a summarizer that ignores cancellation cannot delay the turn."""
@@ -365,7 +355,7 @@ def kind_in(answer: str, possible: Sequence[str]) -> str | None:
 def summary_of(spec: BackendSpec, job: Job, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> TurnSummary:
     """The summary of a turn that this model server answers. ``elapsed``: milliseconds since the turn began. The other arguments are those of
     Summarizing."""
-    before, thought = job.steps_before, 1000 * (job.thought_before or 0)
+    thought = 1000 * (job.thought_before or 0)
 
     def clock() -> int:
         """Of the whole answer, which the turn may continue: it has one clock and one fold."""
@@ -373,9 +363,9 @@ def summary_of(spec: BackendSpec, job: Job, written: Written, elapsed: Callable[
 
     try:
         if spec.summaries == "built-in":
-            return Summarizing(written, clock, show, before=before)
+            return Summarizing(written, clock, show)
         if spec.summaries == "server":
-            return SummarizingServer(written, clock, show, before=before)
+            return SummarizingServer(written, clock, show)
         if spec.summaries == "model":
             return SummarizingModel(written, clock, show, spec.summarizer, job)
     except Exception as error:  # noqa: BLE001 - as for all failures here

@@ -72,7 +72,8 @@ def from_sentence(line: str, texts: Iterable[str]) -> Activity | None:
     for kind in KINDS.values():
         if line == kind.sentence:
             return Activity(kind.name)
-    for kind in KINDS.values():
+    # "Reading the code in a.py" is also "Reading" with more words: the sentence with most of its own words is meant.
+    for kind in sorted(KINDS.values(), key=lambda kind: len(kind.named), reverse=True):
         for about in _filled_with(line, kind.named):
             activity = Activity(kind.name, about)
             if all(map(may_be_named, about)) and activity.seen_in(page) == activity:

@@ -73,7 +73,7 @@ KINDS: dict[str, Kind] = {
         Kind("points", "plan", "", noop("Collecting the main points"), "span", noop("Collecting the main points on “{}”")),
         Kind("timeline", "plan", "past", noop("Putting events in order")),
         Kind("table", "plan", "", noop("Laying out a table")),
-        Kind("readcode", "code", "review", noop("Reading the code"), "file", noop("Reading {}")),
+        Kind("readcode", "code", "review", noop("Reading the code"), "file", noop("Reading the code in {}")),
         Kind("code", "code", "code", noop("Working on the code")),
         Kind("review", "code", "review", noop("Reviewing the code"), "file", noop("Reviewing {}")),
         Kind("debug", "code", "fault", noop("Looking for the bug")),

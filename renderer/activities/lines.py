@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from renderer.activities import cues, gates, spans
+from renderer.activities import gates, spans
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
 from renderer.activities.reading import Asked, Passage, Reading, plain, possible_kinds
@@ -25,24 +25,25 @@ _SHORT_QUESTION = 160  # characters of a question whose phrases matter at their 
 @dataclass(frozen=True, slots=True)
 class Written:
     """What the person wrote and may see. ``question``: of this turn. ``earlier``: their questions before it, the oldest first. ``files``:
-    names of their files. ``has_tools``, ``has_image``: whether the turn offers tools, or an image is attached."""
+    names of their files. ``has_tools``, ``has_image``: whether the turn offers tools, or an image is attached. ``before``: the lines of the
+    cut answer that the turn continues, with which its own are shown as one list."""
 
     question: str = field(repr=False)
     earlier: Sequence[str] = field(default=(), repr=False)
     files: Sequence[str] = field(default=(), repr=False)
     has_tools: bool = False
     has_image: bool = False
+    before: Sequence[Activity] = ()
 
 
 class ActivityLines:
     """The lines of one turn. ``feed`` takes reasoning as it streams, ``propose`` a kind from another source; ``judge`` is called at each
     tick."""
 
-    def __init__(self, written: Written, *, before: Sequence[Activity] = (), reads: bool = True) -> None:
-        """``before``: the lines of the answer that the turn continues, which count as well. ``reads``: whether reasoning is read here where
-        no other source has proposed a kind (built-in)."""
+    def __init__(self, written: Written, *, reads: bool = True) -> None:
+        """``reads``: whether reasoning is read here where no other source has proposed a kind (built-in)."""
         self.shown: list[Activity] = []
-        self._before = before
+        self._before = tuple(written.before)
         self._reads = reads
         self._ticks = list(TICKS)
         self._proposals: list[str | None] = []
@@ -92,11 +93,12 @@ class ActivityLines:
         shown = self._names_shown()
         return [name for name in possible_kinds(self._asked.subjects, shown) if name not in shown]
 
+    def _all(self) -> list[Activity]:
+        """The lines of the whole answer, to which all limits apply."""
+        return [*self._before, *self.shown]
+
     def _names_shown(self) -> set[str]:
         return {line.doing for line in self._all()}
-
-    def _all(self) -> list[Activity]:
-        return [*self._before, *self.shown]
 
     def _about(self, doing: str, reading: Reading) -> tuple[str, ...]:
         about = KINDS[doing].about
@@ -117,8 +119,7 @@ def _asked(written: Written, *, has_pair: bool) -> Asked:
     subjects = gates.subjects_of(written.question, written.earlier)
     subjects.update(name for name, shown in _circumstances(written) if shown)
     text = "\n".join([written.question[: gates.READ], *(question[: gates.READ] for question in written.earlier[-gates.EARLIER :])])
-    words = frozenset(word for _, word, _ in cues.hits(cues.words_of(text)))
-    return Asked(plain(text), words, frozenset(subjects), gates.names_touchy_subject(text), has_pair)
+    return Asked(plain(text), frozenset(subjects), gates.names_touchy_subject(text), has_pair)
 
 
 def _circumstances(written: Written) -> Iterator[tuple[str, bool]]:

@@ -14,6 +14,7 @@ from renderer.activities.kinds import KINDS
 
 _SHORTEST, _LONGEST = 450, 1_000  # characters of a passage that is judged
 _SENTENCE = 400  # characters of a sentence at most
+_READ = 4_000  # characters of a text that are looked at: more than are kept
 _PER = 700  # characters for which a score is meant
 _NEED, _NEED_UNTRIED, _NEED_BEHIND = 5.0, 6.0, 6.0
 _NEED_IN_HEADING = 2.0
@@ -142,6 +143,8 @@ class Passage:
 
     def feed(self, text: str) -> None:
         """More reasoning. Sentences are kept, and read when somebody asks what they show."""
+        if len(text) > _READ:  # what comes before would be forgotten at once
+            self._rest, text = "", text[-_READ:]
         searched = max(0, len(self._rest) - 1)
         self._rest += text
         begin = 0
@@ -165,6 +168,8 @@ class Passage:
     def _keep(self, text: str) -> None:
         for at in range(0, len(text), _SENTENCE):
             piece = text[at : at + _SENTENCE]
+            if piece.isspace():
+                continue
             while self._length > _LONGEST:
                 self._length -= self._kept.popleft()[0]
             # About four Latin letters are a token, or one and a half signs.

@@ -24,6 +24,7 @@ from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns import ledger, running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
+from chatui.turns.opening import written_of
 from chatui.turns.running import TurnPlace
 from chatui.turns.start import Started
 from chatui.turns.streams.end_user import EndUserStream
@@ -114,6 +115,7 @@ async def test_the_lines_of_a_summary_are_shown_beside_the_continued_answer_and_
 
     job = await going_on()
     assert ([item.body for _, item in job.shown_before], job.steps_before) == (["Two and "], lines)
+    assert written_of(job, has_tools=False).before == lines, "they count for the limits of the whole answer"
 
 
 @pytest.mark.asyncio
