@@ -353,7 +353,7 @@ def kind_in(answer: str, possible: Sequence[str]) -> str | None:
 
 
 def summary_of(spec: BackendSpec, job: Job, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> TurnSummary:
-    """The summary of a turn that this model server answers. ``elapsed``: milliseconds since the turn began. The other arguments are those of
+    """The summary of a turn that this model server answers. ``elapsed``: milliseconds since the turn began. The others as for
     Summarizing."""
     thought = 1000 * (job.thought_before or 0)
 

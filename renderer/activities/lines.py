@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from renderer.activities import gates, spans
+from renderer.activities import cues, gates, spans
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
 from renderer.activities.reading import Asked, Passage, Reading, plain, possible_kinds
@@ -119,7 +119,8 @@ def _asked(written: Written, *, has_pair: bool) -> Asked:
     subjects = gates.subjects_of(written.question, written.earlier)
     subjects.update(name for name, shown in _circumstances(written) if shown)
     text = "\n".join([written.question[: gates.READ], *(question[: gates.READ] for question in written.earlier[-gates.EARLIER :])])
-    return Asked(plain(text), frozenset(subjects), gates.names_touchy_subject(text), has_pair)
+    words = frozenset(word for _, word, _ in cues.hits(cues.words_of(text)))
+    return Asked(plain(text), words, frozenset(subjects), gates.names_touchy_subject(text), has_pair)
 
 
 def _circumstances(written: Written) -> Iterator[tuple[str, bool]]:

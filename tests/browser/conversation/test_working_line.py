@@ -23,7 +23,8 @@ LINE = ".working-line"
 HEARD = """() => {
   globalThis.heard = [];
   const region = document.querySelector(".announcer");
-  new MutationObserver(() => globalThis.heard.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+  const observer = new MutationObserver(() => globalThis.heard.push(region.textContent));
+  observer.observe(region, { childList: true, characterData: true, subtree: true });
 }"""
 
 

@@ -81,7 +81,7 @@ class Turn:
         asked = Attribution(uuid4(), date(2026, 1, 1))
         branch = (Frame(Header(Role.DEVELOPER), f"Orders: {SECRET}"), *frames, Frame(Header(Role.USER), question))
         self.job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, "big", branch)
-        self.job = replace(self.job, steps_before=before, thought_before=4) if before else self.job
+        self.job = replace(self.job, steps_before=tuple(before), thought_before=4) if before else self.job
         spec = BackendSpec.model_validate(
             {"name": "big", "kind": "chat", "url": "http://127.0.0.1:9", "summaries": summaries}
             | ({"summarizer": "small/small-model"} if summaries == "model" else {})
@@ -162,7 +162,7 @@ async def test_a_continued_answer_goes_on_with_its_clock_and_its_lines(clock: Cl
     assert other.shown == [COMPARING], "4 s were thought before the cut: this is the tick at 6 s"
     await clock.go_to(60)
     assert again.shown == [] and list(other.summary.finish()) == [COMPARING], "its own lines alone are stored with it"
-    assert ActivityLines(Written(QUESTION), before=[COMPARING] * MOST_LINES).next_tick is None
+    assert ActivityLines(Written(QUESTION, before=[COMPARING] * MOST_LINES)).next_tick is None
 
 
 HIDDEN_FRAMES = {"a call": CALL, "a reply": REPLY, "a broken frame": BROKEN, "a server's summary": ASIDE, "a preamble": PREAMBLE}

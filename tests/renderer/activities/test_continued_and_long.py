@@ -10,14 +10,14 @@ from renderer.activities.reading import Asked, Passage
 from tests.renderer.activities.passages import kinds, shows
 from tests.support.cost import relative_cost
 
-ASKED = Asked("", frozenset(), is_frank=False, has_pair=False)
+ASKED = Asked("", frozenset(), frozenset(), is_frank=False, has_pair=False)
 
 
 def test_a_continued_answer_shows_no_kind_twice_and_no_more_lines_than_any_other():
-    assert kinds(Written(""), shows("weigh"), shows("count")) == ["weigh", "count"]
-    assert kinds(Written("", before=[Activity("weigh")]), shows("weigh"), shows("count")) == ["count"]
+    assert kinds(Written(""), shows("weigh"), shows("structure")) == ["weigh", "structure"]
+    assert kinds(Written("", before=[Activity("weigh")]), shows("weigh"), shows("structure")) == ["structure"]
     full = [Activity(name) for name in list(KINDS)[: MOST_LINES - 1]]
-    assert kinds(Written("", before=full), shows("weigh"), shows("count")) == ["weigh"]
+    assert kinds(Written("", before=full), shows("weigh"), shows("structure")) == ["weigh"]
     assert ActivityLines(Written("", before=[*full, Activity("weigh")])).next_tick is None
 
 
