@@ -140,7 +140,7 @@ def written_of(job: Job, *, has_tools: bool) -> Written:
     questions = questions_of(job.frames, job.imported)
     asked = [frame.body for frame in job.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
     # A question that somebody else may have written lends no words to a line.
-    is_own = bool(questions) and questions[-1] == asked[-1]
+    is_own = bool(questions) and asked[-1:] == [questions[-1]]
     earlier = questions[:-1] if is_own else questions
     return Written(questions[-1] if is_own else "", earlier, job.files, has_tools=has_tools, before=job.steps_before)
 

@@ -178,7 +178,7 @@ class Summarizing(TurnSummary):
 
 
 # White space within one line only: \s would take quadratic time on many empty lines.
-_HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
+_HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}[^\S\n]+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
 HEADING_CHARS = 200
 
 
