@@ -85,8 +85,10 @@ def _chain(frames: Iterable[Finished]) -> list[Placed]:
         frame, lines = item.frame, None
         if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER):
             texts, can_be_summary = [frame.body], True
-        elif frame.header == SUMMARY and can_be_summary and (lines := lines_in(frame.body, texts)):
-            frame, can_be_summary = frame_of(lines), False
+        elif frame.header == SUMMARY and can_be_summary:
+            can_be_summary = False  # forged ones cost time, too: thousands, each compared with a long question, would take many minutes
+            lines = lines_in(frame.body, texts)
+            frame = frame_of(lines) if lines else frame
         metadata = FrameMetadata(is_complete=item.complete, error_code=item.error or "", activities=lines)
         chain.append(Placed(frame, number - 1 if number else None, metadata))
     return chain

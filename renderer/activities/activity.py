@@ -33,10 +33,9 @@ class Activity:
 
     def seen_in(self, texts: Iterable[str]) -> Activity:
         """The line as a page may show it that contains ``texts``: without its spans, if one of them is in none of them."""
-        if not self.about:
+        if not self.about or _are_in(self.about, [text.casefold() for text in texts]):
             return self
-        page = [text.casefold() for text in texts]
-        return self if all(any(span.casefold() in text for text in page) for span in self.about) else Activity(self.doing)
+        return Activity(self.doing)
 
     def as_stored(self) -> list[str]:
         """The value for a column."""
@@ -48,6 +47,10 @@ def filled(pattern: str, about: Sequence[str]) -> str:
     for span in about:
         pattern = pattern.replace("{}", span, 1)
     return pattern
+
+
+def _are_in(about: Sequence[str], page: Sequence[str]) -> bool:
+    return all(any(span.casefold() in text for text in page) for span in about)
 
 
 def from_stored(value: object) -> list[Activity]:
@@ -68,16 +71,15 @@ def _activity(item: object) -> Activity | None:
 
 def from_sentence(line: str, texts: Iterable[str]) -> Activity | None:
     """The line that this English sentence is, with spans that occur in ``texts``; None if it is none of ours."""
-    page = list(texts)
     for kind in KINDS.values():
         if line == kind.sentence:
             return Activity(kind.name)
+    page = [text.casefold() for text in texts]
     # "Reading the code in a.py" is also "Reading" with more words: the sentence with most of its own words is meant.
     for kind in sorted(KINDS.values(), key=lambda kind: len(kind.named), reverse=True):
         for about in _filled_with(line, kind.named):
-            activity = Activity(kind.name, about)
-            if all(map(may_be_named, about)) and activity.seen_in(page) == activity:
-                return activity
+            if all(map(may_be_named, about)) and _are_in(about, page):
+                return Activity(kind.name, about)
     return None
 
 
