@@ -1,4 +1,8 @@
-"""Where lines of summaries come from: built-in code in new rows. The review by a model is gone."""
+"""Where lines of summaries come from: built-in code in new rows. The review by a model is gone.
+
+Its column stays in the database for this release: processes of the release before, which read it, go on while one after another is
+restarted (docs/operating.md, *Upgrade*).
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,13 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(forget_reviewers, migrations.RunPython.noop),
-        migrations.RemoveField(
-            model_name="storedbackend",
-            name="summary_review",
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.RemoveField(
+                    model_name="storedbackend",
+                    name="summary_review",
+                ),
+            ],
         ),
         migrations.AlterField(
             model_name="storedbackend",

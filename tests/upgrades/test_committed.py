@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
+from django.db import migrations
+
 from tests.upgrades.committed import digest, listed, names
+
+TAKE_AWAY = (migrations.RemoveField, migrations.DeleteModel, migrations.RenameField, migrations.RenameModel)
 
 
 def test_no_committed_migration_was_changed() -> None:
@@ -15,3 +21,13 @@ def test_no_committed_migration_was_changed() -> None:
 def test_new_migrations_are_numbered_after_committed_ones() -> None:
     new = sorted(set(names()) - set(listed()))
     assert not new or new[0] > max(listed()), "number it after those in tests/upgrades/committed.txt"
+
+
+def test_a_new_migration_leaves_processes_of_the_release_before_what_they_read_and_write() -> None:
+    """They go on while one after another is restarted (docs/operating.md, Upgrade). A removal is one of the state alone; the next release
+    removes it from the database."""
+    for name in sorted(set(names()) - set(listed())):
+        for operation in import_module(f"chatui.migrations.{name}").Migration.operations:
+            assert not isinstance(operation, TAKE_AWAY), (name, operation)
+            if isinstance(operation, migrations.AddField) and not operation.field.many_to_many:
+                assert operation.field.null or operation.field.has_db_default(), (name, operation, "they insert rows without it")
