@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
 from chatui.backends.context_window import HasContextWindow
 from chatui.backends.http import Watchable, Watcher
+from chatui.backends.separation import HasSeparation, Known, Separation
 from chatui.codes import ProductCode
 from renderer.frames import Role
 
@@ -89,6 +90,16 @@ class PooledBackend:
         backends = [member.backend for member in self._members]
         sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
         return min(sizes, default=None)
+
+    def known_separations(self) -> dict[str, Known]:
+        """See ``separation.HasSeparation``: what is known of the member that has proved the least."""
+        found: dict[str, Known] = {}
+        for member in self._members:
+            of_member = member.backend.known_separations() if isinstance(member.backend, HasSeparation) else {}
+            for model, known in of_member.items():
+                if model not in found or known.separation is Separation.UNPROVEN:
+                    found[model] = known
+        return found
 
     def watch(self, watcher: Watcher) -> None:
         """See ``http.Watchable``."""

@@ -19,6 +19,7 @@ from chatui.backends.context_window import HasContextWindow
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
 from chatui.backends.http import WHOLE, Upstream, Watchable, Watcher
+from chatui.backends.separation import HasSeparation, Known
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
 from renderer.tokens import Token
@@ -238,6 +239,11 @@ class AutoBackend:
         """See ``context_window.HasContextWindow``."""
         inner = self._chosen[1] if self._chosen else None
         return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
+
+    def known_separations(self) -> dict[str, Known]:
+        """See ``separation.HasSeparation``."""
+        inner = self._chosen[1] if self._chosen else None
+        return inner.known_separations() if isinstance(inner, HasSeparation) else {}
 
     def watch(self, watcher: Watcher) -> None:
         """See ``http.Watchable``. It does not see the requests that make the choice."""

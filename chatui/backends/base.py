@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
+from chatui.backends.separation import Separates
 from chatui.codes import Cause
 from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
@@ -67,6 +68,7 @@ class SampleRequest:
     ``hosted``: the tools that the server should run by itself, if it can; collects what the server reports about them.
     ``wants_summary``: if False, no server is asked to summarize its reasoning, even if its summaries are trusted.
     ``on_sent`` is called before the first event with the path and the exact JSON body of the request, which contains hidden text.
+    ``on_held`` is called when text of the answer comes that is shown only once all of it was checked.
     """
 
     frames: tuple[Frame, ...]
@@ -85,6 +87,7 @@ class SampleRequest:
     hosted: HostedTools | None = field(default=None, compare=False, repr=False)
     wants_summary: bool = True
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
+    on_held: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ class Endpoint:
 
     ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
     its answer may have together; None to ask the server. ``route``: how requests reach it.
-    ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can.
+    ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can. ``separates``: see ``separation``.
     """
 
     url: str
@@ -159,6 +162,7 @@ class Endpoint:
     context: int | None = None
     route: Route = DIRECT
     wants_reasoning: bool = True
+    separates: Separates = "proved"
 
 
 class BackendError(Exception):

@@ -12,7 +12,9 @@ from chatui.backends.base import BackendError, Endpoint, SampleLimits
 from chatui.backends.context_window import ContextWindow, Windows, asked_contexts
 from chatui.backends.http import Upstream, Watcher
 from chatui.backends.route import DIRECT, Route
+from chatui.backends.separation import Known, Read, Separations
 from chatui.codes import ProductCode
+from chatui.observability import measures
 
 _VERSION = re.compile(r"[-_.:@\d]*")
 _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang": "SGLang"}
@@ -115,6 +117,7 @@ class DetectedServer:
         self._model = endpoint.model
         self._discovered: tuple[float, Discovered] | None = None
         self._windows = Windows(endpoint.context)
+        self._separations = Separations(endpoint.separates)
         self._is_context_given = endpoint.context is not None
         self._asking = asyncio.Lock()
         self._ask_context_at = float("-inf")
@@ -150,6 +153,16 @@ class DetectedServer:
         found = self._discovered[1] if self._discovered else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.window_of(named).size or (found.context(named) if found else None)
+
+    def known_separations(self) -> dict[str, Known]:
+        """See ``separation.HasSeparation``."""
+        return self._separations.known()
+
+    def _learn(self, model: str | None, read: Read) -> None:
+        """Take in how a completion was read."""
+        self._separations.learn(model, read)
+        if read.has_text:
+            measures.ANSWERS_READ.labels(self.name, read.separation.value, "yes" if read.is_withheld else "no").inc()
 
     async def _product(self) -> str | None:
         """The server's product name; None if unknown."""

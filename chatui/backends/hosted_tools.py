@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
-from chatui.backends.leaks.guard import LeakGuard
+from chatui.backends.leaks.guard import judged
 
 MAX_SOURCES = 50
 TITLE_CHARS = 200
@@ -85,9 +85,7 @@ def is_key_field(name: str) -> bool:
 
 def _is_raw(text: str) -> bool:
     """Whether a text has signs of reasoning. It is not Markdown, so nothing in it counts as code."""
-    guard = LeakGuard(whole=True)
-    spans = [*guard.feed(text.replace("`", "'").replace("~", "-")), *guard.finish(complete=True)]
-    return any(not span.visible or span.withdraws for span in spans)
+    return judged(text.replace("`", "'").replace("~", "-"), complete=True).has_sign
 
 
 def _is_web_address(url: str) -> bool:

@@ -1,8 +1,8 @@
 """Decides who wrote a server's message, from its labels, and escapes control markers in the text that is sent to it.
 
-Only an assistant's text without any label to the contrary may be shown: one table for all wire formats. A label is any field beside the
-text: of the event, the choice, the message, a part of it, an output item. An unknown label hides: if a server begins to mark reasoning with
-a new name, it must stay hidden until somebody has checked the name.
+Only an assistant's text without any label to the contrary may be shown: one function for all wire formats and for imports. A label is any
+field beside the text: of the event, the choice, the message, a part of it, an output item. Its value decides, not its name: a boolean or a
+short word that speaks of reasoning. A field with a text of several words is a place of its own, and labels nothing.
 
 Servers that build their prompts from text interpret markers anywhere in the prompt: ``<|end|>`` in a question would end it. In the copy
 that is sent, an invisible word joiner is put between ``<`` and ``|`` in text from people and tools; it is removed again from the answer.
@@ -31,36 +31,32 @@ A missing label means nothing.
 """
 
 _OTHERS = ("author", "intent", "is_reasoning", "is_thinking", "is_thought", "name", "thought", "tool_call_id", "to")
-"""Labels that mean something else, whatever their value."""
+"""Labels that mean something else, whatever their value, unless it is a text."""
 
-HARMLESS: dict[str, str] = {
-    **dict.fromkeys(("id", "index", "object", "created", "created_at", "model"), "names the answer, not its speaker"),
+_FIXED: dict[str, str] = {
+    **dict.fromkeys(("id", "index", "created", "created_at", "model"), "names the answer, not its speaker"),
     **dict.fromkeys(("item_id", "output_index", "content_index", "sequence_number", "event_id"), "says where text belongs"),
-    **dict.fromkeys(("content", "text", "delta", "message", "refusal"), "is the text itself, or holds it"),
-    **dict.fromkeys(("reasoning", "reasoning_content", "reasoning_details", "thinking"), "is other text, which has its own place"),
+    **dict.fromkeys(("content", "text", "delta", "message", "refusal", "choices"), "is the text itself, or holds it"),
     **dict.fromkeys(("tool_calls", "function_call"), "are calls, which are read by themselves and are never shown"),
     **dict.fromkeys(("finish_reason", "native_finish_reason", "stop_reason", "matched_stop", "error"), "says how the text ended"),
     **dict.fromkeys(("usage", "service_tier", "system_fingerprint", "obfuscation"), "is about the server"),
-    **dict.fromkeys(("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs", "routed_experts"), "is text or prompt in numbers"),
-    **dict.fromkeys(("annotations", "citations", "audio"), "stands beside the text, and is not shown"),
-    **dict.fromkeys(("content_filter_results", "content_filter_result", "content_filter_offsets"), "is a filter's opinion of the text"),
+    **dict.fromkeys(("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs"), "is text or prompt in numbers"),
 }
-"""Labels that say nothing about the speaker, whatever their value, each with the reason."""
-
-_NO_LABELS = ("choices", "usage")
-"""Fields of the envelope whose content is checked separately, or is about the server."""
+"""Fields whose meaning the wire format fixes, each with the reason why it is no label."""
+_OF_THOUGHT = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
+"""Fields for other text. Only a boolean in them is a label: a piece of a thought may be any word."""
 _SAME_WHERE_EQUAL = (str, int, type(None))
 _CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
 _OF_REASONING = re.compile(r"think|thought|reason|analysis|commentary|scratch|hidden|internal|private", re.IGNORECASE)
 _WORD_OF_REASONING = re.compile(rf"[\w.-]{{0,20}}(?:{_OF_REASONING.pattern})[\w.-]{{0,20}}", re.IGNORECASE)
 _MAX_WORD_CHARS = 20 + max(map(len, _OF_REASONING.pattern.split("|"))) + 20
-_KINDS_OF_REASONING = re.compile(r"(?:response\.)?(?:reasoning|thinking|thought)\w*(?:\..*)?", re.IGNORECASE)
+_MEANS_VISIBLE = re.compile(r"(?:is_?)?(?:visible|shown|displayed|public|final)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerLabel:
-    """A label that says that text is not the answer. ``is_known``: its meaning is known; an unknown label hides, too."""
+    """A label that says that text is not the answer. ``is_known``: its meaning is known; any other that speaks of reasoning hides, too."""
 
     name: str
     is_known: bool
@@ -68,51 +64,56 @@ class SpeakerLabel:
 
 def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> SpeakerLabel | None:
     """The first label of ``data`` that hides its text, None if there is none. ``besides``: labels that the caller checks itself."""
-    for name, value in data.items():
-        if name in HARMLESS or name in besides or _is_empty(value):
-            continue
-        if name in _ALLOWED:
-            if value not in _ALLOWED[name]:
-                return SpeakerLabel(name, is_known=True)
-            continue
-        return SpeakerLabel(name, is_known=name in _OTHERS)
-    return None
+    return next((label for name, value in data.items() if name not in besides and (label := _label_of(name, value))), None)
 
 
 def label_of_envelope(data: Mapping[str, Any]) -> SpeakerLabel | None:
-    """The same for the objects around the choice, where servers put much of their own: only known labels hide, and those whose name or
-    value mentions reasoning.
-    """
-    return _label_about_reasoning(data, besides=("status", *_NO_LABELS), depth=_DEEPEST)
+    """The same for the objects around the choice, whose ``type`` and ``status`` may be any word that does not speak of reasoning."""
+    kind = next((name for name in ("type", "status") if _speaks_of_reasoning(name, data.get(name))), None)
+    return SpeakerLabel(kind, is_known=True) if kind else other_label(data, besides=("type", "status"))
 
 
-def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] = (), depth: int = 0) -> SpeakerLabel | None:
-    """A label that hides by its meaning: it is known, or its name or value mentions reasoning.
-
-    Any other ``type`` may be that of an event.
-    """
-    if isinstance(data.get("type"), str) and _KINDS_OF_REASONING.fullmatch(data["type"]):
-        return SpeakerLabel("type", is_known=True)
-    labels = {
-        name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)
-    }
-    return other_label(labels, besides=("type", *besides))
+def _label_of(name: str, value: object) -> SpeakerLabel | None:
+    if name in _FIXED or value is None or value == "":
+        return None
+    if name in _ALLOWED:
+        return None if value in _ALLOWED[name] else SpeakerLabel(name, is_known=True)
+    if name in _OF_THOUGHT:
+        return SpeakerLabel(name, is_known=True) if value is True else None
+    if _has_words(value):
+        return None
+    if name in _OTHERS and not _is_empty(value):
+        return SpeakerLabel(name, is_known=True)
+    return SpeakerLabel(name, is_known=False) if _speaks_of_reasoning(name, value) else None
 
 
 def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
-    """``thought: true`` and ``segment: "thinking"`` do. A field with a longer text is not a label, whatever its name."""
-    if _is_empty(value) or depth > _DEEPEST:
-        return False
-    if isinstance(name, str) and isinstance(value, (bool, int)) and _OF_REASONING.search(name):
+    """``is_thought: true``, ``visible: false`` and ``segment: "thinking"`` do; so does what is too deep to be read."""
+    if depth > _DEEPEST:
         return True
     match value:
+        case bool():
+            means = _OF_REASONING.search if value else _MEANS_VISIBLE.fullmatch
+            return isinstance(name, str) and bool(means(name))
         case str():
             # The length is checked first, for speed: most values are the text itself, and this runs for each piece.
             return len(value) <= _MAX_WORD_CHARS and bool(_WORD_OF_REASONING.fullmatch(value))
         case dict():
-            return any(_speaks_of_reasoning(inner, inner_value, depth + 1) for inner, inner_value in value.items())
+            return any(inner not in _FIXED and _speaks_of_reasoning(inner, inner_value, depth + 1) for inner, inner_value in value.items())
         case list():
             return any(_speaks_of_reasoning("", inner_value, depth + 1) for inner_value in value)
+    return False
+
+
+def _has_words(value: object, depth: int = 0) -> bool:
+    """Whether it holds a text of several words, or a piece of one."""
+    match value:
+        case str():
+            return value != value.strip() or len(value.split()) > 1
+        case dict():
+            return depth <= _DEEPEST and any(_has_words(inner, depth + 1) for inner in value.values())
+        case list():
+            return depth <= _DEEPEST and any(_has_words(inner, depth + 1) for inner in value)
     return False
 
 
@@ -122,6 +123,8 @@ class Speaker:
     def __init__(self) -> None:
         self._role: object = None
         self._ahead: dict[str, Any] = {}
+        self._places: set[str] = set()
+        """Fields that held text of several words once: their pieces are no labels."""
         self._has_text = False
         self._late: SpeakerLabel | None = None
         self._harmless: list[tuple[str, type, Any]] = []
@@ -132,19 +135,19 @@ class Speaker:
         if not _is_empty(message.get("role")):
             self._role, self._ahead = message["role"], {}
         choice, *envelopes = around
+        self._places |= {name for name, value in message.items() if name not in _ALLOWED and isinstance(value, str) and _has_words(value)}
+        self._ahead = {name: value for name, value in self._ahead.items() if name not in self._places}
+        of_envelopes = next((label for envelope in envelopes if (label := self._label_of_envelope(envelope))), None)
         if not has_text:
-            self._take_label(message, choice, is_first_role=is_first_role)
+            self._take_label(message, choice, of_envelopes, is_first_role=is_first_role)
         else:
             self._has_text, self._late = True, None
-        fields = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
-        label = other_label(fields) or other_label(choice)
-        for envelope in envelopes:
-            label = label or self._label_of_envelope(envelope)
-        return label
+        own = {name: value for name, value in message.items() if value not in (None, "") and name not in self._places}
+        return other_label({**self._ahead, **own, "role": self._role}) or other_label(choice) or of_envelopes
 
     def _label_of_envelope(self, envelope: Mapping[str, Any]) -> SpeakerLabel | None:
         """As ``label_of_envelope``. Servers repeat the same envelope with every piece of an answer, so it is checked once."""
-        labels = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
+        labels = [(name, type(value), value) for name, value in envelope.items() if name not in _FIXED]
         if labels == self._harmless:
             return None
         label = label_of_envelope(envelope)
@@ -157,20 +160,21 @@ class Speaker:
         """At the end: the label that arrived after all text, and therefore applies to it."""
         return self._late
 
-    def _take_label(self, message: Mapping[str, Any], choice: Mapping[str, Any], *, is_first_role: bool) -> None:
+    def _take_label(
+        self, message: Mapping[str, Any], choice: Mapping[str, Any], of_envelopes: SpeakerLabel | None, *, is_first_role: bool
+    ) -> None:
         """Record a label that came without text: it applies to the text after it, or, if there is none, to the text before."""
-        labels = {name: value for name, value in message.items() if name != "role" and not _is_empty(value)}
-        self._ahead |= {name: value for name, value in labels.items() if _label_about_reasoning({name: value})}
+        labels = {name: value for name, value in message.items() if name != "role" and not _is_empty(value, false_is_empty=False)}
+        self._ahead |= {name: value for name, value in labels.items() if name not in self._places and _label_of(name, value)}
         if not self._has_text or not labels.keys().isdisjoint(_CALLS):
             return
         role = other_label({"role": self._role}) if is_first_role else None
-        late = role or _label_about_reasoning(labels) or _label_about_reasoning(choice, besides=("delta", "message"))
-        self._late = late or self._late
+        self._late = role or other_label(labels, besides=self._places) or other_label(choice) or of_envelopes or self._late
 
 
-def _is_empty(value: object, depth: int = 0) -> bool:
-    """Whether a field is empty. ``False`` counts as empty."""
-    if value is None or value is False or value == "":
+def _is_empty(value: object, depth: int = 0, *, false_is_empty: bool = True) -> bool:
+    """Whether a field is empty."""
+    if value is None or value == "" or (value is False and false_is_empty):
         return True
     if depth > _DEEPEST:
         return False

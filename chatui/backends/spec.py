@@ -19,6 +19,7 @@ from chatui.backends.base import Effort, SampleLimits
 from chatui.backends.hosted_tools import problem_of as hosted_problem
 from chatui.backends.registry import KINDS
 from chatui.backends.route import Route
+from chatui.backends.separation import Separates
 
 DEMO = "demo"
 SPEC_KINDS = (AUTO, *KINDS, DEMO)
@@ -182,8 +183,9 @@ class BackendSpec(BaseModel):
     of the deployment. ``context_tokens``: how many tokens of prompt and answer together the model can read; 0: the server is asked.
     ``summaries``: what names the kind of work in a line of a reasoning summary: ``built-in`` code, which reads the reasoning; the headings
     of the ``server``; a ``model``, the choice ``summarizer``; or nothing. ``ask_for_reasoning`` False: the server is asked to withhold raw
-    reasoning. ``server_tools``: the tools that the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling
-    parameters. ``api_root`` to ``proxy``: see ``backends.route.Route``; the files are paths.
+    reasoning. ``separates``: whether it keeps reasoning apart from answers, see ``backends.separation``. ``server_tools``: the tools that
+    the server should run by itself. ``sampling``, and by model ``model_sampling``: the sampling parameters. ``api_root`` to ``proxy``: see
+    ``backends.route.Route``; the files are paths.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -207,6 +209,7 @@ class BackendSpec(BaseModel):
     summaries: Summaries = "built-in"
     summarizer: Annotated[str, Field(max_length=260)] = ""
     ask_for_reasoning: bool = True
+    separates: Separates = "proved"
     server_tools: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple), AfterValidator(_hosted)] = Field((), repr=False)
     sampling: Sampling = Field(default_factory=dict)
     model_sampling: dict[str, Sampling] = Field(default_factory=dict)

@@ -83,6 +83,11 @@ MODEL_SERVER_ERRORS = _counter(
     "Requests that a model server failed, after all attempts. status: of HTTP, or empty.",
     ["backend", "code", "status"],
 )
+ANSWERS_READ = _counter(
+    "chatui_model_answers",
+    "Answers of model servers: read as structured, plain or unproven, and whether something in them was withheld (yes or no).",
+    ["backend", "separation", "withheld"],
+)
 TOKENS = _counter("chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
 SOCKETS = _gauge("chatui_sockets", "Open sockets of people who are signed in.")
 SIGN_INS = _counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"])

@@ -85,34 +85,36 @@ class ChatCompletionsBackend(DetectedServer):
 
     async def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         payload = await self._payload(request)
-        restore = is_defanged(payload["messages"])
-        new_deltas = partial(
-            Deltas,
+        deltas = Deltas(
             _new_call_id,
             max_chars=self._limits.max_output_chars,
-            restore=restore,
+            separation=self._separations.of(payload.get("model")),
+            restore=is_defanged(payload["messages"]),
             resumes=request.cut_answer is not None,
             has_tools=bool(request.tools),
             summaries_are_trusted=self._summaries_are_trusted,
         )
-        reader = _Reader(new_deltas())
+        reader, on_held = _Reader(deltas), request.on_held
         try:
             async with aclosing(self._upstream.stream("/v1/chat/completions", payload, request.on_sent)) as read:
                 async for events in read:
-                    if events[0].name == WHOLE:
-                        reader.deltas = new_deltas(whole=True)
                     for raw in reader.feed(events):
                         yield raw
+                    if on_held and deltas.is_holding:
+                        on_held()
+                        on_held = None
                     if reader.is_done:
                         break
             rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
-            for raw in reader.break_off(broken_off_with(error)):
+            rest = reader.break_off(broken_off_with(error))
+            self._learn(payload.get("model"), deltas.read)
+            for raw in rest:
                 yield raw
             raise
         for raw in rest:
             yield raw
-        deltas = reader.deltas
+        self._learn(payload.get("model"), deltas.read)
         yield SampleEnded(reason, deltas.usage, self._own_name(deltas.model, payload.get("model")), reasoning=deltas.reasoning)
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:

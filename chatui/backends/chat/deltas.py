@@ -10,12 +10,14 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
-from chatui.backends.leaks.guard import LeakGuard, TextSpan
+from chatui.backends.leaks.guard import TextSpan, judged
+from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, is_object, leak, usable_call_id
+from chatui.backends.separation import Read, Separation
 from chatui.backends.speaker import Speaker, SpeakerLabel, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -84,6 +86,8 @@ _FINISH_REASONS = {
 """The words for a good end, in lower case, and for those that the page explains. Any other word is a failure, whatever it says."""
 _SENTENCE_END, _NEW_MESSAGE = re.compile(r"(?<!\b[^\W\d_])(?<!:)[.!?:…][\"'”’)*_]*\Z"), re.compile(r"(?:\*\*|#{1,6} )?([^\W\d_])")
 _TAIL = 8
+_ENDS_A_CALL = (200012, "200012", "<|call|>")
+"""The stop token that says that the last message was a call. If the server has read none, it is in the text."""
 
 
 class Deltas:
@@ -94,13 +98,13 @@ class Deltas:
         new_call_id: Callable[[], str],
         *,
         max_chars: int,
+        separation: Separation = Separation.UNPROVEN,
         restore: bool = False,
-        whole: bool = False,
         summaries_are_trusted: bool = False,
         resumes: bool = False,
         has_tools: bool = False,
     ) -> None:
-        """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream.
+        """``separation``: what is known of the server and the model. ``restore``: markers in the request were defanged.
 
         ``resumes``: the text continues an answer from the middle. ``has_tools``: text before a tool call is a preamble.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning is kept apart from it.
@@ -109,7 +113,13 @@ class Deltas:
         self._chars_left = max_chars
         self._writer = FrameWriter(restore=restore)
         self._aside: list[tuple[FrameSource, str]] = []
-        self._guard = LeakGuard(whole=whole, resumes=resumes)
+        self._separation = separation
+        self._resumes = resumes
+        self._guard: LeakGuard | None = None
+        self._proves = False
+        self._is_whole = self._ends_in_call = False
+        self._thought: list[str] = []
+        self._blank = self._after_call = ""
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
         self._calls: list[_Call] = []
@@ -149,7 +159,19 @@ class Deltas:
     @property
     def is_empty(self) -> bool:
         """Whether no model output has arrived yet, so that a retry would repeat nothing."""
-        return self._writer.open is None and not self._calls
+        return self._writer.open is None and not self._calls and not self.is_holding
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether text of the answer waits for the end of the sampling."""
+        return self._guard is not None and self._guard.is_holding
+
+    @property
+    def read(self) -> Read:
+        """How it was read, at its end."""
+        return Read(
+            self._separation, self._proves, self._guard is not None and self._guard.has_sign, self._guard is not None, self._is_whole
+        )
 
     def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
         """The events of this chunk. Unknown fields are ignored, which hides them."""
@@ -166,6 +188,7 @@ class Deltas:
         delta = self._delta_of(choice)
         self._given.feed(delta)
         events = self._delta(delta, choice, chunk)
+        self._ends_in_call = self._ends_in_call or any(choice.get(name) in _ENDS_A_CALL for name in ("stop_reason", "matched_stop"))
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._reason = reason
@@ -174,9 +197,7 @@ class Deltas:
     def finish(self) -> tuple[list[RawEvent], EndReason]:
         """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
-        events = self._spans(self._guard.finish(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)))
-        if self._speaker.late_label():
-            events += self._writer.withdraw()
+        events = self._answer_ended(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER))
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
         if self._has_tools and self._calls and self._writer.open == _ANSWER and not error:
@@ -186,10 +207,19 @@ class Deltas:
 
     def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
         """The stream broke: the open frame is closed as incomplete, and no call is complete."""
-        events = self._spans(self._guard.finish(complete=False))
-        if self._speaker.late_label():
-            events += self._writer.withdraw()
+        events = self._answer_ended(complete=False)
         return [*events, *self._close(None, error), *self._call_frames(error)]
+
+    def _answer_ended(self, *, complete: bool) -> list[RawEvent]:
+        """The rest of the answer. A label behind it hides all of it."""
+        self._is_whole = complete
+        spans = self._guard.finish(complete=complete) if self._guard else []
+        # A sign behind a call says of the text before it that it was raw output, too.
+        is_raw = self._ends_in_call and not self._calls
+        is_raw |= self._separation is Separation.UNPROVEN and judged(self._after_call, complete=complete, follows=True).hides_before
+        if not is_raw and not self._speaker.late_label():
+            return self._spans(spans)
+        return [*self._writer.withdraw(), *self._spans([replace(span, visible=False, is_withheld=True) for span in spans])]
 
     def _end_reason(self) -> EndReason:
         reason = _FINISH_REASONS.get((self._reason or "").lower(), EndReason.STOP)
@@ -208,7 +238,7 @@ class Deltas:
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
         # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
         summary, reasoning = self._reasoning(delta)
-        answer, other = _answer(delta.get("content"))
+        answer, other = _answer_of(delta.get("content"))
         refusal = _string(delta.get("refusal"))
         if answer and not answer.isspace() and answer == reasoning:
             # Some servers send the reasoning in both fields while the model reasons.
@@ -220,6 +250,9 @@ class Deltas:
         events: list[RawEvent] = []
         if summary:
             events += self._between(_SUMMARY, self._within_limit(summary))
+        if self._guard is None and reasoning:
+            self._thought.append(reasoning)
+            self._proves = self._proves or bool(reasoning.strip())
         if reasoning or other:
             events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
         if label and (answer or refusal):
@@ -227,9 +260,24 @@ class Deltas:
         elif answer or refusal:
             self._refused = self._refused or bool(refusal)
             for text in filter(None, (answer, refusal)):
-                events += self._spans(self._guard.feed(self._within_limit(self._joint(text) + text)))
+                events += self._answer(self._within_limit(self._joint(text) + text))
         self._take_calls(delta.get("tool_calls"))
         return events
+
+    def _answer(self, text: str) -> list[RawEvent]:
+        if self._is_after_call:
+            self._after_call += text
+            return self._write(_ANSWER, text)
+        if self._guard is None:
+            # White space before the reasoning is no text yet.
+            if not text.strip():
+                self._blank += text
+                return []
+            text = self._blank + text
+            if self._proves:
+                self._separation = Separation.STRUCTURED
+            self._guard = LeakGuard(self._separation, resumes=self._resumes, thought="".join(self._thought))
+        return self._spans(self._guard.feed(text))
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:
         """The server's summary (empty unless trusted), and the rest of the reasoning. Both stay hidden."""
@@ -252,14 +300,10 @@ class Deltas:
     def _spans(self, spans: Iterable[TextSpan]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
-            if span.withdraws:
-                events += self._writer.withdraw()
-            if not span.visible:
-                events += self._hide(span)
-                continue
             if span.begins:
                 events += self._close(Terminator.END, None)
-            events += self._write(_ANSWER, span.text)
+            source = _ANSWER if span.visible else leak(0, is_withheld=span.is_withheld)
+            events += self._write(source, span.text, follows_call=False)
         return events
 
     def _joint(self, text: str) -> str:
@@ -275,17 +319,14 @@ class Deltas:
 
     def _between(self, source: FrameSource, text: str) -> list[RawEvent]:
         """Text whose field or label says that it is not the answer."""
-        self._is_interrupted = self._is_interrupted or (self._writer.open == _ANSWER and bool(text.strip()))
+        self._is_interrupted = self._is_interrupted or bool(text.strip())
         return self._write(source, text)
 
-    def _hide(self, span: TextSpan) -> list[RawEvent]:
-        return self._write(leak(0, is_withheld=span.is_withheld), span.text)
-
-    def _write(self, source: FrameSource, text: str) -> list[RawEvent]:
+    def _write(self, source: FrameSource, text: str, *, follows_call: bool = True) -> list[RawEvent]:
         """Buffers whatever arrives in the middle of an answer, so that the answer stays one frame, which can be withdrawn as a whole."""
         if not text:
             return []
-        if self._is_after_call:
+        if self._is_after_call and follows_call:
             source = after_call(source)
         if self._writer.open == _ANSWER and source != _ANSWER:
             self._aside.append((source, text))
@@ -388,7 +429,7 @@ def _text(value: object) -> str:
     return ""
 
 
-def _answer(value: object) -> tuple[str, str]:
+def _answer_of(value: object) -> tuple[str, str]:
     """The text of the answer field, and text in it that is not the answer. In a list only parts marked as text belong to the answer."""
     if not isinstance(value, list):
         return (value if isinstance(value, str) else ""), ""

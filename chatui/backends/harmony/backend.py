@@ -27,6 +27,7 @@ from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
 from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
 from chatui.backends.harmony.server import TokenServer, ask_token_server
 from chatui.backends.http import Upstream, Watcher
+from chatui.backends.separation import IDS, Known
 from chatui.codes import ProductCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_answer, is_preamble, is_reasoning
@@ -217,6 +218,10 @@ class HarmonyCompletionsBackend:
         found = self._found[1] if self._found else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.window_of(named).size or (found.context(named) if found else None)
+
+    def known_separations(self) -> dict[str, Known]:
+        """See ``separation.HasSeparation``."""
+        return {"": IDS}
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""

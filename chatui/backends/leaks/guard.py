@@ -1,22 +1,21 @@
-"""Hides reasoning that a server without channels puts into the answer: it reads the whole answer, and hides if in doubt.
+"""Judges a whole answer that may be a model's raw output: what of it may be shown. In doubt it hides.
 
 Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped (``analysis…assistantfinal…``),
 inside tags such as ``<think>``, after a label in plain words, or as data (both in ``leaks.labels``). If there is such a sign outside code,
-and the answer does not just mention it, the text that belongs to it is hidden; if the sign shows that the text before it was reasoning,
-that is withdrawn. Of raw output, only a part that is provably an answer may be shown.
+and the answer does not just mention it, the text that belongs to it is hidden, and so is the text before it if the sign shows that this was
+reasoning. Of raw output, only a part that is provably an answer may be shown.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import Enum, auto
+from dataclasses import dataclass, field, replace
 
 from chatui.backends.leaks import labels
-from chatui.backends.leaks.labels import AnswerLabel, Undecided, answer_after, label_of
-from chatui.backends.leaks.patterns import SignKind, bare, beginnings_of, folded
-from chatui.backends.leaks.prose import EmittedSign, Prose
+from chatui.backends.leaks.labels import AnswerLabel, answer_after, label_of
+from chatui.backends.leaks.patterns import SignKind, bare, folded
+from chatui.backends.leaks.prose import EmittedSign, Prose, has_text
 from renderer.events import Finished
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import read_answer
@@ -26,15 +25,37 @@ from renderer.harmony.pieces import read_answer
 class TextSpan:
     """A stretch of text, and whether it may be shown as the answer.
 
-    ``withdraws``: all text shown before it turned out to be hidden text. ``is_withheld``: the page says that a part is missing. ``begins``:
-    it begins a new message.
+    ``is_withheld``: the page says that a part is missing. ``begins``: it begins a new message.
     """
 
     visible: bool
     text: str = field(repr=False)
-    withdraws: bool = False
     is_withheld: bool = False
     begins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What of a text may be shown. ``has_sign``: some of it may not. ``hides_before``: nor may earlier texts of the same completion."""
+
+    spans: list[TextSpan]
+    hides_before: bool = False
+
+    @property
+    def has_sign(self) -> bool:
+        """Whether anything is hidden."""
+        return any(not span.visible for span in self.spans)
+
+
+def judged(text: str, *, complete: bool, resumes: bool = False, follows: bool = False) -> Judgement:
+    """Judge the whole text of an answer field. ``complete``: the server said that the model stopped by itself.
+
+    ``resumes``: the text continues an answer, so a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are.
+    ``follows``: the same completion has a text before this one.
+    """
+    judge_of_text = _Judge(text, complete=complete, resumes=resumes, follows=follows)
+    judge_of_text.read(0)
+    return Judgement([span for span in judge_of_text.spans if span.text or span.is_withheld], judge_of_text.hides_before)
 
 
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
@@ -131,236 +152,159 @@ def _may_be_quoted(before: str, after: str) -> bool:
     return after[0].isspace() or after[0].islower() or after[0] in "`\"'”’»,;:.)]}"
 
 
-# An answer with such a beginning may be raw output whose markers were stripped, so it is buffered and judged as a whole.
+# An answer with such a beginning may be raw output whose markers were stripped.
 _DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|", "channel analysis")
-_BEGINNINGS = beginnings_of((*_DOUBTFUL, "final*"))
 _GLUED = re.compile(r"\s*(?:(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|to=\w)")
 # "finally" and "finală" are words; "finalHello" and "final你好" are the label and an answer.
 _SMALL_LATIN = "".join(filter(str.islower, map(chr, range(0x250))))
 _GLUED_FINAL = re.compile(rf"(\s*)final(?=[0-9*#]|[^\W\d_{_SMALL_LATIN}])")
 # Signs of stripped markers even in the middle of an answer: no continuation of a sentence or of code begins with them.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
+_BLANK = re.compile(r"[\s\u200b]*")
+_BEGINNING_CHARS = 2000
+_MAX_DOUBTS = 3
+"""So that text which looks like a new answer after each sign takes linear time."""
 _TAGS_ONLY = frozenset({SignKind.OPENING, SignKind.PLAIN, SignKind.CLOSING})
-_PIECE = 1000
-"""Characters. After a sign, the rest of a piece is read again; long text is cut into pieces so that many signs still take linear time."""
-_WITHDRAWAL = TextSpan(False, "", withdraws=True, is_withheld=True)
 
 
-class LeakGuard:
-    """Text in, spans out. Buffers text that may be the beginning of a leak."""
-
-    def __init__(self, *, whole: bool = False, resumes: bool = False, follows: bool = False) -> None:
-        """``whole``: nothing is shown before the complete answer was judged. ``resumes``: the text continues an answer, so a word such as
-        ``analysis`` is no sign by itself; markers, tags and stripped markers are.
-        ``follows``: text of the same completion was shown already. This text is judged by itself, but a sign also withdraws the text shown
-        before.
-        """
-        self._is_whole = whole
-        self._whole: list[str] | None = [] if whole else None
-        self._resumes = resumes
-        self._follows = follows
-        self._state = _State.BEGIN
-        self._buffered = ""
-        self._parts: list[str] = []
-        self._prose = Prose()
-        self._label: AnswerLabel | None = None
-        self._is_data = False
+class _Judge:
+    def __init__(self, text: str, *, complete: bool, resumes: bool, follows: bool) -> None:
+        self._text, self._view = text, folded(text)
+        self._complete, self._resumes, self._follows = complete, resumes, follows
+        self._unclosed: set[str] = set()
         self._has_shown = follows
-        self._is_unprovable = False
-        self._tag, self._depth = "", 0
+        self._doubts = 0
+        self.spans: list[TextSpan] = []
+        self.hides_before = False
 
-    def feed(self, text: str) -> list[TextSpan]:
-        """More text of the answer field."""
-        if self._whole is not None:
-            self._whole.append(text)
-            return []
-        return self._read(text, is_end=False)
+    def read(self, at: int) -> None:
+        """Judge the text from ``at`` on. What follows hidden text is judged like a new answer, unless some text before it is shown."""
+        next_at: int | None = at
+        begins = True
+        while next_at is not None:
+            if begins and self._is_doubtful(next_at):
+                hidden = len(self.spans)
+                next_at = self._of_doubtful(next_at)
+                # Raw output after another message of the completion: that may have been raw output, too.
+                self.hides_before |= self._follows and any(span.text and not span.visible for span in self.spans[hidden:])
+            else:
+                next_at = self._prose(self._past_final(next_at) if begins else next_at)
+            begins = not self._has_shown
 
-    def finish(self, *, complete: bool) -> list[TextSpan]:
-        """The field has ended. ``complete``: the server said that the model stopped by itself."""
-        if self._whole is not None:
-            text, self._whole = "".join(self._whole), None
-            judged = [*self.feed(text), *self.finish(complete=complete)]
-            before = [_WITHDRAWAL] if self._follows and any(span.withdraws for span in judged) else []
-            return [*before, *settled(judged)]
-        spans: list[TextSpan] = []
-        if self._state is _State.BEGIN:
-            # No more text can turn this into a sign.
-            self._state = _State.OPEN
-            held, self._buffered = "".join(self._parts) + self._buffered, ""
-            self._parts = []
-            spans += self._read(held, is_end=False)
-        spans += self._read("", is_end=True)
-        parts, self._parts = "".join(self._parts), []
-        return [*spans, *self._with_withdrawal(self._judged(parts, complete=complete))] if self._state is _State.BUFFERED else spans
+    def _beginning(self, at: int) -> str:
+        blank = _BLANK.match(self._view, at)
+        at = blank.end() if blank else at
+        return bare(self._view[at : at + _BEGINNING_CHARS])
 
-    def _read(self, text: str, *, is_end: bool) -> list[TextSpan]:
-        spans: list[TextSpan] = []
-        at = 0
-        while len(text) - at > _PIECE and self._state is not _State.BUFFERED:
-            spans += self._read_piece(text[at : at + _PIECE], is_end=False)
-            at += _PIECE
-        return [*spans, *self._read_piece(text[at:], is_end=is_end)]
-
-    def _read_piece(self, text: str, *, is_end: bool) -> list[TextSpan]:
-        spans: list[TextSpan] = []
-        rest: str | None = text
-        while rest or (is_end and rest is not None and self._state in (_State.OPEN, _State.TAG)):
-            match self._state:
-                case _State.BEGIN:
-                    rest = self._begin(rest, is_end=is_end)
-                case _State.BUFFERED:
-                    self._parts.append(rest)
-                    rest = None
-                case _State.TAG:
-                    rest = self._inside_tag(rest, spans, is_end=is_end)
-                case _State.OPEN:
-                    rest = self._open(rest, spans, is_end=is_end)
-        return spans
-
-    def _begin(self, text: str, *, is_end: bool) -> str | None:
-        self._buffered += text
-        beginning = bare(folded(self._buffered)).lstrip()
-        if not beginning:
-            self._parts.append(self._buffered)
-            self._buffered = ""
-            return None
-        is_doubtful = self._is_doubtful(beginning, is_end=is_end)
-        if is_doubtful is None:
-            return None
-        self._state = _State.BUFFERED if is_doubtful else _State.OPEN
-        text = "".join(self._parts) + self._buffered
-        self._buffered, self._parts = "", []
-        return text if self._resumes or not _GLUED_FINAL.match(text) else _GLUED_FINAL.sub(r"\1", text, count=1)
-
-    def _is_doubtful(self, beginning: str, *, is_end: bool) -> bool | None:
-        """Whether an answer with this beginning has to be judged as a whole; None if more text is needed."""
+    def _is_doubtful(self, at: int) -> bool:
+        """Whether the text from ``at`` on may be raw output by its beginning."""
+        beginning = self._beginning(at)
         if self._resumes:
-            is_begun = not is_end and beginning.lower() in _BEGINNINGS
-            return bool(_RESUMED.match(beginning)) or (None if is_begun else False)
-        label, is_data = label_of(beginning, is_end=is_end), labels.begins(beginning)
-        if not is_end and (isinstance(label, Undecided) or is_data is None):
+            return bool(_RESUMED.match(beginning))
+        return bool(label_of(beginning) or labels.begins(beginning) or beginning.startswith(_DOUBTFUL))
+
+    def _past_final(self, at: int) -> int:
+        if self._resumes or not (glued := _GLUED_FINAL.match(self._text, at)):
+            return at
+        self._show(glued[1])
+        return glued.end()
+
+    def _prose(self, at: int) -> int | None:
+        """Show the text up to the first sign; returns where to go on, None at the end."""
+        prose = Prose(self._text, self._view, at, self._unclosed)
+        prose.has_text = self._has_shown
+        while found := prose.next_sign():
+            sign = found.sign
+            self._show(self._text[at : sign.start])
+            at = sign.end
+            if sign.kind is not SignKind.WRAPPER:
+                return self._at_sign(found)
+            self._hide(self._text[sign.start : sign.end])
+        self._show(self._text[at:])
+        return None
+
+    def _at_sign(self, found: EmittedSign) -> int | None:
+        sign = found.sign
+        if sign.kind is SignKind.OPENING:
+            return self._past_tag(sign.name, sign.start, sign.end)
+        if sign.kind in (SignKind.CLOSING, SignKind.ANSWER):
+            # It closes, or only begins answers: all text before it was reasoning.
+            self._hide(self._text[sign.start : sign.end], is_withheld=self._has_shown)
+            self._hide_shown()
+            return sign.end
+        rest = self._text[sign.start :]
+        if rest.strip() not in STOP_TOKENS:
+            if found.withdraws:
+                self._hide_shown()
+            self._take(judge(rest, complete=self._complete))
+        return None
+
+    def _past_tag(self, name: str, start: int, at: int) -> int | None:
+        """Hide what is in a tag, counting nested ones."""
+        prose, depth = Prose(self._text, self._view, at, self._unclosed, _TAGS_ONLY), 1
+        while found := prose.next_sign():
+            if found.sign.name == name:
+                depth += 1 if found.sign.kind is SignKind.OPENING else -1
+            if not depth:
+                self._hide(self._text[start : found.sign.end], is_withheld=self._has_shown)
+                return found.sign.end
+        self._hide(self._text[start:], is_withheld=True)
+        return None
+
+    def _of_doubtful(self, at: int) -> int | None:
+        text, beginning = self._text[at:], self._beginning(at)
+        self._doubts += 1
+        if self._resumes or self._doubts > _MAX_DOUBTS:
+            self._take(judge(text, complete=self._complete))
             return None
-        self._label, self._is_data = (label if isinstance(label, AnswerLabel) else None), bool(is_data)
-        if self._label or self._is_data or beginning.startswith(_DOUBTFUL):
-            return True
-        return None if not is_end and beginning.lower() in _BEGINNINGS else False
-
-    def _open(self, text: str, spans: list[TextSpan], *, is_end: bool) -> str | None:
-        shown, found = self._prose.feed(text, is_end=is_end)
-        if shown:
-            spans.append(TextSpan(True, shown))
-            self._has_shown = self._has_shown or bool(bare(folded(shown)).strip())
-        if found is None:
+        if labels.begins(beginning):
+            return self._of_data(at, text)
+        label = label_of(beginning)
+        if label and not is_collapsed(text) and (after := self._after_label(at, text, label)):
+            return after
+        may_be_prose = not _GLUED.match(beginning) and not is_collapsed(text)
+        if not may_be_prose or "<|" in self._view[at:] or "|>" in self._view[at:]:
+            self._take(judge(text, complete=self._complete))
             return None
-        match found.kind:
-            case SignKind.OPENING:
-                return self._enter_tag(found, spans)
-            case SignKind.CLOSING | SignKind.ANSWER:
-                return self._withdraw(found, spans)
-            case SignKind.WRAPPER:
-                spans.append(TextSpan(False, found.rest[: found.length]))
-                return found.rest[found.length :]
-        if found.rest.strip() in STOP_TOKENS and is_end:
-            return None
-        if found.withdraws and self._has_shown:
-            spans.append(_WITHDRAWAL)
-            self._has_shown = False
-        # After stripped markers in the middle, nothing is provably the answer: the model may have changed its channel any number of times.
-        self._is_unprovable = found.kind is SignKind.COLLAPSED and not self._is_whole
-        self._state = _State.BUFFERED
-        return found.rest
-
-    def _enter_tag(self, found: EmittedSign, spans: list[TextSpan]) -> str:
-        self._state, self._tag, self._depth = _State.TAG, found.name, 1
-        self._prose = Prose(_TAGS_ONLY)
-        spans.append(TextSpan(False, found.rest[: found.length], is_withheld=self._has_shown))
-        return found.rest[found.length :]
-
-    def _withdraw(self, found: EmittedSign, spans: list[TextSpan]) -> str:
-        """For a closing tag without an opening one, or a sign that only begins answers: all text before it was reasoning."""
-        spans.append(TextSpan(False, found.rest[: found.length], withdraws=self._has_shown, is_withheld=self._has_shown))
-        self._has_shown = False
-        self._leave()
-        return found.rest[found.length :]
-
-    def _inside_tag(self, text: str, spans: list[TextSpan], *, is_end: bool) -> str | None:
-        hidden, found = self._prose.feed(text, is_end=is_end)
-        is_withheld = self._has_shown or (is_end and found is None)
-        if hidden or (is_end and found is None):
-            spans.append(TextSpan(False, hidden, is_withheld=is_withheld))
-        if found is None:
-            return None
-        if found.name == self._tag:
-            self._depth += 1 if found.kind is SignKind.OPENING else -1
-        spans.append(TextSpan(False, found.rest[: found.length], is_withheld=self._has_shown))
-        if not self._depth:
-            self._leave()
-        return found.rest[found.length :]
-
-    def _leave(self) -> None:
-        """The answer follows; it is judged like a new one unless part of it was shown."""
-        self._prose = Prose()
-        self._prose.has_text = self._has_shown
-        self._state = _State.OPEN if self._has_shown else _State.BEGIN
-
-    def _with_withdrawal(self, judged: list[TextSpan]) -> list[TextSpan]:
-        """If there is raw output after another message of the completion, that is withdrawn: it may have been raw output, too."""
-        is_raw = self._follows and self._has_shown and any(span.text and not span.visible for span in judged)
-        return [_WITHDRAWAL, *judged] if is_raw else judged
-
-    def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
-        label, self._label = self._label, None
-        is_data, self._is_data = self._is_data, False
-        if self._is_unprovable:
-            return [TextSpan(False, text, is_withheld=True)]
-        if is_data:
-            return self._of_data(text, complete=complete)
-        if label and not is_collapsed(text) and (spans := self._after_label(text, label, complete=complete)):
-            return spans
-        beginning = bare(folded(text)).lstrip()
-        is_prose = not _GLUED.match(beginning) and not is_collapsed(text) and (bool(label) or beginning.startswith(_DOUBTFUL))
-        if not is_prose or self._prose.has_text or "<|" in beginning or "|>" in beginning:
-            return judge(text, complete=complete)
-        if not complete:
+        if not self._complete:
             # Perhaps prose that happens to begin with the word, but a cut answer cannot be distinguished from reasoning.
-            return [TextSpan(False, text, is_withheld=True)]
-        return self._of_prose(text, complete=True)
+            self._hide(text, is_withheld=True)
+            return None
+        return self._prose(at)
 
-    def _of_prose(self, text: str, *, complete: bool) -> list[TextSpan]:
-        """Scan an answer with a doubtful beginning like any other, now that all of it is there."""
-        self._state, self._prose = _State.OPEN, Prose()
-        spans = [*self._read(text, is_end=False)]
-        if self._state is _State.BUFFERED:
-            # It contains a sign, after which nothing is provably the answer. Judging it by its beginning again would start over.
-            text, self._parts = "".join(self._parts), []
-            return [*spans, *judge(text, complete=complete)]
-        return [*spans, *self.finish(complete=complete)]
+    def _after_label(self, at: int, text: str, label: AnswerLabel) -> int:
+        """Hide what a label announces, and return where to go on; 0 if it seems to be a heading of an honest answer."""
+        answer_at = answer_after(text, label) if self._complete else None
+        if answer_at is None and self._complete and not label.is_raw:
+            return 0
+        answer_at = len(text) if answer_at is None else answer_at
+        self._hide(text[:answer_at], is_withheld=True)
+        return at + answer_at
 
-    def _after_label(self, text: str, label: AnswerLabel, *, complete: bool) -> list[TextSpan]:
-        """The spans after a label; empty if the label seems to be a heading of an honest answer."""
-        at = answer_after(text, label) if complete else None
-        if at is not None:
-            self._leave()
-            return [TextSpan(False, text[:at], is_withheld=True), *self._read(text[at:], is_end=False), *self.finish(complete=True)]
-        return [TextSpan(False, text, is_withheld=True)] if label.is_raw or not complete else []
-
-    def _of_data(self, text: str, *, complete: bool) -> list[TextSpan]:
+    def _of_data(self, at: int, text: str) -> int | None:
         shown = labels.visible_of(text)
         if shown is None:
-            return self._of_prose(text, complete=complete)
-        rest = LeakGuard(whole=True)
-        return [TextSpan(False, text, is_withheld=True), *rest.feed(shown), *rest.finish(complete=True)]
+            return self._prose(at)
+        self._hide(text, is_withheld=True)
+        self._take(judged(shown, complete=True).spans)
+        return None
 
+    def _show(self, text: str) -> None:
+        if text:
+            self.spans.append(TextSpan(True, text))
+            self._has_shown = self._has_shown or has_text(folded(text))
 
-class _State(Enum):
-    BEGIN = auto()
-    BUFFERED = auto()
-    TAG = auto()
-    OPEN = auto()
+    def _hide(self, text: str, *, is_withheld: bool = False) -> None:
+        self.spans.append(TextSpan(False, text, is_withheld=is_withheld))
 
+    def _hide_shown(self) -> None:
+        self.hides_before = self.hides_before or self._follows
+        if not self._has_shown:
+            return
+        self.spans = [replace(span, visible=False, is_withheld=True) if span.visible else span for span in self.spans]
+        self._has_shown = False
 
-def settled(spans: list[TextSpan]) -> list[TextSpan]:
-    """The spans with all withdrawn text hidden: for a caller that shows nothing before the end."""
-    last = max((index for index, span in enumerate(spans) if span.withdraws), default=-1)
-    return [TextSpan(False, span.text, is_withheld=True) if index <= last else span for index, span in enumerate(spans)]
+    def _take(self, spans: list[TextSpan]) -> None:
+        """The spans of raw output."""
+        self.hides_before |= self._follows and any(span.text and not span.visible for span in spans)
+        self.spans += spans

@@ -18,7 +18,7 @@ from enum import Enum, auto
 from itertools import islice
 from typing import Any
 
-from chatui.backends.leaks.patterns import ZERO, bare, beginnings_of, folded
+from chatui.backends.leaks.patterns import ZERO, bare, folded
 
 
 class Manner(Enum):
@@ -46,12 +46,6 @@ class AnswerLabel:
     is_raw: bool = False
     """No honest answer begins with it: without a second label, all of the text is reasoning."""
 
-
-class Undecided:
-    """A text that may become a label when more arrives."""
-
-
-UNDECIDED = Undecided()
 
 _MY = (
     "thought process",
@@ -101,7 +95,6 @@ _PRIVATE = frozenset(
 _COMMON = frozenset(("analysis", "reasoning", "commentary"))
 _WORDS = _ANNOUNCED | _PRIVATE | _COMMON
 _MAX_LABEL_CHARS = max(map(len, _WORDS))
-_BEGINNINGS = beginnings_of(_WORDS)
 _CJK = re.compile(r"(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?")
 
 _MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?"
@@ -110,10 +103,7 @@ _BEGIN = re.compile(
 )
 _CLOSED = r"[ \t\r]{0,40}[*_\])]{0,4}[ \t\r]{0,40}"
 _END = re.compile(rf"{_CLOSED}(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t\r\n]))[*_\])]{{0,3}}")
-_END_BEGUN = re.compile(rf"{_CLOSED}(?:\.{{1,2}}|[-–—])?\Z")
 _FENCE = re.compile(r"(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
-_FENCE_BEGUN = re.compile(r"(?:`{1,2}|~{1,2}|:{1,2})\Z")
-_MAX_FENCE_CHARS = 60
 _FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "thought_process", "chain_of_thought")
 
 _HEAD = r"^[>#*_\[(\s-]{0,8}"
@@ -133,26 +123,19 @@ _ANSWERS = {
 }
 
 
-def label_of(beginning: str, *, is_end: bool) -> AnswerLabel | Undecided | None:
-    """The label at ``beginning``: an answer's folded beginning without white space before it. ``is_end``: no more text comes."""
+def label_of(beginning: str) -> AnswerLabel | None:
+    """The label at ``beginning``: an answer's folded beginning without white space before it."""
     if fence := _FENCE.match(beginning):
-        return _of_fence(fence, is_end=is_end)
-    if not is_end and _FENCE_BEGUN.match(beginning):
-        return UNDECIDED
+        is_label = not fence["rest"].strip("` \t\r") and fence["word"].lower() in _FENCED
+        return AnswerLabel(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
     head = _BEGIN.match(beginning)
     if head is None:
         return None
-    written = head["words"].lower().replace("’", "'").replace("-", " ")
-    words = written.rstrip()
+    words = head["words"].lower().replace("’", "'").replace("-", " ").rstrip()
     if not words:
-        return _of_cjk(beginning, head.end(), is_end=is_end)
+        return _of_cjk(beginning, head.end())
     after = head.start("words") + len(head["words"].rstrip())
-    if words not in _WORDS:
-        # A hyphen belongs to the words once the next letter is there.
-        begun = written + beginning[head.end() :].replace("-", " ", 1)
-        may_grow = not is_end and begun in _BEGINNINGS
-        return UNDECIDED if may_grow else None
-    return _of_words(beginning, words, head["markup"], after, is_end=is_end)
+    return _of_words(beginning, words, head["markup"], after) if words in _WORDS else None
 
 
 def answer_after(text: str, label: AnswerLabel) -> int | None:
@@ -177,32 +160,13 @@ def _place(seen: str, end: int) -> int:
     return next(islice(places, len(beginning) - len(beginning.lstrip()) + end, None), len(seen))
 
 
-def _of_fence(fence: re.Match[str], *, is_end: bool) -> AnswerLabel | Undecided | None:
-    word, is_alone = fence["word"].lower(), not fence["rest"].strip("` \t\r")
-    if not fence["line"] and not is_end:
-        may_grow = is_alone and len(fence[0]) < _MAX_FENCE_CHARS and any(known.startswith(word) for known in _FENCED)
-        return UNDECIDED if may_grow else None
-    is_label = is_alone and word in _FENCED
-    return AnswerLabel(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
-
-
-def _of_cjk(beginning: str, at: int, *, is_end: bool) -> AnswerLabel | Undecided | None:
+def _of_cjk(beginning: str, at: int) -> AnswerLabel | None:
     match = _CJK.match(beginning, at)
-    if match is None:
-        rest = beginning[at:]
-        may_grow = not rest or (len(rest) < 2 and rest in "思推")
-        # Only markup so far.
-        return UNDECIDED if may_grow and not is_end else None
-    # The name may still become a longer one.
-    if not is_end and (len(beginning) - match.end() < 2 or _END_BEGUN.match(beginning, match.end())):
-        return UNDECIDED
-    end = _END.match(beginning, match.end())
+    end = _END.match(beginning, match.end()) if match else None
     return AnswerLabel(Manner.PRIVATE, end.end()) if end else None
 
 
-def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bool) -> AnswerLabel | Undecided | None:
-    if not is_end and _END_BEGUN.match(beginning, after):
-        return UNDECIDED
+def _of_words(beginning: str, words: str, markup: str, after: int) -> AnswerLabel | None:
     end = _END.match(beginning, after)
     if end is None:
         return None
@@ -269,7 +233,6 @@ _NUMBERED = frozenset(("id", "call_id", "index"))
 _CALLS = (frozenset(("name", "arguments")), frozenset(("name", "parameters")))
 """The keys of a call. Servers also number calls with arguments, say that they are of the type ``function``, and put them into a key of
 that name. A tool's definition has parameters there, and a description, and may be an honest answer."""
-_BEGUN = re.compile(r"\s*(?:\[\s*)?(?:\{\s*)?\Z")
 _BEGINS = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']")
 _SIGN = re.compile(
     "|".join(
@@ -284,7 +247,8 @@ _SIGN = re.compile(
 _MAY_BE_CALL = re.compile(r"[\"'](?:arguments|parameters)[\"']\s*:")
 _CUT_CALL = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']arguments[\"']\s*:")
 """Keys that show nothing by themselves, unless an answer that begins with arguments cannot be parsed: as if it is cut."""
-_MAX_UNDECIDED = 80
+CALL_KEYS = frozenset(("name", "arguments", "parameters", "function", *_NUMBERED, "type"))
+"""What the first key of a call may be."""
 _MAX_CHARS = 1 << 20
 _MAX_MARKS = 16_000
 """The most marks in data that is read as Python, which takes twenty times as long as JSON: up to 40 ms, in which nothing else runs."""
@@ -294,11 +258,9 @@ _BETWEEN = re.compile(r"[\s,;]*")
 _DECODER = json.JSONDecoder()
 
 
-def begins(beginning: str) -> bool | None:
-    """Whether an answer begins as data. None if more text is needed."""
-    if _BEGINS.match(beginning):
-        return True
-    return None if beginning.strip() and len(beginning) < _MAX_UNDECIDED and _BEGUN.fullmatch(beginning) else False
+def begins(beginning: str) -> bool:
+    """Whether an answer begins as data."""
+    return bool(_BEGINS.match(beginning))
 
 
 def visible_of(text: str) -> str | None:
@@ -313,6 +275,13 @@ def visible_of(text: str) -> str | None:
         return _of_object(value)
     # It is something else, cannot be parsed, or is several values.
     return "" if is_signed or any(map(_has_call, _lines(text) if value is None else (value,))) else None
+
+
+def is_calls(text: str, *, complete: bool) -> bool:
+    """Whether an answer that begins as data is nothing but calls, with exactly a call's keys. Cut, it may be one."""
+    values = [_read(text)]
+    values = list(_lines(text)) if values == [None] else values
+    return all(map(_has_call, values)) if values else not complete or bool(_CUT_CALL.match(text))
 
 
 def _read(text: str) -> object:

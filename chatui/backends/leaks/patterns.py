@@ -10,7 +10,7 @@ import html
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -32,7 +32,7 @@ TAGS = (
 """Tags around reasoning, as many models write them, besides those whose names contain such a word."""
 _ENDINGS = {"end_of_thinking": "start_of_thinking", "unused95": "unused94"}
 _OF_REASONING = re.compile(
-    r"(?:.*[_:.|-])?(?:think|thinking|thoughts?|reasoning|reflection|monologue|scratchpad|cot)(?:[_:.|-].*)?", re.IGNORECASE
+    r"(?:.*[_:.|-])?(?:think|thinking|thoughts?|reasoning|reflection|monologue|scratch_?pad|cot)(?:[_:.|-].*)?", re.IGNORECASE
 )
 _OF_TOOLS = re.compile(
     r"(?:\w+[_:|])?(?:tool_?calls?|tool_responses?|tool_results?|function_calls?|function_results?)|function=.+|(?:\w+:)?invoke"
@@ -43,9 +43,6 @@ BRACKETED = ("think", "thinking", "thought", "reasoning", "reason", "analysis")
 _BRACKETED_SMALL = ("think", "thinking", "thought", "reasoning")
 BRACKETED_TOKENS = ("tool_calls", "tool_results", "tool_content", "available_tools", "inst", "system_prompt")
 BRACKETED_ALONE = {"unused16": "OPENING", "unused17": "CLOSING", "begin final response": "ANSWER", "end final response": "WRAPPER"}
-BRACKET_PREFIXES = frozenset(
-    name[:length] for name in (*BRACKETED, *BRACKETED_TOKENS, *BRACKETED_ALONE) for length in range(1, len(name) + 1)
-)
 
 _AROUND_ANSWER = re.compile(r"(?:start|end|begin|begin_of|end_of)_(?:response|text|solution|answer)")
 _BEGINS_ANSWER = re.compile(
@@ -69,19 +66,9 @@ def is_closing_tag(name: str) -> bool:
     return name in _ENDINGS
 
 
-def may_have_attributes(name: str) -> bool:
-    """Whether tags of that name are signs, so that attributes after the name must be parsed."""
-    return name == "details" or tag_of_reasoning(name) is not None
-
-
 def is_token(name: str) -> bool:
     """Whether it is a special token in the form of a tag."""
     return bool(_TOKEN.fullmatch(name)) and name not in TAGS and name not in _ENDINGS
-
-
-def may_be_token(name: str) -> bool:
-    """Whether a token of that name has an effect, so that a bar after the name must be awaited."""
-    return begins_answer(name) or surrounds_answer(name) or bool(token_of_reasoning(name))
 
 
 def begins_answer(name: str) -> bool:
@@ -164,8 +151,6 @@ _ESCAPE = re.compile(
     r"|\\{1,8}(?:u00|x)(?P<hexadecimal>[2-7][0-9a-f])",
     re.IGNORECASE,
 )
-BEGUN = re.compile(r"(?:\\+(?:u0{0,2}[2-7]?|x[2-7]?)?|&(?:amp;){0,4}(?:[a-z]{0,12}|\#x?[0-9a-f]{0,9}))\Z", re.IGNORECASE)
-"""The beginning of an escape at the end of a text."""
 _PLAIN = re.compile(r"[^&\\\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
 
 
@@ -178,11 +163,6 @@ def folded(text: str) -> str:
 
 def _latin(match: re.Match[str]) -> str:
     return "".join(_CYRILLIC[letter] for letter in match[0])
-
-
-def beginnings_of(words: Iterable[str]) -> frozenset[str]:
-    """Every beginning of every word, from the empty text to the whole word."""
-    return frozenset(word[:length] for word in words for length in range(len(word) + 1))
 
 
 def bare(text: str) -> str:
@@ -226,12 +206,6 @@ class Sign:
     end: int
 
 
-class UndecidedSign:
-    """A text that may become a sign when more arrives."""
-
-
-WAIT = UndecidedSign()
-
 _Z = "\u200b{0,16}"
 _LT = r"\\{0,8}<"
 _GT = rf"\\{{0,8}}>{_Z}"
@@ -263,119 +237,55 @@ _COLLAPSED = re.compile(
     rf"{_spread('assistant')}(?P<line>{_Z}\s*\n\s*)?{_Z}(?P<name>{'|'.join(map(_spread, ('analysis', 'commentary', 'final')))})"
 )
 _CALL = re.compile(
-    rf"(?:assistant|commentary|analysis)\s?to=[\w.]{{1,60}}(?:\s?(?:json|code)(?![a-z])|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|\s*(?=\{{))",
-    re.IGNORECASE,
-)
-_CALL_MAYBE = re.compile(
-    r"(?:assistant|commentary|analysis)\s?(?:t|to|to=[\w.]{0,60}\s{0,2}(?:j|js|jso|c|co|cod|\\{0,8}<[\u200b|]{0,33}[constrai]{0,8})?)?\Z",
+    rf"(?:assistant|commentary|analysis)\s?to=[\w.-]{{1,60}}"
+    rf"(?:\s?(?:json|code)(?![a-z])|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|(?:[ \t]+\w{{1,20}}){{0,3}}\s*(?=\{{))",
     re.IGNORECASE,
 )
 _XTML = re.compile(rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}", re.IGNORECASE)
-_XTML_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z\u200b]{0,20}[\s\u200b]{0,17}\\{0,8}(?:<[\\|\u200bsep]{0,90})?\Z", re.IGNORECASE)
 _CHANNEL = re.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
-_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z]{0,10}\Z", re.IGNORECASE)
 _DETAILS_OF_REASONING = re.compile(
     r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|reasoning|chain of thought|raw reasoning)",
     re.IGNORECASE,
 )
-_DETAILS_MAYBE = re.compile(r"\s{0,4}(?:<(?:s[^>]{0,70}(?:>[^<>]{0,40})?)?)?\Z", re.IGNORECASE)
-
 TRIGGER = re.compile(
-    rf"[\n`]|\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b]|\Z)|(?:commentary|analysis)(?=\s?to=|\s?(?:to?)?\Z)",
+    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b])|(?:commentary|analysis)(?=\s?to=)",
     re.IGNORECASE,
 )
-"""Characters and words where a sign may begin, and those that delimit code."""
-
-_PREFIXES = frozenset(
-    prefix.lower()
-    for word in (
-        *(f"assistant{name}" for name in ("analysis", "commentary", "final")),
-        *(f"{name}|>" for name in HARMONY),
-        "commentary",
-        "analysis",
-    )
-    for prefix in (word[:length] for length in range(1, len(word) + 1))
-)
-_MAX_PREFIX_CHARS = max(map(len, _PREFIXES))
-_MAX_SPREAD_CHARS = 17 * (_MAX_PREFIX_CHARS + 2)
-_MAX_WAITING = 240
-_BETWEEN = frozenset((ZERO, "\\"))
+"""Characters and words where a sign may begin."""
 
 
-def undecided(text: str) -> int:
-    """How many characters at the end of folded text may be the beginning of a sign, before its trigger."""
-    match = BEGUN.search(text[-64:])
-    return max(len(match[0]) if match else 0, _undecided_token(text[-_MAX_SPREAD_CHARS:]))
-
-
-def _undecided_token(end: str) -> int:
-    # Invisible characters may stand between the letters, and a backslash before each bar.
-    places = [place for place, character in enumerate(end) if character not in _BETWEEN]
-    letters = "".join(end[place] for place in places)
-    length = int(letters.endswith("|"))
-    length += undecided_word(letters[: len(letters) - length])
-    if not length:
-        return 0
-    if letters[:-length].endswith("|"):
-        length += 1
-    begin = end[: places[-length]].rstrip("\\")
-    return len(end) - len(begin)
-
-
-def undecided_word(end: str) -> int:
-    """How many characters at the end are the beginning of a word that may begin a sign."""
-    end = end[-_MAX_PREFIX_CHARS:].lower()
-    for length in range(len(end), 0, -1):
-        if end[-length:] in _PREFIXES:
-            return length
-    return 0
-
-
-def sign_at(text: str, at: int, *, is_end: bool) -> Sign | UndecidedSign | None:
-    """The sign that begins at a trigger, None if there is none. ``is_end``: no more text comes."""
+def sign_at(text: str, at: int) -> Sign | None:
+    """The sign that begins at a trigger in folded text, None if there is none."""
     first = text[at]
     if first == "◁" or first == "[" or text.startswith("\\[", at):
-        return _bracket_at(text, at, is_end=is_end)
+        return _bracket_at(text, at)
     if first in "aA" and (collapsed := _COLLAPSED.match(text, at)):
         return Sign(SignKind.COLLAPSED, "\n" if collapsed["line"] else bare(collapsed["name"]), at, collapsed.end())
     if first in "aAcC" and (call := _CALL.match(text, at)):
         return Sign(SignKind.COLLAPSED, "to", *call.span())
-    if first in "aAcC" and not is_end and _CALL_MAYBE.match(text, at):
-        return WAIT
-    if first in "aA":
-        return WAIT if not is_end and _is_collapsed_begun(bare(text[at : at + _MAX_SPREAD_CHARS])) else None
-    special = _SPECIAL.match(text, at)
-    if special and not (special["c"] and special.end() == len(text) and not is_end):
-        return _special(text, special, is_end=is_end)
+    if special := _SPECIAL.match(text, at):
+        return _special(text, special)
     tag = _TAG.match(text, at)
-    if tag:
-        return _tag(text, tag, is_end=is_end)
-    return WAIT if not is_end and _may_become_one(text[at : at + _MAX_WAITING]) else None
+    return _tag(text, tag) if tag else None
 
 
-def signs_in(text: str) -> Iterator[Sign]:
-    """All signs in a complete text, in order."""
-    at = 0
+def signs_in(text: str, at: int = 0) -> Iterator[Sign]:
+    """All signs in a complete text from ``at`` on, in order."""
     while trigger := TRIGGER.search(text, at):
-        sign = sign_at(text, trigger.start(), is_end=True)
+        sign = sign_at(text, trigger.start())
         at = trigger.end()
-        if isinstance(sign, Sign):
+        if sign:
             at = sign.end
             yield sign
 
 
-def _is_collapsed_begun(text: str) -> bool:
-    rest = text[len("assistant") :].lstrip()
-    return len(text) < 60 and any(name.startswith(rest) for name in ("analysis", "commentary", "final"))
-
-
-def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign | None:
+def _special(text: str, match: re.Match[str]) -> Sign | None:
     written = next(name for name in (match["a"], match["b"], match["c"], match["d"]) if name)
     name = bare(written).lower().strip("_ ")
     if name in ("open", "close"):
-        return _xtml(text, match, name, is_end=is_end)
+        return _xtml(text, match, name)
     if match["b"] and name == "channel":
-        return _channel(text, match, is_end=is_end)
+        return _channel(text, match)
     if name.strip("/") in HARMONY:
         return Sign(SignKind.SPECIAL, name, *match.span())
     if begins_answer(name):
@@ -387,21 +297,18 @@ def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Undecid
     return Sign(SignKind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
 
 
-def _channel(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign:
+def _channel(text: str, match: re.Match[str]) -> Sign:
     """``<channel|>`` closes Gemma's reasoning, unless a channel name follows."""
     if _CHANNEL.match(text, match.end()):
         return Sign(SignKind.SPECIAL, "channel", *match.span())
-    if not is_end and _CHANNEL_MAYBE.match(text, match.end()):
-        return WAIT
     return Sign(SignKind.CLOSING, "|channel", *match.span())
 
 
-def _xtml(text: str, match: re.Match[str], name: str, *, is_end: bool) -> Sign | UndecidedSign:
+def _xtml(text: str, match: re.Match[str], name: str) -> Sign:
     """``<|open|>think<|sep|>``: three tokens that form one tag."""
     whole = _XTML.match(text, match.end())
     if whole is None:
-        may_grow = not is_end and _XTML_MAYBE.match(text, match.end())
-        return WAIT if may_grow else Sign(SignKind.SPECIAL, name, *match.span())
+        return Sign(SignKind.SPECIAL, name, *match.span())
     inner, span = bare(whole["name"]).lower(), (match.start(), whole.end())
     if inner == "think":
         return Sign(SignKind.OPENING if name == "open" else SignKind.CLOSING, "|open think", *span)
@@ -410,14 +317,12 @@ def _xtml(text: str, match: re.Match[str], name: str, *, is_end: bool) -> Sign |
     return Sign(SignKind.SPECIAL, name, *span)
 
 
-def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign | None:
+def _tag(text: str, match: re.Match[str]) -> Sign | None:
     name = bare(match["name"]).lower()
     if name == "details":
-        return _details(text, match, is_end=is_end)
+        return _details(text, match)
     if name == "channel" and not match["slash"]:
-        if _CHANNEL.match(text, match.end()):
-            return Sign(SignKind.SPECIAL, name, *match.span())
-        return WAIT if not is_end and _CHANNEL_MAYBE.match(text, match.end()) else None
+        return Sign(SignKind.SPECIAL, name, *match.span()) if _CHANNEL.match(text, match.end()) else None
     if is_token(name) and not match["slash"]:
         return Sign(SignKind.SPECIAL, name, *match.span())
     opening = tag_of_reasoning(name)
@@ -427,28 +332,26 @@ def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSi
     return Sign(SignKind.CLOSING if is_closing else SignKind.OPENING, opening, *match.span())
 
 
-def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign:
+def _details(text: str, match: re.Match[str]) -> Sign:
     if match["slash"]:
         return Sign(SignKind.CLOSING, "details", *match.span())
     if re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or _DETAILS_OF_REASONING.match(text, match.end()):
         return Sign(SignKind.OPENING, "details", *match.span())
-    return WAIT if not is_end and _DETAILS_MAYBE.match(text, match.end()) else Sign(SignKind.PLAIN, "details", *match.span())
+    return Sign(SignKind.PLAIN, "details", *match.span())
 
 
-def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | UndecidedSign | None:
+def _bracket_at(text: str, at: int) -> Sign | None:
     if text[at] == "◁":
         match = _TRIANGLE.match(text, at)
         name = bare(match["name"]).lower() if match else ""
         if match and name in BRACKETED:
             return Sign(SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"◁{name}", *match.span())
     elif match := _BRACKET.match(text, at):
-        return _bracket(text, match, is_end=is_end)
-    beginning = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ \t\n")
-    may_grow = not is_end and len(text) - at < 60
-    return WAIT if may_grow and (not beginning or beginning in BRACKET_PREFIXES) else None
+        return _bracket(text, match)
+    return None
 
 
-def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | UndecidedSign | None:
+def _bracket(text: str, match: re.Match[str]) -> Sign | None:
     name = bare(match["name"])
     kind = BRACKETED_ALONE.get(name.lower())
     if kind:
@@ -456,47 +359,9 @@ def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Undecid
         return Sign(SignKind[kind], "[alone", *match.span())
     if not is_bracketed(name):
         return None
-    if not name.isupper() and not match["slash"]:
-        # ``[thinking](…)`` is a link.
-        if match.end() == len(text):
-            return WAIT if not is_end else None
-        if text[match.end()] in "([:":
-            return None
+    if not name.isupper() and not match["slash"] and text[match.end() : match.end() + 1] in ("", *"([:"):
+        return None  # ``[thinking](…)`` is a link
     name = name.lower()
     if name in BRACKETED_TOKENS:
         return Sign(SignKind.SPECIAL, name, *match.span())
     return Sign(SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"[{name}", *match.span())
-
-
-_BEGUN = re.compile(r"\\*<\s{0,2}(?P<rest>.*)", re.DOTALL)
-_BEGUN_SPECIAL = re.compile(rf"{_BAR} ?/?[\w.:/|-]{{0,60}} ?(?:{_BAR})?\\{{0,8}}\Z")
-_BEGUN_NAME = re.compile(r"/?\s{0,2}(?P<name>[a-z][\w.:-]*(?:=[\w.:-]*)?)?(?P<more>.*)", re.IGNORECASE | re.DOTALL)
-
-
-def _may_become_one(text: str) -> bool:
-    """Whether a text ends in the beginning of a sign. An unfinished escape may become any character."""
-    if len(text) >= _MAX_WAITING:
-        return False
-    text = BEGUN.sub("", bare(text))
-    beginning = _BEGUN.match(text)
-    if not beginning:
-        # A known word without its bracket: the trigger saw the end of it.
-        return not text or bool(re.fullmatch(rf"{_BAR}?{_KNOWN}{_BAR}?\\?", text, re.IGNORECASE))
-    rest = beginning["rest"]
-    if not rest or _BEGUN_SPECIAL.match(rest):
-        return True
-    name = _BEGUN_NAME.match(rest)
-    if not name or not name["name"]:
-        return rest.strip() in ("", "/")
-    if not name["more"]:
-        word, _, value = name["name"].partition("=")
-        return len(word) <= 61 and len(value) <= 60
-    return _attributes_may_follow(name["name"].lower(), name["more"])
-
-
-def _attributes_may_follow(name: str, more: str) -> bool:
-    if re.fullmatch(r" ?\\{0,8}\|?[\w.:-]{0,60}\\{0,8}", more):
-        return "|" in more or name in HARMONY or may_have_attributes(name) or may_be_token(name)
-    return (
-        may_have_attributes(name) and re.fullmatch(r"\s*/?|\\|\s+[\w:-]+\s*(?:=[^<>]*)?|\s+(?:open|hidden)(?:\s[^<>]*)?", more) is not None
-    )

@@ -174,27 +174,34 @@ class ResponsesBackend(DetectedServer):
         reducer = Reducer(
             _new_call_id,
             max_chars=self._limits.max_output_chars,
+            separation=self._separations.of(payload.get("model")),
             restore=is_defanged(payload["input"]) or is_defanged(payload.get("instructions")),
             summaries_are_trusted=self._summaries_are_trusted,
-            token_limit=TokenLimit(request.max_tokens, context),
         )
+        reducer.token_limit = TokenLimit(request.max_tokens, context)
         reducer.has_tools = bool(request.tools)
         reducer.server_tools = ServerTools(request.hosted)
-        reader = _Reader(reducer)
+        reader, on_held = _Reader(reducer), request.on_held
         try:
             async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as read:
                 async for events in read:
                     for raw in reader.feed_all(events):
                         yield raw
+                    if on_held and reducer.is_holding:
+                        on_held()
+                        on_held = None
                     if reader.is_done:
                         break
             rest, reason = reader.finish()
         except (BackendError, asyncio.CancelledError) as error:
-            for raw in reader.break_off(broken_off_with(error)):
+            rest = reader.break_off(broken_off_with(error))
+            self._learn(payload.get("model"), reducer.read)
+            for raw in rest:
                 yield raw
             raise
         for raw in rest:
             yield raw
+        self._learn(payload.get("model"), reducer.read)
         yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")), reasoning=reducer.items.reasoning())
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import GivenReasoning, Usage
-from chatui.backends.leaks.guard import LeakGuard
+from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.speaker import SpeakerLabel, other_label
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header

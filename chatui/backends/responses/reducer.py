@@ -29,6 +29,7 @@ from chatui.backends.responses.items import (
     usage_of,
 )
 from chatui.backends.responses.speech import Allowance, ServerTools, Speech, TokenLimit
+from chatui.backends.separation import Read, Separation
 from chatui.backends.speaker import SpeakerLabel, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -68,14 +69,15 @@ class Reducer:
         new_call_id: Callable[[], str],
         *,
         max_chars: int,
+        separation: Separation = Separation.UNPROVEN,
         restore: bool = False,
         summaries_are_trusted: bool = False,
-        token_limit: TokenLimit | None = None,
     ) -> None:
-        """``restore``: markers in the request were defanged. ``token_limit``: to detect a cut that is not reported."""
+        """``separation``: what is known of the server and the model. ``restore``: markers in the request were defanged."""
         self._new_call_id = new_call_id
         self._allowance = Allowance(max_chars)
-        self._token_limit = token_limit
+        self.token_limit: TokenLimit | None = None
+        """To detect a cut that is not reported."""
         self._summary = SUMMARY_HEADER if summaries_are_trusted else ANALYSIS
         self._writer = FrameWriter(restore=restore)
         self.items = Items()
@@ -87,7 +89,7 @@ class Reducer:
         self.usage: Usage | None = None
         self.model: str | None = None
         self.oddities: Counter[str] = Counter()
-        self._speech = Speech(self._writer, self._allowance, self.oddities)
+        self._speech = Speech(self._writer, self._allowance, self.oddities, separation)
         self.server_tools = ServerTools(None)
 
     @property
@@ -99,6 +101,16 @@ class Reducer:
     def has_failed(self) -> bool:
         """Whether the response or its answer failed, although the response ended well by its name."""
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether text of messages waits for the end of the sampling."""
+        return self._speech.is_holding
+
+    @property
+    def read(self) -> Read:
+        """How it was read, at its end."""
+        return self._speech.read
 
     @property
     def is_empty(self) -> bool:
@@ -207,7 +219,7 @@ class Reducer:
         if is_whole:
             flow.claim(part, text)
             return []
-        return self._route(item, lane, flow.add(part, text), is_whole=False)
+        return self._route(item, lane, flow.add(part, text))
 
     def _arguments(self, event: Mapping[str, Any]) -> None:
         item = self.items.item_for_call(event)
@@ -262,18 +274,18 @@ class Reducer:
         self.server_tools.take_annotations(item.number, visible)
         shown = [text_of(part) for part in visible]
         other = [text_of(part) for index, part in enumerate(parts) if item.part_kinds[index] not in VISIBLE_PARTS]
-        events += self._route(item, THOUGHT, item.flows[THOUGHT].complete(other), is_whole=True)
-        return events + self._route(item, TEXT, item.flows[TEXT].complete(shown), is_whole=True)
+        events += self._route(item, THOUGHT, item.flows[THOUGHT].complete(other))
+        return events + self._route(item, TEXT, item.flows[TEXT].complete(shown))
 
     def _whole_reasoning(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         summary, thought = texts_of(data.get("summary")), texts_of(data.get("content"))
-        events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
+        events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary))
         is_repeated = not item.flows[THOUGHT].text and "\n\n".join(thought) == item.flows[SUMMARY].text
         if is_repeated and self._summary is ANALYSIS:
             # The chain of thought, which was sent as a summary before, and is already reasoning. A trusted summary is not: the model could
             # not be given it again between its calls.
             return events
-        return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
+        return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought))
 
     def _announce(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         """The line about a tool that the server is running."""
@@ -300,22 +312,24 @@ class Reducer:
             return []
         text, item.waiting = "".join(item.waiting), []
         if item.kind == MESSAGE:
-            return self._speech.write(item, text, is_whole=False)
+            return self._speech.write(item, text)
         return self._speech.aside(FrameSource(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
 
-    def _route(self, item: OutputItem, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
+    def _route(self, item: OutputItem, lane: str, text: str) -> list[RawEvent]:
         text = self._allowance.take(text)
         if not text:
             return []
         if self._is_after_call(item):
             return self._speech.aside(after_call(FrameSource(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
+        if lane != TEXT and item.kind in (REASONING, ""):
+            self._speech.reasoned(text)
         if lane != TEXT:
             header = self._summary if lane == SUMMARY and item.kind == REASONING else ANALYSIS
             return self._speech.aside(FrameSource(item.number, lane, header), text)
         if not item.kind:
             item.waiting.append(text)
             return []
-        return self._speech.write(item, text, is_whole=is_whole)
+        return self._speech.write(item, text)
 
     def _is_after_call(self, item: OutputItem) -> bool:
         return any(other.kind == CALL and other.number < item.number for other in self.items)
@@ -324,13 +338,14 @@ class Reducer:
         events = [*self._hide_repeated(), *self._speech.stop(terminator, error, is_whole=is_whole)]
         for item in self.items:
             for lane, flow in item.flows.items():
-                events += self._route(item, lane, flow.settle(), is_whole=True)
+                events += self._route(item, lane, flow.settle())
             events += self._speech.stop(terminator, error, is_whole=is_whole)
             if item.waiting:
                 self.oddities["text of an item that was never named"] += 1
                 events += self._writer.write(FrameSource(item.number, TEXT, BROKEN, Code.PARSE_HEADER), "".join(item.waiting))
             if any(flow.differs for flow in item.flows.values()):
                 self.oddities["a text that changed afterwards"] += 1
+        events += self._speech.release(terminator, error, is_whole=is_whole)
         events += self._writer.close(Terminator.END, error)
         for item in self.items:
             if self._speech.is_answer(item):
@@ -367,6 +382,6 @@ class Reducer:
 
     def _is_cut(self) -> bool:
         """Several servers report an answer as completed although their token limit cut it."""
-        if self._token_limit and self.usage and self._token_limit.is_reached(self.usage):
+        if self.token_limit and self.usage and self.token_limit.is_reached(self.usage):
             return True
         return any(item.status == "incomplete" and item.header() is ANSWER for item in self.items)

@@ -13,9 +13,11 @@ from typing import Any
 
 from chatui.backends.base import Usage
 from chatui.backends.hosted_tools import HostedTools
-from chatui.backends.leaks.guard import LeakGuard, TextSpan
+from chatui.backends.leaks.guard import TextSpan, judged
+from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import FrameSource, FrameWriter, leak
 from chatui.backends.responses.items import TEXT, OutputItem
+from chatui.backends.separation import Read, Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -120,15 +122,20 @@ class TokenLimit:
 
 
 class Speech:
-    """Writes through ``writer``. ``oddities``: counts of unexpected events."""
+    """Writes through ``writer``. ``oddities``: counts of unexpected events. ``separation``: what is known of the server and the model."""
 
-    def __init__(self, writer: FrameWriter, allowance: Allowance, oddities: Counter[str]) -> None:
+    def __init__(self, writer: FrameWriter, allowance: Allowance, oddities: Counter[str], separation: Separation) -> None:
         self._writer = writer
         self._allowance = allowance
         self._oddities = oddities
+        self._separation = separation
+        self._thoughts: list[str] = []
+        self._has_text = self._has_sign = self._is_whole = False
+        self._held: dict[OutputItem, list[str]] = {}
+        """The text of each message, where nothing is shown before the end."""
         self._current: OutputItem | None = None
         self._answer: OutputItem | None = None
-        """A message that is over, and whose frame stays open: a sign in a later message withdraws both."""
+        """A message that is over, and whose frame stays open: all answers of a completion are one."""
         self._is_followed = False
         self.is_before_call = False
         """Whether a call follows, so that the open text is a preamble and not the answer."""
@@ -136,18 +143,63 @@ class Speech:
         self._hidden: set[int] = set()
         """The places of messages that are partly hidden."""
 
-    def write(self, item: OutputItem, text: str, *, is_whole: bool) -> list[RawEvent]:
+    @property
+    def is_holding(self) -> bool:
+        """Whether text of messages waits for the end of the sampling."""
+        return bool(self._held)
+
+    @property
+    def read(self) -> Read:
+        """How the sampling was read, at its end."""
+        return Read(self._separation, bool(self._thoughts), self._has_sign, self._has_text, self._is_whole)
+
+    def reasoned(self, text: str) -> None:
+        """Reasoning came in an item of its own. Before the first text, it proves that the server separates it."""
+        if text.strip() and not self._has_text:
+            self._separation = Separation.STRUCTURED
+            self._thoughts.append(text)
+
+    def write(self, item: OutputItem, text: str) -> list[RawEvent]:
         """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""
         if item.is_closed or item.header() is BROKEN:
             self._oddities["hidden message"] += 1
             return [*self.withdraw_hidden(item), *self.aside(_hidden_text(item), text)]
-        events: list[RawEvent] = []
-        if self._current is not item:
-            events = self._end(is_whole=True)
-            self._current, item.joins, self._answer = item, self._answer, None
+        self._has_text = self._has_text or bool(text.strip())
+        if self._separation is Separation.UNPROVEN:
+            self._held.setdefault(item, []).append(text)
+            return []
+        events = self._begin(item)
         if item.guard is None:
-            item.guard = LeakGuard(whole=is_whole, follows=item.joins is not None)
+            item.guard = LeakGuard(self._separation, thought="".join(self._thoughts))
         return events + self._spans(item, item.guard.feed(text))
+
+    def _begin(self, item: OutputItem) -> list[RawEvent]:
+        if self._current is item:
+            return []
+        events = self._end(is_whole=True)
+        self._current, item.joins, self._answer = item, self._answer, None
+        return events
+
+    def release(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
+        """The sampling has ended: judges the messages that were held. A sign in one may also hide those before it."""
+        self._is_whole = is_whole
+        held, self._held = {item: "".join(texts) for item, texts in self._held.items()}, {}
+        spans: dict[OutputItem, list[TextSpan]] = {}
+        for item, text in held.items():
+            if not is_whole or item.status == "incomplete":
+                # The sign may be what is missing.
+                spans[item] = [TextSpan(False, text, is_withheld=True)]
+                continue
+            judgement = judged(text, complete=True, follows=bool(spans))
+            self._has_sign = self._has_sign or judgement.has_sign
+            if judgement.hides_before:
+                spans = {other: [TextSpan(False, held[other], is_withheld=True)] for other in spans}
+            spans[item] = judgement.spans
+        events: list[RawEvent] = []
+        for item, of_item in spans.items():
+            events += self._begin(item)
+            events += self._spans(item, of_item)
+        return [*events, *self.stop(terminator, error, is_whole=is_whole)]
 
     def _spans(self, item: OutputItem, spans: Iterable[TextSpan]) -> list[RawEvent]:
         events: list[RawEvent] = []
@@ -156,7 +208,7 @@ class Speech:
             header = item.header()
             if header is PREAMBLE and (item.joins or self._is_late_preamble(item)):
                 header = ANSWER
-            if span.withdraws or header is BROKEN:
+            if header is BROKEN:
                 events += self._withdraw(item)
             if not span.visible or header is BROKEN:
                 events += self._hide(item, span)
@@ -220,11 +272,14 @@ class Speech:
     def _end(self, *, is_whole: bool, terminator: Terminator | None = Terminator.END, error: ErrorCode | None = None) -> list[RawEvent]:
         """The current message has ended. An answer's frame stays open; any other is closed."""
         item, self._current = self._current, None
-        if item is None or item.guard is None:
+        if item is None:
             return []
         item.is_closed = True
-        events = self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
-        events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
+        events: list[RawEvent] = []
+        if item.guard is not None:
+            events += self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
+            events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
+            self._has_sign = self._has_sign or item.guard.has_sign
         self._is_followed = False
         if self._writer.open == FrameSource(item.place, TEXT, ANSWER) and not self._is_late_preamble(item):
             self._answer = item

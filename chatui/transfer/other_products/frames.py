@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from chatui.backends.leaks.guard import LeakGuard, settled
+from chatui.backends.leaks.guard import judged
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
@@ -136,6 +136,5 @@ def joined(parts: Iterable[str]) -> str:
 
 def _guarded(text: str) -> tuple[str, str]:
     """The visible and the hidden part of a text, according to the leak guard for model servers' answers."""
-    guard = LeakGuard(whole=True)
-    spans = settled([*guard.feed(text), *guard.finish(complete=True)])
+    spans = judged(text, complete=True).spans
     return "".join(span.text for span in spans if span.visible), "".join(span.text for span in spans if not span.visible)

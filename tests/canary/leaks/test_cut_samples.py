@@ -1,4 +1,4 @@
-"""A cancelled sample is judged to its end: a sign of raw output that was held back still withdraws the text already shown."""
+"""A cancelled sample of a server that has proved nothing shows nothing: the sign may be what is missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatui.backends.base import Backend, Endpoint, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.responses.backend import ResponsesBackend
-from renderer.events import FrameWithdrawn, RawEvent
+from renderer.events import RawEvent
 from tests.chatui.backends.test_withdrawing_all import Event, bodies, frames, message_events
 from tests.support import stub
 from tests.support.sampling import PATIENT, sample_request
@@ -40,35 +40,34 @@ HELD = "SECRET thoughts about the question, and how to say it.</think>"
 @pytest.mark.served
 @pytest.mark.parametrize("in_words", [False, True])
 @pytest.mark.parametrize(("new", "written"), [(ChatCompletionsBackend, in_chat), (ResponsesBackend, in_responses)])
-async def test_a_buffered_sign_still_withdraws_when_the_sample_is_cancelled(
+async def test_nothing_of_a_cancelled_sample_is_shown_without_proof(
     new: Callable[[Endpoint], Backend], written: Callable[[str], list[bytes]], in_words: bool
 ) -> None:
-    shown, events = asyncio.Event(), list[RawEvent]()
+    sent, events = asyncio.Event(), list[RawEvent]()
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         for piece in (SSE_HEAD, *written(HELD)):
             writer.write(piece)
             await writer.drain()
+        sent.set()
         await asyncio.sleep(30)
 
     async def take(backend: Backend, request: SampleRequest) -> None:
         sample = continue_in_words(request, backend.sample) if in_words else http.sample(backend, request)
         async with aclosing(sample) as sampled:
             async for event in sampled:
-                assert not isinstance(event, FrameWithdrawn) or task.cancelling(), "the premise: it was held back"
+                assert task.cancelling(), "nothing comes before the end"
                 events.append(event)  # type: ignore[arg-type]
-                if "SECRET" in getattr(event, "text", ""):
-                    shown.set()
 
     async with stub.running(answer) as server:
         backend = new(Endpoint(server.url, limits=PATIENT))
         task = asyncio.create_task(take(backend, sample_request("Hello!")))
-        await asyncio.wait_for(shown.wait(), 10)
-        await asyncio.sleep(0.2)  # the rest has arrived, and is buffered
+        await asyncio.wait_for(sent.wait(), 10)
+        await asyncio.sleep(0.2)  # it has arrived, and is held
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         await backend.aclose()
     finished = frames(events)
     assert bodies(finished) == []
-    assert [done.error for done in finished][:1] != [None]
+    assert "SECRET" in "".join(done.frame.body for done in finished), "it is stored for staff"

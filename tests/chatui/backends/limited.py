@@ -95,7 +95,7 @@ class Limited:
 @asynccontextmanager
 async def served(limited: Limited, *, context: int | None = None, **options: Any) -> AsyncIterator[Backend]:
     async with stub.running(limited.answer, **options) as limited.server:
-        endpoint = Endpoint(limited.server.url, model="m", limits=PATIENT, context=context)
+        endpoint = Endpoint(limited.server.url, model="m", limits=PATIENT, context=context, separates="always")
         backend = registry.build(endpoint, kind=limited.kind)
         yield backend
         await backend.aclose()

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 
 def pooled(*urls: str) -> PooledBackend:
-    return PooledBackend([registry.build(Endpoint(url, "sk-7261", limits=PATIENT), kind="chat") for url in urls])
+    return PooledBackend([registry.build(Endpoint(url, "sk-7261", limits=PATIENT, separates="always"), kind="chat") for url in urls])
 
 
 def nobody() -> str:

@@ -44,7 +44,7 @@ async def sampled(answer: stub.Answer, limits: SampleLimits = PATIENT) -> tuple[
     """The text, the error's code, the number of requests, and the seconds it took."""
     text, code, started = "", None, time.monotonic()
     async with stub.running(answer) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits))
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits, separates="always"))
         try:
             async with aclosing(http.sample(backend, sample_request("Hello!"))) as events:
                 async for event in events:

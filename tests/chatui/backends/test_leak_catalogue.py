@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.leaks.guard import LeakGuard
 from chatui.backends.leaks.labels import visible_of
 from chatui.backends.leaks.patterns import bare, folded
 from chatui.operations.canary.answers.scripts import Shape, all_shapes, sample
@@ -34,13 +33,13 @@ def text_ever_visible(events: list[RawEvent]) -> str:
     return "".join(event.text for raw in events if isinstance(event := gate.admit(raw), VisibleDelta))
 
 
-def event_sequences(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
+def event_sequences(text: str) -> Iterator[tuple[Cut, list[RawEvent]]]:
     """The events of an answer over the wire formats that have a field for it: whole, and split in many ways."""
     for pieces in cuts(text):
-        yield pieces, events_of_chat({}, pieces, whole=False), False
-        yield pieces, events_of_responses(text, pieces, {}, whole=False), False
-    yield [text], events_of_chat({}, [text], whole=True), True
-    yield [text], events_of_responses(text, [text], {}, whole=True), True
+        yield pieces, events_of_chat({}, pieces, whole=False)
+        yield pieces, events_of_responses(text, pieces, {}, whole=False)
+    yield [text], events_of_chat({}, [text], whole=True)
+    yield [text], events_of_responses(text, [text], {}, whole=True)
 
 
 def test_the_catalogue_is_large_and_its_shapes_are_distinct() -> None:
@@ -50,23 +49,25 @@ def test_the_catalogue_is_large_and_its_shapes_are_distinct() -> None:
 
 
 @for_each([shape for shape in SHAPES if EVERY_SHAPE or is_drawn(2, shape.name)])
-def test_every_shape_ends_hidden_and_only_late_labels_were_ever_seen(shape: Shape) -> None:
+def test_every_shape_is_hidden_at_every_moment(shape: Shape) -> None:
     text = filled(shape)
-    for pieces, events, is_whole in event_sequences(text):
+    for pieces, events in event_sequences(text):
         visible = visible_text(events)
         assert HIDDEN not in visible, pieces
-        assert HIDDEN not in text_ever_visible(events) or (shape.is_late and not is_whole), pieces
+        assert HIDDEN not in text_ever_visible(events), pieces
         assert not shape.shows or SHOWN in visible, pieces
 
 
 @for_each(sample(SHAPES, example_count(250), random.Random(9)))
-def test_a_truncated_shape_leaves_only_text_before_its_sign(shape: Shape) -> None:
+def test_nothing_is_shown_of_a_shape_that_was_cut(shape: Shape) -> None:
     text = filled(shape)
     first = text.index(HIDDEN)
-    if shape.is_late or shape.name == "json-cut":
-        return
-    for length in range(first, len(text)):
-        assert HIDDEN not in guarded([text[:length]], complete=False), text[:length]
+    for length in range(first, len(text), 7):
+        for events in (
+            events_of_chat({}, [text[:length]], whole=False, ends=False),
+            events_of_responses(text[:length], [text[:length]], {}, whole=False, ends=False),
+        ):
+            assert text_ever_visible(events) == ""
 
 
 def test_a_sample_is_ordered_and_depends_on_its_seed() -> None:
@@ -93,27 +94,24 @@ def test_a_sample_is_ordered_and_depends_on_its_seed() -> None:
     ],
 )
 def test_a_second_label_hides_the_part_before_it(text: str, shown: str) -> None:
-    for pieces in cuts(text):
-        assert guarded(pieces) == shown
-        assert guarded(pieces, complete=False) == "", "of an answer that was cut it is not known which label is the last"
-    assert guarded([text], whole=True) == shown
+    assert guarded(text) == shown
+    assert guarded(text, complete=False) == "", "of an answer that was cut it is not known which label is the last"
 
 
 def test_headings_without_a_second_label_are_shown_whole() -> None:
     assert len(HEADINGS) >= 40
-    assert [text for text in LABELS if any(guarded(pieces) != text for pieces in cuts(text))] == []
+    assert [text for text in LABELS if guarded(text) != text] == []
 
 
 @pytest.mark.parametrize("text", ["thought\nSECRET\n42", "```thinking\nSECRET", "think\nSECRET"])
 def test_an_implausible_beginning_hides_the_whole_answer(text: str) -> None:
-    assert [guarded(pieces) for pieces in cuts(text)] == [""] * 4
+    assert guarded(text) == ""
 
 
 def test_a_sign_in_a_suspect_answer_ends_it_and_is_judged_once() -> None:
     """Repeated judgement used to recurse without end."""
     for text in ("analysis of <|start|> SECRET<|end|>", "assistant\nanalysis\nSECRET\nassistant\nfinal\n42", "Analysis: a\n<|call|>SECRET"):
-        for pieces in cuts(text):
-            assert "SECRET" not in guarded(pieces)
+        assert "SECRET" not in guarded(text)
 
 
 # Data
@@ -133,15 +131,14 @@ def test_a_sign_in_a_suspect_answer_ends_it_and_is_judged_once() -> None:
     ],
 )
 def test_serialized_parts_show_only_the_text_of_the_answer(text: str, shown: str) -> None:
-    for pieces in cuts(text):
-        assert guarded(pieces) == shown
+    assert guarded(text) == shown
     assert "SECRET" not in (visible_of(text) or "").replace("<think>SECRET</think>", "")
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "[1]", '{"name": "Ada", "age": 36}', '{"reason": "late"}', "{", '{"open": '])
 def test_other_data_is_shown_unchanged(text: str) -> None:
     assert visible_of(text) is None
-    assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
+    assert guarded(text) == text
 
 
 # Folding
@@ -189,13 +186,3 @@ def test_a_line_end_in_both_fields_is_not_a_duplicate() -> None:
     events = reader.feed({"choices": [{"delta": {"reasoning": "\n", "content": "\n"}}]})
     events += [*reader.feed({"choices": [{"delta": {"content": "42"}}]}), *reader.finish()[0]]
     assert visible_text(events) == "\n42"
-
-
-@pytest.mark.parametrize(
-    "unit", ["```", "[ ", "思", "&amp;", "\\u00", "thinking ", "> ", "<a", "{ ", "**", "\u0301", "commentary to=", "<|open|>"]
-)
-def test_a_hostile_beginning_is_decided_quickly(unit: str) -> None:
-    guard = LeakGuard()
-    for _ in range(2000):
-        guard.feed(unit)
-        assert len(guard._buffered) < 400

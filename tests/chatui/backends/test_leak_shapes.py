@@ -15,8 +15,9 @@ import pytest
 from chatui.backends.base import BackendError
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.leaks.guard import LeakGuard, TextSpan
+from chatui.backends.leaks.guard import judged
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
@@ -46,17 +47,9 @@ def cuts(text: str) -> Iterator[Cut]:
         yield pieces
 
 
-def shown(spans: list[TextSpan]) -> str:
-    """The text of these spans that is visible at the end."""
-    text = ""
-    for span in spans:
-        text = ("" if span.withdraws else text) + (span.text if span.visible else "")
-    return text
-
-
-def guarded(pieces: Cut, *, complete: bool = True, whole: bool = False) -> str:
-    guard = LeakGuard(whole=whole)
-    return shown([span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=complete))
+def guarded(text: str, *, complete: bool = True) -> str:
+    """What is visible of a text that is judged as a whole."""
+    return "".join(span.text for span in judged(text, complete=complete).spans if span.visible)
 
 
 # The guard alone
@@ -65,31 +58,21 @@ def guarded(pieces: Cut, *, complete: bool = True, whole: bool = False) -> str:
 @pytest.mark.slow
 @for_each(LEAKING)
 def test_hidden_reasoning_never_remains_visible(text: str) -> None:
-    for pieces in cuts(text):
-        for complete in (True, False):
-            assert "SECRET" not in guarded(pieces, complete=complete)
-    assert "SECRET" not in guarded([text], whole=True)
+    for complete in (True, False):
+        assert "SECRET" not in guarded(text, complete=complete)
 
 
 def test_answers_with_hidden_reasoning_keep_some_text() -> None:
     """Otherwise a guard that hides everything would pass."""
-    assert sum(VISIBLE in guarded([text]) for text in LEAKING) > len(LEAKING) / 3
+    assert sum(VISIBLE in guarded(text) for text in LEAKING) > len(LEAKING) / 3
 
 
 def test_harmless_answers_about_markers_stay_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(HONEST) >= 300
-    hidden = [text for text in HONEST if any(guarded(pieces) != text for pieces in cuts(text)) or guarded([text], whole=True) != text]
+    hidden = [text for text in HONEST if guarded(text) != text]
     with capsys.disabled():
         print(f"\n  false alarms of the leak guard: {len(hidden)} of {len(HONEST)} honest answers")
     assert len(hidden) <= FALSE_ALARMS * len(HONEST), hidden
-
-
-@pytest.mark.parametrize("text", ["It costs < 3 and `x` is | here. " * 40, "The tag of the analysis, as assistants say. " * 40])
-def test_harmless_prose_is_delayed_by_a_few_characters_at_most(text: str) -> None:
-    guard, count = LeakGuard(), 0
-    for at, letter in enumerate(text):
-        count += sum(len(span.text) for span in guard.feed(letter))
-        assert at + 1 - count <= 16
 
 
 HOSTILE = ["<", "<a", "`", "`a ", "\n", "<\u200b", "<|", "\\", "&lt;", "the tag <think> ", "<think>a</think>", "`<think>", "```\n<think>\n"]
@@ -101,32 +84,27 @@ HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     """With quadratic work, eight times the length would take 64 times as long."""
 
-    def guard(length: int, piece: int) -> None:
-        text, guard = (unit * length)[:length], LeakGuard()
-        for at in range(0, length, piece):
-            guard.feed(text[at : at + piece])
-        guard.finish(complete=True)
-
-    for short, long in (
-        (partial(guard, 2_500, 1), partial(guard, 20_000, 1)),
-        (partial(guard, 2_500, 2_500), partial(guard, 20_000, 20_000)),
-    ):
-        assert costs_at_most(24 * cost(short) + 50, long)
+    short, long = (partial(judged, (unit * length)[:length], complete=True) for length in (2_500, 20_000))
+    assert costs_at_most(24 * cost(short) + 50, long)
 
 
 # Over the wire formats
 
 
-def events_of_chat(shape: Mapping[str, Any], pieces: Cut, *, whole: bool) -> list[RawEvent]:
-    reader = Deltas(lambda: "c", max_chars=100_000, whole=whole)
+def events_of_chat(
+    shape: Mapping[str, Any], pieces: Cut, *, whole: bool, separation: Separation = Separation.UNPROVEN, ends: bool = True
+) -> list[RawEvent]:
+    reader = Deltas(lambda: "c", max_chars=100_000, separation=separation)
     deltas = shape.get("deltas") or [{"content": piece} for piece in pieces]
     field, choice = ("message" if whole else "delta"), shape.get("choice", {})
     events = [raw for delta in deltas for raw in reader.feed({"choices": [{"index": 0, field: delta, **choice}]})]
+    if not ends:
+        return [*events, *reader.break_off()]
     events += reader.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     return [*events, *reader.finish()[0]]
 
 
-def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, whole: bool) -> list[RawEvent]:
+def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, whole: bool, ends: bool = True) -> list[RawEvent]:
     reader = Reducer(lambda: "c", max_chars=100_000)
     item = {"type": "message", "id": "m", "role": "assistant", **labels, "content": [{"type": "output_text", "text": text}]}
     events: list[dict[str, Any]] = []
@@ -134,6 +112,8 @@ def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, wh
         events = [{"type": "response.output_item.added", "item": {**item, "content": []}}]
         events += [{"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces]
         events += [{"type": "response.output_item.done", "item": item}]
+    if not ends:
+        return [*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.break_off()]
     events += [{"type": "response.completed", "response": {"status": "completed", "output": [item]}}]
     return [*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.finish()[0]]
 
@@ -248,19 +228,6 @@ def test_a_known_label_around_the_choices_hides_text() -> None:
 
     assert [shown(role="tool"), shown(channel="analysis"), shown(is_reasoning=True)] == [""] * 3
     assert [shown(), shown(x_trace={"a": 1}), shown(type="chunk"), shown(role="assistant")] == [SECRET] * 4
-
-
-def test_an_unknown_label_is_empty_only_if_all_of_it_is_and_not_too_deep() -> None:
-    def nested(depth: int, value: object) -> object:
-        return value if not depth else {"a": nested(depth - 1, value)}
-
-    labels = (nested(8, None), [nested(7, "")], nested(8, 1), nested(10, None))
-    assert [visible_text(events_of_chat({"deltas": [{"content": "Hi", "x_new": label}]}, [], whole=False)) for label in labels] == [
-        "Hi",
-        "Hi",
-        "",
-        "",
-    ]
 
 
 def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:

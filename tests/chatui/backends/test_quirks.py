@@ -20,8 +20,8 @@ WIRE = [row for row in ROWS.values() if row["mode"] == "wire"]
 STRIPPED = [row for row in ROWS.values() if row["mode"] == "stripped"]
 
 
-def deltas(*, whole: bool = False) -> Deltas:
-    return Deltas(lambda: "call_1", max_chars=10_000, whole=whole)
+def deltas() -> Deltas:
+    return Deltas(lambda: "call_1", max_chars=10_000)
 
 
 def visible_text(raws: list) -> str:
@@ -32,7 +32,7 @@ def visible_text(raws: list) -> str:
 
 @pytest.mark.parametrize("row", [row for row in WIRE if "choices" in row["raw"]], ids=lambda row: row["id"])
 def test_an_odd_server_event_shows_exactly_the_visible_text(row: dict[str, str]) -> None:
-    reader = deltas(whole="message" in row["raw"])
+    reader = deltas()
     events = reader.feed(json.loads(row["raw"]))
     rest, _ = reader.finish()
     assert visible_text([*events, *rest]) == row["visible"]
@@ -60,7 +60,7 @@ def test_an_event_of_another_wire_format_shows_nothing() -> None:
 @pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_an_answer_with_stripped_markers_shows_its_proven_part_through_the_adapter(row: dict[str, str], size: int) -> None:
-    reader = deltas(whole=not size)
+    reader = deltas()
     raw, field = row["raw"], "delta" if size else "message"
     parts = [raw[start : start + size] for start in range(0, len(raw), size)] if size else [raw]
     events = [event for part in parts for event in reader.feed({"choices": [{"index": 0, field: {"content": part}}]})]

@@ -110,7 +110,7 @@ CHAT = [
     Row("text", "repeated", chunk(content=SECRET, thought=True) + whole_message(SECRET)),
     Row("thought", "absent", texts("Hi") + STOP, "Hi"),
     Row("thought", "repeated", chunk(reasoning=SECRET, reasoning_content=SECRET, content=SECRET) + texts("Hi") + STOP, "Hi"),
-    Row("thought", "unknown", chunk(content=SECRET, musing=SECRET) + texts("Hi") + STOP, "Hi"),
+    Row("thought", "unknown", chunk(musing=SECRET) + texts("Hi") + STOP, "Hi"),
     *(
         Row("thought", "late", interleaved("The ans", "wer is 4.", field=field) + STOP, "The answer is 4.")
         for field in ("reasoning_content", "reasoning", "thinking", "reasoning_details")
@@ -299,7 +299,7 @@ RESPONSES = [
 
 async def answered(kind: str, sent: bytes, **options: Any) -> Outcome:
     async with stub.running(then(SSE_HEAD + sent), **({"models": VLLM["models"]} if kind.startswith("harmony") else {})) as server:
-        backend = registry.build(Endpoint(server.url, model="tiny", limits=PATIENT), kind=kind, **options)
+        backend = registry.build(Endpoint(server.url, model="tiny", limits=PATIENT, separates="always"), kind=kind, **options)
         result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
     return result

@@ -1,4 +1,4 @@
-"""A sign of raw output withdraws everything that a completion has shown, even if other events came in between."""
+"""A sign of raw output hides everything that a completion wrote before it, even if other events came in between."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.leaks.guard import LeakGuard
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.frame_kinds import ANSWER, PREAMBLE
@@ -36,6 +36,7 @@ SIGNS = {
     "markers": "SECRET two<|end|><|start|>assistant<|channel|>final<|message|>Answer.",
     "markers at once": "<|end|><|start|>assistant<|channel|>final<|message|>Answer.",
 }
+PROVED: dict[str, Any] = {"separation": Separation.STRUCTURED}
 FIRST = "SECRET one of the thoughts. "
 
 
@@ -50,14 +51,14 @@ def bodies(finished: list[Finished]) -> list[str]:
     return [done.frame.body for done in finished if may_see(done.frame.header, Audience.END_USER)]
 
 
-def chat(deltas: list[Event], *, breaks: bool = False) -> list[Finished]:
-    reader = Deltas(lambda: "c1", max_chars=10_000, summaries_are_trusted=True)
+def chat(deltas: list[Event], *, breaks: bool = False, **options: Any) -> list[Finished]:
+    reader = Deltas(lambda: "c1", max_chars=10_000, summaries_are_trusted=True, **options)
     events = [event for delta in deltas for event in reader.feed({"choices": [{"index": 0, "delta": delta}]})]
     return frames([*events, *(reader.break_off() if breaks else reader.finish()[0])])
 
 
 @for_each(product(BETWEEN, SIGNS, (True, False)))
-def test_chat_completions_withdraw_text_before_other_events(between: str, sign: str, breaks: bool) -> None:
+def test_chat_completions_hide_text_before_other_events(between: str, sign: str, breaks: bool) -> None:
     if between == "nothing" and sign.endswith("at once"):
         sign = sign.removesuffix(" at once")
     finished = chat([{"content": FIRST}, *BETWEEN[between], {"content": SIGNS[sign]}], breaks=breaks)
@@ -72,7 +73,10 @@ def test_reasoning_in_the_same_chunk_does_not_protect_earlier_text() -> None:
 
 
 def test_a_harmless_answer_interrupted_by_reasoning_is_one_answer_in_paragraphs() -> None:
-    finished = chat([{"content": "Let me look."}, {"reasoning_content": "hm"}, {"reasoning_content": "m"}, {"content": "It is 4."}])
+    finished = chat(
+        [{"content": "Let me look."}, {"reasoning_content": "hm"}, {"reasoning_content": "m"}, {"content": "It is 4."}],
+        **PROVED,
+    )
     assert [(done.frame.header.channel, done.frame.body) for done in finished] == [
         ("final", "Let me look.\n\nIt is 4."),
         ("analysis", "hmm"),
@@ -114,9 +118,9 @@ ITEMS_BETWEEN: dict[str, list[Event]] = {
 }
 
 
-def responses(events: list[Event], *, breaks: bool = False) -> list[Finished]:
+def responses(events: list[Event], *, breaks: bool = False, **options: Any) -> list[Finished]:
     numbers = count()
-    reducer = Reducer(lambda: f"c{next(numbers)}", max_chars=10_000)
+    reducer = Reducer(lambda: f"c{next(numbers)}", max_chars=10_000, **options)
     raws = [raw for event in events for raw in reducer.feed(event["type"], event)]
     if breaks:
         return frames([*raws, *reducer.break_off()])
@@ -125,7 +129,7 @@ def responses(events: list[Event], *, breaks: bool = False) -> list[Finished]:
 
 
 @for_each(product(ITEMS_BETWEEN, SIGNS, (True, False), (True, False)))
-def test_responses_withdraw_earlier_messages_too(between: str, sign: str, streams: bool, breaks: bool) -> None:
+def test_responses_hide_earlier_messages_too(between: str, sign: str, streams: bool, breaks: bool) -> None:
     finished = responses(
         [*message_events(0, FIRST), *ITEMS_BETWEEN[between], *message_events(2, SIGNS[sign], streams=streams)], breaks=breaks
     )
@@ -137,7 +141,8 @@ def test_responses_withdraw_earlier_messages_too(between: str, sign: str, stream
 @pytest.mark.parametrize("streams", [True, False])
 def test_harmless_messages_are_one_answer_followed_by_what_came_between(streams: bool) -> None:
     finished = responses(
-        [*message_events(0, "One."), *ITEMS_BETWEEN["reasoning"], *message_events(2, "Analysis of it: two.", streams=streams)]
+        [*message_events(0, "One."), *ITEMS_BETWEEN["reasoning"], *message_events(2, "Analysis of it: two.", streams=streams)],
+        **PROVED,
     )
     assert [(done.frame.header.channel, done.frame.body, done.error) for done in finished] == [
         ("final", "One.\n\nAnalysis of it: two.", None),
@@ -146,7 +151,7 @@ def test_harmless_messages_are_one_answer_followed_by_what_came_between(streams:
 
 
 def test_an_answer_is_complete_even_if_later_output_is_cut() -> None:
-    finished = responses([*message_events(0, "One."), *item("reasoning", 1, "x", streams=True)[:2]], breaks=True)
+    finished = responses([*message_events(0, "One."), *item("reasoning", 1, "x", streams=True)[:2]], breaks=True, **PROVED)
     assert [(done.frame.body, done.complete) for done in finished] == [("One.", True), ("x", False)]
 
 
@@ -156,9 +161,3 @@ def test_a_preamble_before_the_answer_stays_a_separate_frame() -> None:
     )
     seen = [(done.frame.header, done.frame.body) for done in finished if may_see(done.frame.header, Audience.END_USER)]
     assert seen == [(PREAMBLE, "I look."), (ANSWER, "Found.")]
-
-
-def test_raw_output_after_an_answer_is_judged_separately_and_withdrawn() -> None:
-    guard = LeakGuard(follows=True)
-    spans = [*guard.feed("analysisWe need SECRET.assistantfinalHello."), *guard.finish(complete=True)]
-    assert spans[0].withdraws and [span.text for span in spans if span.visible] == ["Hello."]

@@ -31,7 +31,7 @@ async def answered(
     answer: Any, request: SampleRequest | None = None, limits: SampleLimits = PATIENT, **options: Any
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=limits))
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=limits, separates="always"))
         result = await outcome(backend, request or sample_request("Hello!"))
         await backend.aclose()
     return result, server
@@ -169,7 +169,7 @@ async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> N
     tokens = [piece for _ in range(80) for piece in (chunk(content="a "), 0.004)]
     loop = asyncio.get_running_loop()
     async with stub.running(then(SSE_HEAD, chunk(content="first "), 0.3, *tokens, chunk("stop"), DONE)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits))
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits, separates="always"))
         reads = [(loop.time(), event.text) async for event in backend.sample(sample_request("Hello!")) if isinstance(event, FrameText)]
         await backend.aclose()
     assert "".join(text for _, text in reads) == "first " + "a " * 80
@@ -185,7 +185,7 @@ async def test_a_buffered_answer_is_not_slowed_down_by_small_chunks() -> None:
     limits = replace(PATIENT, read_interval=0.05)
     loop = asyncio.get_running_loop()
     async with stub.running(then(head, b"".join(pieces), b"0\r\n\r\n")) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits))
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits, separates="always"))
         started = loop.time()
         words = [event.text async for event in backend.sample(sample_request("Hello!")) if isinstance(event, FrameText)]
         took = loop.time() - started
@@ -276,7 +276,7 @@ async def test_text_after_a_call_is_hidden_and_flagged() -> None:
     result, _ = await answered(
         then(SSE_HEAD, chunk(content="I look. <"), call, chunk(reasoning="SECRET 1"), chunk(content="SECRET 2"), chunk("stop"), DONE)
     )
-    assert (result.visible, result.calls) == ("I look. ", [("functions.find", "{}")])
+    assert (result.visible, result.calls) == ("I look. <", [("functions.find", "{}")])
     late = [done for done in result.finished if "SECRET" in done.frame.body]
     assert [(done.frame.header.channel, done.frame.header.intent, done.error) for done in late] == [
         ("analysis", "debug", Code.CALL_SCHEMA),
@@ -297,7 +297,7 @@ async def test_a_plain_json_response_is_judged_as_a_whole() -> None:
     plain, _ = await answered(stub.responds("200 OK", body(content="Hi", reasoning="SECRET")))
     assert (plain.visible, plain.hidden) == ("Hi", "SECRET")
     leaked, _ = await answered(stub.responds("200 OK", body(content="It is 346.assistantanalysisSECRETassistantfinalHi")))
-    assert leaked.visible == "Hi"
+    assert leaked.visible == "It is 346.Hi"
     empty, _ = await answered(stub.responds("200 OK", body(content="", reasoning="SECRET")))
     assert (empty.visible, empty.hidden) == ("", "SECRET")
     failed, _ = await answered(stub.responds("200 OK", b'{"object":"error","message":"SECRET","code":400}'))
@@ -326,7 +326,7 @@ async def test_the_request_has_model_effort_and_limit_and_asks_for_no_compressio
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
 async def test_the_address_may_end_in_v1_and_the_key_is_sent(suffix: str) -> None:
     async with stub.running(then(SSE_HEAD, chunk(content="Hi"), chunk("stop"), DONE)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT))
+        backend = ChatCompletionsBackend(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT, separates="always"))
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
         await backend.aclose()
     assert [request.path for request in server.requests if request.method == "POST"] == ["/v1/chat/completions"]
@@ -336,7 +336,7 @@ async def test_the_address_may_end_in_v1_and_the_key_is_sent(suffix: str) -> Non
 @pytest.mark.parametrize(("key", "detail"), [("sk-open-sesame", "bad key (the key)"), ("none", "bad key none")])
 async def test_a_key_quoted_in_a_refusal_is_redacted(key: str, detail: str) -> None:
     async with stub.running(stub.responds("401 Unauthorized", f"bad key {key}".encode())) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, key=key, model="m", limits=PATIENT))
+        backend = ChatCompletionsBackend(Endpoint(server.url, key=key, model="m", limits=PATIENT, separates="always"))
         error = (await outcome(backend, sample_request("Hello!"))).error
         await backend.aclose()
     assert error is not None and error.detail == f"HTTP 401: {detail}"
@@ -356,7 +356,7 @@ async def test_markers_in_a_question_are_escaped_and_restored_in_the_reply() -> 
 
 async def test_stopping_closes_the_upstream_connection_within_a_second() -> None:
     async with stub.running(then(SSE_HEAD, chunk(content="Hi"), 30.0)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT, separates="always"))
         events = backend.sample(sample_request("Hello!"))
         while not isinstance(await anext(events), FrameText):
             pass
@@ -369,7 +369,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
 @pytest.mark.parametrize("actions", [(30.0,), (SSE_HEAD, chunk(content="Hi"), 30.0)])
 async def test_cancelling_a_waiting_task_closes_the_connection_within_a_second(actions: Any) -> None:
     async with stub.running(then(*actions)) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=SampleLimits()))
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=SampleLimits(), separates="always"))
         task = asyncio.create_task(outcome(backend, sample_request("Hello!")))
         while not [request for request in server.requests if request.method == "POST"]:
             await asyncio.sleep(0.01)
@@ -384,7 +384,7 @@ async def test_cancelling_a_waiting_task_closes_the_connection_within_a_second(a
 async def test_one_back_end_serves_many_samples_concurrently() -> None:
     answer = then(SSE_HEAD, chunk(reasoning="SECRET"), 0.05, chunk(content="Hi"), chunk("stop"), DONE)
     async with stub.running(answer) as server:
-        backend: Backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
+        backend: Backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT, separates="always"))
         results = await asyncio.gather(*(outcome(backend, sample_request("Hello!")) for _ in range(20)))
         await backend.aclose()
     assert {result.visible for result in results} == {"Hi"}

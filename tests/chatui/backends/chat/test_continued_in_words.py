@@ -10,7 +10,8 @@ import pytest
 from chatui import prompts
 from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.continuation import Seam, continue_in_words
-from chatui.backends.leaks.guard import LeakGuard
+from chatui.backends.leaks.scanner import LeakGuard
+from chatui.backends.separation import Separation
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
@@ -223,12 +224,12 @@ LEAKING_RESTS = [
     ("to=functions.x SECRET", ""),
     ("final<|message|>Hi", ""),
     ("<think>SECRET</think> so", " so"),
-    (" is.assistantanalysisSECRET", " is."),
+    (" is.assistantanalysisSECRET", ""),
 ]
 
 
-def resumed(pieces: list[str]) -> str:
-    guard = LeakGuard(resumes=True)
+def resumed(pieces: list[str], separation: Separation = Separation.UNPROVEN) -> str:
+    guard = LeakGuard(separation, resumes=True)
     spans = [span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=True)
     return "".join(span.text for span in spans if span.visible)
 
@@ -236,7 +237,8 @@ def resumed(pieces: list[str]) -> str:
 @pytest.mark.parametrize("text", HONEST_RESTS)
 def test_a_harmless_continuation_is_shown_whole_at_every_split(text: str) -> None:
     for seed in range(example_count(20)):
-        assert resumed(list(_cut(text, random.Random(seed)))) == text
+        for separation in Separation:
+            assert resumed(list(_cut(text, random.Random(seed))), separation) == text
 
 
 @for_each(LEAKING_RESTS)

@@ -8,6 +8,7 @@ import pytest
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.chat.deltas import Deltas
+from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import Assembler, Finished
@@ -28,7 +29,7 @@ def fold(events: Any) -> list[Finished]:
 
 
 def reader_of(*deltas: Any, finish: str | None = None, **options: Any) -> tuple[Deltas, list[Any]]:
-    reader = Deltas(lambda: "new", max_chars=options.pop("max_chars", 1000), **options)
+    reader = Deltas(lambda: "new", max_chars=options.pop("max_chars", 1000), **{"separation": Separation.STRUCTURED} | options)
     events = [event for delta in deltas for event in reader.feed({"choices": [{"index": 0, "delta": delta}]})]
     return reader, events + (reader.feed({"choices": [{"index": 0, "finish_reason": finish}]}) if finish else [])
 
@@ -73,7 +74,7 @@ def kinds(finished: list[Finished]) -> Found:
         ([{"content": 5, "refusal": 5}, HI], [("answer", "Hi")]),
         ([{"content": "hm", "channel": "analysis"}], [("thought", "hm")]),
         ([{"content": "hm", "role": "tool"}], [("hidden", "hm")]),
-        ([{"content": "hm", "mystery": "x"}], [("hidden", "hm")]),
+        ([{"content": "hm", "mystery": "thinking"}], [("hidden", "hm")]),
         ([{"refusal": "hm", "role": "user"}], [("hidden", "hm")]),
         ([HI, CALL, {"content": "more"}], [("answer", "Hi"), ("after a call", "more"), ("call", "{}")]),
         ([CALL, {"reasoning": "hm"}], [("hidden", "hm"), ("call", "{}")]),
@@ -85,7 +86,7 @@ def test_each_field_has_its_place(deltas: list[Any], expected: Found) -> None:
 
 
 def test_hidden_text_of_an_unknown_label_is_announced_and_that_of_another_speaker_is_not() -> None:
-    for label, error in (({"mystery": "x"}, ProductCode.WITHHELD), ({"role": "tool"}, Code.PARSE_HEADER)):
+    for label, error in (({"mystery": "thinking"}, ProductCode.WITHHELD), ({"role": "tool"}, Code.PARSE_HEADER)):
         [done] = read({"content": "hm"} | label)[0]
         assert (done.frame.header, done.error) == (BROKEN, error)
 
@@ -181,7 +182,7 @@ def test_calls_are_put_together_from_their_fragments(fragments: Any, expected: l
 
 
 def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
-    reader: Any = Deltas(lambda: "new", max_chars=100)
+    reader: Any = Deltas(lambda: "new", max_chars=100, separation=Separation.STRUCTURED)
     assert [reader.is_empty, reader.model, reader.usage] == [True, None, None]
     usage = {"prompt_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 3}}
     assert reader.feed({"model": "tiny", "usage": usage, "choices": []}) == []
@@ -231,13 +232,13 @@ def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
 def test_text_of_another_speaker_and_hidden_text_of_the_answer_are_one_hidden_frame() -> None:
     deltas = [{"role": "tool", "content": "x"}, {"role": "assistant", "content": "<think>y</think>Hi"}]
     assert kinds(read(*deltas)[0]) == [("hidden", "x<think>y</think>"), ("answer", "Hi")]
-    withheld = [HI, {"mystery": "x", "content": "a"}, {"content": "<think>b</think>"}]
-    assert kinds(read(*withheld)[0]) == [("answer", "Hi"), ("hidden", "a<think>b</think>")]
+    withheld = [HI, {"mystery": "thinking", "content": "a"}, {"content": "<think>b</think>"}]
+    assert kinds(read(*withheld, separation=Separation.UNPROVEN)[0]) == [("hidden", "a"), ("answer", "Hi"), ("hidden", "<think>b</think>")]
 
 
-def test_what_interrupted_a_withdrawn_answer_stays_between_it_and_the_next() -> None:
-    found = kinds(read(HI, THOUGHT, {"content": "</think>Answer."})[0])
-    assert found == [("hidden", "Hi</think>"), ("thought", "hm"), ("answer", "Answer.")]
+def test_what_interrupted_an_answer_that_is_held_comes_before_it() -> None:
+    found = kinds(read(HI, THOUGHT, {"content": "</think>Answer."}, separation=Separation.UNPROVEN)[0])
+    assert found == [("thought", "hm"), ("hidden", "Hi</think>"), ("answer", "Answer.")]
 
 
 def test_escaped_markers_are_restored_in_answers_and_arguments_to_the_last_character() -> None:

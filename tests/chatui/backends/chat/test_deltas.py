@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
-from chatui.backends import speaker
 from chatui.backends.base import EndReason, GivenReasoning
 from chatui.backends.chat.deltas import Deltas, ReasoningCollector
 from chatui.backends.chat.messages import messages
@@ -93,16 +91,16 @@ def test_raw_output_of_a_broken_stream_proves_no_answer() -> None:
     assert frames and visible_text(frames) == ""
 
 
-def test_fields_around_the_content_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    look = Mock(wraps=speaker.label_of_envelope)
-    monkeypatch.setattr(speaker, "label_of_envelope", look)
-    reader = Deltas(lambda: "c", max_chars=1000)
-    for word in ("Hi", " there", "!"):
-        reader.feed({"id": "1", "created": 1, "model": "m", "choices": [{"index": 0, "delta": {"content": word}}]})
-    assert look.call_count == 1
+def test_text_that_ends_like_a_call_is_hidden_unless_the_server_read_one() -> None:
+    text = {"delta": {"content": "I look it up."}}
+    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
+    for end in ({"stop_reason": 200012}, {"matched_stop": 200012}):
+        assert visible_text(read(text, {"delta": {}, "finish_reason": "stop", **end})[0]) == ""
+        assert visible_text(read(text, {"delta": call, "finish_reason": "stop", **end})[0]) == "I look it up."
+    assert visible_text(read(text, {"delta": {}, "finish_reason": "stop", "stop_reason": 200002})[0]) == "I look it up."
 
 
-@pytest.mark.parametrize(("before", "then"), [(None, 1), (False, 0), ("", "thinking"), ([False], [0]), ("harmless", "analysis")])
+@pytest.mark.parametrize(("before", "then"), [(None, True), (False, True), ("", "thinking"), ([False], [True]), ("harmless", "analysis")])
 def test_a_field_beside_a_later_chunk_hides_that_chunk(before: object, then: object) -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     name = "segment" if isinstance(then, str) else "is_thinking"

@@ -183,7 +183,7 @@ async def test_an_open_answer_continues_in_the_middle_of_a_sentence() -> None:
     """A word that begins raw output is no sign there."""
     answer = then(SSE_HEAD, chunk(content="analysis of it"), chunk("length"), DONE)
     async with stub.running(answer, **LLAMA) as server:
-        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT, separates="always"))
         result = await outcome(backend, replace(sample_request("Why?"), cut_answer=CUT))
         await backend.aclose()
     assert result.visible == "analysis of it"

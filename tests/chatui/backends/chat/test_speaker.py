@@ -35,8 +35,7 @@ def nested(depth: int, value: object) -> object:
     *({name: "x"} for name in ("obfuscation", "logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs", "routed_experts")),
     *({name: "x"} for name in ("annotations", "citations", "audio", "content_filter_results", "content_filter_result")),
     {"content_filter_offsets": "x"},
-    *({"x_new": empty} for empty in (None, False, "", [], {}, [[]], [None, False, ""], {"a": None, "b": {"c": []}}, nested(8, []))),
-    {"x_new": nested(9, None)},
+    *({"x_new": empty} for empty in (None, False, "", [], {}, [[]], [None, False, ""], {"a": None, "b": {"c": []}}, nested(7, []))),
     {"author": None},
     {},
 ])  # fmt: skip
@@ -54,7 +53,6 @@ def test_a_label_of_the_answer_hides_nothing(label: dict[str, Any]) -> None:
     {"type": "summary_text"},
     {"status": "thinking"},
     *({name: 1} for name in ("author", "intent", "is_reasoning", "is_thinking", "is_thought", "name", "thought", "tool_call_id", "to")),
-    {"is_thinking": 0},
     {"name": {"a": None, "b": "x"}},
 ])  # fmt: skip
 def test_a_known_label_of_another_speaker_hides(label: dict[str, Any]) -> None:
@@ -62,13 +60,46 @@ def test_a_known_label_of_another_speaker_hides(label: dict[str, Any]) -> None:
     assert other_label(label) == SpeakerLabel(name, is_known=True)
 
 
-@for_each(["x", 0, 1, True, [0], [None, "x"], {"a": "x"}, {"a": None, "b": 0}, nested(8, "x"), nested(9, [])])
-def test_an_unknown_label_hides_unless_it_is_empty(value: object) -> None:
-    assert other_label({"x_new": value}) == SpeakerLabel("x_new", is_known=False)
+@for_each([
+    *({name: True} for name in ("is_hidden", "Internal", "private_text", "scratch", "deep_think", "x_commentary", "reasoning_step")),
+    *({name: False} for name in ("visible", "is_visible", "final", "is_final", "shown", "public")),
+    *({"segment": word} for word in ("thinking", "Analysis", "model.thoughts", "x-private", LONGEST, "hidden.x", "thought_1")),
+    {"object": "reasoning"},
+    {"x": 1, "segment": "thinking"},
+    *({"segment": value} for value in (["thinking"], {"kind": "thinking"}, {"is_thinking": True}, nested(8, "thinking"), nested(9, 1))),
+    {"annotations": [{"type": "thought"}]},
+])  # fmt: skip
+def test_a_boolean_or_a_short_word_that_speaks_of_reasoning_hides_under_any_name(label: dict[str, Any]) -> None:
+    name = list(label)[-1]
+    assert other_label(label) == label_of_envelope(label) == SpeakerLabel(name, is_known=False)
+
+
+@for_each([
+    *({"x_new": value} for value in ("x", 0, 1, True, [0], [None, "x"], {"a": "x"}, nested(8, "x"))),
+    {"segment": "it is thinking of it"},
+    {"cot": " thinking"},
+    {"thought": "We think of it."},
+    {"provider_specific_fields": {"reasoning": "We think of it.", "kind": "thinking"}},
+    {"segment": f"x{LONGEST}"},
+    {"is_hidden": False},
+    {"visible": True},
+    {"encrypted_content": "zzz"},
+    {"annotations": [{"type": "url_citation"}]},
+    {"reasoning": "thinking"},
+    {"usage": {"reasoning_tokens": 7}},
+])  # fmt: skip
+def test_other_values_and_texts_of_several_words_label_nothing(label: dict[str, Any]) -> None:
+    assert other_label(label) is label_of_envelope(label) is None
+
+
+@for_each(["reasoning", "reasoning_content", "reasoning_details", "thinking"])
+def test_a_field_of_reasoning_is_a_label_only_if_it_is_a_boolean(name: str) -> None:
+    assert other_label({name: True}) == SpeakerLabel(name, is_known=True)
+    assert other_label({name: "thinking"}) is other_label({name: False}) is None
 
 
 def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> None:
-    labels = {"role": "assistant", "x_new": None, "channel": "analysis", "x_other": 1}
+    labels = {"role": "assistant", "x_new": None, "channel": "analysis", "x_other": "thinking"}
     assert other_label(labels) == SpeakerLabel("channel", is_known=True)
     assert other_label(labels, besides=("channel",)) == SpeakerLabel("x_other", is_known=False)
     assert other_label(labels, besides=("channel", "x_other")) is None
@@ -83,48 +114,19 @@ def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> 
     ({"phase": "commentary"}, SpeakerLabel("phase", is_known=True)),
     ({"thought": 1}, SpeakerLabel("thought", is_known=True)),
     ({"name": "critic"}, SpeakerLabel("name", is_known=True)),
-    *(
-        ({"type": kind}, SpeakerLabel("type", is_known=True))
-        for kind in ("reasoning", "thinking", "Thought", "response.reasoning_text.delta")
-    ),
-    ({"type": "thinking_delta"}, SpeakerLabel("type", is_known=True)),
-    *(({name: True}, SpeakerLabel(name, is_known=False)) for name in ("is_hidden", "Internal", "private_text", "scratch", "deep_think")),
-    *(({name: 1}, SpeakerLabel(name, is_known=False)) for name in ("reason_step", "x_commentary", "analysis")),
-    ({"hidden": 0}, SpeakerLabel("hidden", is_known=False)),
-    *(
-        ({"segment": word}, SpeakerLabel("segment", is_known=False))
-        for word in ("thinking", "Analysis", "model.thoughts", "x-private", LONGEST)
-    ),
-    *(({"segment": word}, SpeakerLabel("segment", is_known=False)) for word in ("hidden.x", "private-x", "thought_1")),
-    ({"x": 1, "segment": "thinking"}, SpeakerLabel("segment", is_known=False)),
+    *(({"type": kind}, SpeakerLabel("type", is_known=True)) for kind in ("reasoning", "Thought", "response.reasoning_text.delta")),
+    ({"status": "thinking"}, SpeakerLabel("status", is_known=True)),
 ])  # fmt: skip
-def test_a_label_about_reasoning_around_the_choices_hides(envelope: dict[str, Any], label: SpeakerLabel) -> None:
+def test_a_known_label_around_the_choices_hides(envelope: dict[str, Any], label: SpeakerLabel) -> None:
     assert label_of_envelope(envelope) == label
 
 
 @for_each([
-    {"role": "assistant", "channel": "final", "type": "chunk", "object": "chat.completion.chunk"},
+    {"role": "assistant", "channel": "final", "type": "chunk", "object": "chat.completion.chunk", "status": "x"},
     {"type": "message.delta"},
-    {"type": "no.reasoning"},
     {"type": 7},
-    {"type": None},
-    {"status": "thinking"},
     {"choices": [{"thinking": True}], "usage": {"reasoning_tokens": 7}},
-    {"choices": "thinking", "usage": "thinking"},
-    {"x_new": "so"},
-    {"x_new": 1},
-    {"x_new": {"a": 1}},
-    {"x_new": {"kind": "thinking"}},
-    {"x_new": ["thinking"]},
-    {"is_hidden": False},
-    {"hidden": None, "private": ""},
-    {"hidden": "so it is"},
-    {"hidden": 0.5},
-    {"segment": "it is thinking of it"},
-    {"segment": f"x{LONGEST}"},
-    {"segment": "x" * 21 + "think"},
-    {"segment": "think" + "x" * 21},
-    {"reasoning": "thinking", "id": "analysis-1"},
+    {"id": "analysis-1", "model": "think-1"},
 ])  # fmt: skip
 def test_other_fields_around_the_choices_hide_nothing(envelope: dict[str, Any]) -> None:
     assert label_of_envelope(envelope) is None
@@ -166,10 +168,9 @@ def ahead(**message: object) -> Piece:
     ([ahead(segment="thinking"), TEXT], [THINKING], None),
     ([ahead(x={"y": [{"kind": "thinking"}]}), TEXT], [SpeakerLabel("x", is_known=False)], None),
     ([ahead(x=nested(8, "thinking")), TEXT], [SpeakerLabel("x", is_known=False)], None),
-    ([ahead(x=nested(9, "thinking")), TEXT], [None], None),
     ([ahead(x_new=1), TEXT], [None], None),
     ([ahead(x_new={"is_thinking": False, "n": 1}), TEXT], [None], None),
-    ([ahead(x_new=1, type="chunk"), TEXT], [None], None),
+    ([ahead(cot="Thinking"), ahead(cot=" of it"), TEXT], [None], None),
 ])  # fmt: skip
 def test_a_label_ahead_of_text_applies_until_the_next_role(
     pieces: list[Piece], of_text: list[SpeakerLabel | None], late: SpeakerLabel | None
@@ -203,12 +204,10 @@ def test_a_label_after_all_text_applies_to_it(pieces: list[Piece], late: Speaker
     ({"segment": "thinking"}, THINKING),
     ({"role": "tool"}, SpeakerLabel("role", is_known=True)),
     ({"delta": {"kind": "thinking"}, "message": {"kind": "thinking"}, "finish_reason": "stop"}, None),
-    ({"finish_reason": "stop", "x_new": 1}, None),
 ])  # fmt: skip
 def test_a_label_of_the_choice_applies_to_its_text_and_to_text_before_it(choice: dict[str, Any], late: SpeakerLabel | None) -> None:
     assert labels(TEXT, ahead(), choice=choice) == ([None], late)
-    known = SpeakerLabel("x_new", is_known=False) if "x_new" in choice else late
-    assert labels(TEXT, choice=choice) == ([known], None)
+    assert labels(TEXT, choice=choice) == ([late], None)
 
 
 def test_the_message_comes_before_the_choice_and_each_envelope_counts() -> None:
@@ -222,10 +221,9 @@ def test_the_message_comes_before_the_choice_and_each_envelope_counts() -> None:
 
 @pytest.mark.parametrize(("before", "then"), [
     ({"id": "1"}, {"id": "1", "segment": "thinking"}),
-    ({"hidden": False}, {"hidden": 0}),
+    ({"hidden": False}, {"hidden": True}),
     ({"x": "so"}, {"x": "thinking"}),
     ({"x": "so", "y": "so"}, {"x": "so", "y": "thinking"}),
-    ({"is_thinking": [False]}, {"is_thinking": [0]}),
     ({"x_new": [1]}, {"x_new": [1], "segment": "thinking"}),
     ({"hidden": [False], "segment": ""}, {"hidden": [False], "segment": "thinking"}),
 ])  # fmt: skip

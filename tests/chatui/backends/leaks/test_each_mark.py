@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from chatui.backends.leaks import patterns
-from chatui.backends.leaks.guard import LeakGuard
-from chatui.backends.leaks.labels import AnswerLabel, Undecided, label_of
+from chatui.backends.leaks.labels import label_of
 from tests.chatui.backends.leaks.test_spans import judged
-from tests.chatui.backends.test_leak_shapes import cuts, guarded
+from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 
 START = "<|start|>assistant"
@@ -17,7 +16,7 @@ ROLES = ("assistant", "user", "system", "developer", "tool", "functions")
 
 
 def is_shown(text: str) -> bool:
-    return [guarded(pieces) for pieces in cuts(text)] == [text] * 4
+    return guarded(text) == text
 
 
 @for_each(".,:;!?'’)/- ")
@@ -36,7 +35,7 @@ def test_other_text_directly_after_the_name_of_a_channel_shows_that_markers_were
 
 @for_each([("  \n finalHi", "  \n Hi"), ("final_Hi", "final_Hi"), ("finalÉ", "É"), ("final(Hi", "final(Hi")])
 def test_the_rest_of_a_marker_is_only_dropped_before_the_beginning_of_a_text(text: str, result: str) -> None:
-    assert judged(text) == judged(text, whole=True) == result
+    assert judged(text) == judged(text) == result
 
 
 def test_an_element_inside_hidden_details_does_not_end_them() -> None:
@@ -72,15 +71,15 @@ def test_a_block_of_reasoning_below_many_empty_lines_is_hidden() -> None:
 @for_each(ENDINGS)
 def test_each_stop_token_ends_an_answer_or_a_sentence(name: str) -> None:
     assert is_shown(f"Hi <|{name}|>")
-    assert guarded(["Hi <|foo|>"]) == "Hi ", "but no other token does"
-    assert "SECRET" not in guarded([f"SECRET<|{name}|>\n<|start|>assistant<|channel|>final<|message|>Hi"])
+    assert guarded("Hi <|foo|>") == "Hi ", "but no other token does"
+    assert "SECRET" not in guarded(f"SECRET<|{name}|>\n<|start|>assistant<|channel|>final<|message|>Hi")
 
 
 @for_each(ROLES)
 def test_a_message_of_each_role_may_be_an_example(role: str) -> None:
     assert is_shown(f"So:\n<|start|>{role}<|message|>x<|end|> so")
     assert is_shown(f"So:\n<|start|> {role.title()}<|message|>x<|end|> so")
-    assert guarded([f"So:\n<|start|>{role}<|message|>SECRET"]) == "So:\n"
+    assert guarded(f"So:\n<|start|>{role}<|message|>SECRET") == "So:\n"
 
 
 @for_each(["-", "*", "+", ">", "•", "1.", "1)", "123.", "  -", "\t1.", ""])
@@ -90,7 +89,7 @@ def test_an_example_may_be_an_item_of_a_list(bullet: str) -> None:
 
 @for_each(["1234.", "1,", "a."])
 def test_an_example_after_other_words_was_emitted(words: str) -> None:
-    assert guarded([f"So\n{words} {MESSAGE} so"]) == f"So\n{words} "
+    assert guarded(f"So\n{words} {MESSAGE} so") == f"So\n{words} "
 
 
 @for_each([
@@ -107,15 +106,13 @@ def test_an_example_after_other_words_was_emitted(words: str) -> None:
 def test_each_form_of_header_may_be_part_of_a_sentence(header: str) -> None:
     assert is_shown(f"Then {header} begins it.")
     assert is_shown(f"Then, {header}, as")
-    assert guarded([f"Then {header}SECRET"]) == "Then "
+    assert guarded(f"Then {header}SECRET") == "Then "
 
 
 @for_each([" begins", ".", ",", ":", ";", "!", "?", ")"])
 def test_a_sentence_goes_on_after_a_header(after: str) -> None:
     header = f"{START}<|channel|>analysis<|message|>"
     assert is_shown(f"Then {header}{after} ")
-    text = f"Then {header}{after} so"
-    assert "".join(span.text for span in LeakGuard().feed(text)) == text, "it is not held"
 
 
 def test_a_quoted_message_of_several_lines_is_an_example() -> None:
@@ -123,30 +120,30 @@ def test_a_quoted_message_of_several_lines_is_an_example() -> None:
 
 
 def test_reasoning_directly_after_an_example_is_hidden_alone() -> None:
-    assert guarded([f"For example:\n{MESSAGE}<think>SECRET</think> so"]) == f"For example:\n{MESSAGE} so"
+    assert guarded(f"For example:\n{MESSAGE}<think>SECRET</think> so") == f"For example:\n{MESSAGE} so"
 
 
 @for_each([
     ("Hi.<|open|>message<|sep|>Ho", "Hi.{<|open|>message<|sep|>}Ho"),
     ("Hi.<|close|>message<|sep|>Ho", "Hi.{<|close|>message<|sep|>}Ho"),
     ("Hi.<|close|>response<|sep|>Ho", "Hi.{<|close|>response<|sep|>}Ho"),
-    ("x<|open|>response<|sep|>Hi", "x#{!<|open|>response<|sep|>}Hi"),
+    ("x<|open|>response<|sep|>Hi", "{!x<|open|>response<|sep|>}Hi"),
     ("Hi.<|open|>tool<|sep|>x", "Hi.{!<|open|>tool<|sep|>x}"),
     ("Hi.<|close|>tool<|sep|>x", "Hi.{!<|close|>tool<|sep|>x}"),
     ("Hi.<|x|>so", "Hi.<|x|>so"),
     ("Hi.<foo|>so", "Hi.<foo|>so"),
     ("Hi.<|xy|>so", "Hi.{!<|xy|>so}"),
-    ("x<start_response |>Hi", "x#{!<start_response |>}Hi"),
+    ("x<start_response |>Hi", "{!x<start_response |>}Hi"),
     ("Hi<end_answer |>Ho", "Hi{<end_answer |>}Ho"),
-    ("x<end_of_thought |>Hi", "x#{!<end_of_thought |>}Hi"),
+    ("x<end_of_thought |>Hi", "{!x<end_of_thought |>}Hi"),
     ("Hi.<inner_prefix |>x", "Hi.{!<inner_prefix |>x}"),
     ("Hi.<end |>x", "Hi.{!<end |>x}"),
-    ("x<channel|>Hi", "x#{!<channel|>}Hi"),
+    ("x<channel|>Hi", "{!x<channel|>}Hi"),
     ("Hi.<channel|>analysis x", "Hi.{!<channel|>analysis x}"),
-    ("Hi.<channel|> Final x", "Hi.#{!<channel|> Final x}"),
-    ("x.assistantfinalHi", "x.#{!assistantfinalHi}"),
-    ("x.assistantcommentaryHi", "x.#{!assistantcommentaryHi}"),
-    ("x.assi\u200bstant\u200banalysisHi", "x.#{!assi\u200bstant\u200banalysisHi}"),
+    ("Hi.<channel|> Final x", "{!Hi.<channel|> Final x}"),
+    ("x.assistantfinalHi", "{!x.}{assistantfinal}^Hi"),
+    ("x.assistantcommentaryHi", "{!x.assistantcommentaryHi}"),
+    ("x.assi\u200bstant\u200banalysisHi", "{!x.assi\u200bstant\u200banalysisHi}"),
     ("Hi </unused7> so", "Hi </unused7> so"),
     ("Hi [think]", "Hi [think]"),
     ("Hi [think](x) so", "Hi [think](x) so"),
@@ -188,21 +185,6 @@ def test_a_token_has_its_number() -> None:
 # Labels
 
 
-def test_a_chinese_label_is_decided_after_two_characters() -> None:
-    assert isinstance(label_of("思考：x", is_end=False), AnswerLabel)
-    assert not isinstance(label_of("思考：", is_end=False), AnswerLabel)
-
-
 @for_each(["~", "x", ".", "`x"])
 def test_a_block_with_more_words_is_no_label(rest: str) -> None:
-    assert label_of(f"```thinking {rest}\nx", is_end=True) is None
-
-
-@for_each(["思考过程", "推理步骤", "**思考过程", "思考过程*"])
-def test_a_long_chinese_label_may_still_become_one(begun: str) -> None:
-    assert isinstance(label_of(begun, is_end=False), Undecided)
-
-
-@for_each(["Hi \u200bhello", "The assistant can help. ", "An assistantship. ", "A commentary to me. ", f"Hi <think {'x=1 ' * 80}"])
-def test_words_like_those_of_markers_are_not_held(text: str) -> None:
-    assert "".join(span.text for span in LeakGuard().feed(text)) == text
+    assert label_of(f"```thinking {rest}\nx") is None

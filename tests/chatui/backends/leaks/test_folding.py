@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.leaks.patterns import BEGUN, ZERO, bare, folded
-from tests.chatui.backends.test_leak_shapes import cuts, guarded
+from chatui.backends.leaks.patterns import ZERO, bare, folded
+from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 
 LOOK_ALIKES = {
@@ -63,25 +63,10 @@ def test_look_alikes_and_escapes_are_replaced_in_place(text: str, looks: str) ->
     assert bare(folded(text)) == looks.replace(ZERO, "")
 
 
-@pytest.mark.parametrize("text", [
-    *("\\", "\\u", "\\u0", "\\u00", "\\u003", "\\x", "\\x3", "&", "&l", "&amp;l", "&#6", "&#x3", "&#x3c", "&am", "&VerticalLine"),
-    *("\\" * 9, "&" + "amp;" * 4 + "lt", "&#000000124", "&#x00000003C"),
-])  # fmt: skip
-def test_a_begun_escape_may_become_any_character(text: str) -> None:
-    assert BEGUN.search(f"Hi {text}") and not BEGUN.search(f"{text} Hi")
-
-
-@pytest.mark.parametrize("text", [
-    *("\\u000", "\\u013", "\\x8", "\\x37", "\\n", "&l;", "&VerticalLines", "&#0000001240", "&" + "amp;" * 5 + "lt", "&1", "&#g"),
-])  # fmt: skip
-def test_another_text_after_a_backslash_or_an_ampersand_is_not_held(text: str) -> None:
-    assert not BEGUN.search(f"Hi {text}")
-
-
 @pytest.mark.parametrize("bar", ["&vert;", "&verbar;", "&VerticalLine;", "&#124;", "&#x7C;", "&vert", "\\u007c"])
 def test_a_marker_with_escaped_bars_hides_what_follows(bar: str) -> None:
     text = f"Hello. &lt;{bar}channel{bar}&gt;analysis&lt;{bar}message{bar}&gt;SECRET"
-    assert [guarded(pieces) for pieces in cuts(text)] == ["Hello. "] * 4
+    assert guarded(text) == "Hello. "
 
 
 @for_each([(each, looks) for looks, alike in LOOK_ALIKES.items() for each in alike])

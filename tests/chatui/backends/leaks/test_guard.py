@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Iterator
 
 import pytest
 
-from chatui.backends.leaks.guard import LeakGuard, settled
 from chatui.backends.leaks.patterns import HARMONY
-from chatui.backends.leaks.prose import MAX_SPAN_CHARS
-from tests.support.cases import example_count, for_each
+from tests.chatui.backends.test_leak_shapes import guarded
+from tests.support.cases import for_each
 from tests.support.places import QUIRKS
 
 ROWS = [json.loads(line) for line in QUIRKS.read_text("utf-8").splitlines()]
@@ -75,35 +72,14 @@ LEAKS = {
 }
 
 
-def guarded(text: str, *, cut: random.Random | None = None, complete: bool = True, whole: bool = False) -> str:
-    guard = LeakGuard(whole=whole)
-    pieces = list(text) if cut is None else list(_cut(text, cut))
-    spans = [span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=complete)
-    assert len("".join(span.text for span in spans)) <= len(text)
-    return "".join(span.text for span in spans if span.visible)
-
-
-def _cut(text: str, chooser: random.Random) -> Iterator[str]:
-    while text:
-        size = chooser.randint(1, 12)
-        yield text[:size]
-        text = text[size:]
-
-
 @for_each(HONEST)
-def test_a_harmless_answer_is_shown_whole_at_every_split(text: str) -> None:
+def test_a_harmless_answer_is_shown_whole(text: str) -> None:
     assert guarded(text) == text
-    assert guarded(text, whole=True) == text
-    for seed in range(example_count(20)):
-        assert guarded(text, cut=random.Random(seed)) == text
 
 
 @for_each(LEAKS)
 def test_text_that_begins_as_a_leak_shows_its_proven_answer_or_nothing(text: str) -> None:
     assert guarded(text) == LEAKS[text]
-    assert guarded(text, whole=True) == LEAKS[text]
-    for seed in range(example_count(20)):
-        assert guarded(text, cut=random.Random(seed)) == LEAKS[text]
 
 
 @pytest.mark.parametrize("text", [text for text in LEAKS if "SECRET" in text])
@@ -114,7 +90,7 @@ def test_a_truncated_leak_shows_no_secret(text: str) -> None:
 
 @pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
 def test_an_answer_with_stripped_markers_shows_exactly_its_visible_part(row: dict[str, str]) -> None:
-    assert guarded(row["raw"], whole=True) == row["visible"]
+    assert guarded(row["raw"]) == row["visible"]
 
 
 @for_each(MARKED)
@@ -124,25 +100,19 @@ def test_raw_model_output_as_text_shows_the_visible_part_or_less(row: dict[str, 
     assert row["visible"].endswith(guarded(row["raw"], complete=False))
 
 
-def test_nothing_is_shown_after_a_late_sign_of_stripped_markers() -> None:
-    for seed in range(example_count(50)):
-        text = "It is 346.assistantanalysisSECRET.assistantfinalSECRET"
-        assert guarded(text, cut=random.Random(seed)) == "It is 346."
-
-
 def test_a_whole_answer_after_a_late_sign_of_stripped_markers_is_shown() -> None:
     """The complete text ends with the answer, so text before the sign was reasoning too."""
-    assert guarded("Let me look.assistantcommentarySECRET.assistantfinalIt is 347.", whole=True) == "It is 347."
+    assert guarded("Let me look.assistantcommentarySECRET.assistantfinalIt is 347.") == "It is 347."
 
 
 def test_the_definition_of_a_link_is_no_tag() -> None:
     text = "[thinking]: https://example.org/t\n\nIt is explained in [the notes][1]."
-    assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == text
+    assert guarded(text) == text
 
 
 def test_an_answer_followed_by_reasoning_is_not_proven() -> None:
     text = "analysisSECRET.assistantfinalHi there.assistantanalysisSECRET"
-    assert guarded(text) == guarded(text, whole=True) == ""
+    assert guarded(text) == ""
     assert guarded(text.removesuffix("assistantanalysisSECRET")) == "Hi there."
 
 
@@ -161,7 +131,7 @@ def test_half_a_marker_is_buffered_whatever_its_length(word: str) -> None:
 def test_a_tag_in_indented_code_is_code_only_if_it_closes_there() -> None:
     whole, cut_off = "Look:\n\n    <think>x</think>\n\nMore.", "Look:\n\n    <think>SECRET\n\nSECRET."
     for text in (whole, cut_off):
-        assert guarded(text) == guarded(text, cut=random.Random(1)) == text.partition("<think>SECRET")[0]
+        assert guarded(text) == text.partition("<think>SECRET")[0]
 
 
 @for_each([
@@ -171,7 +141,7 @@ def test_a_tag_in_indented_code_is_code_only_if_it_closes_there() -> None:
     ("    <think>SECRET", "    "),
 ])  # fmt: skip
 def test_indentation_at_the_start_of_an_answer_is_not_code(text: str, shown: str) -> None:
-    assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == shown
+    assert guarded(text) == shown
 
 
 @for_each([
@@ -182,32 +152,9 @@ def test_indentation_at_the_start_of_an_answer_is_not_code(text: str, shown: str
     ("Hi.\n\n\u00a0\u00a0 \u00a0<think>SECRET</think>Hello", "Hi.\n\n\u00a0\u00a0 \u00a0Hello"),
 ])  # fmt: skip
 def test_text_that_only_resembles_code_is_not_code(text: str, shown: str) -> None:
-    assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == shown
-
-
-def test_a_possible_code_span_is_buffered_up_to_a_limit() -> None:
-    guard = LeakGuard()
-    spans = guard.feed("Hi `<think>" + "SECRET " * MAX_SPAN_CHARS)
-    assert "".join(span.text for span in spans if span.visible) == "Hi `"
-    assert sum(len(span.text) for span in spans) > MAX_SPAN_CHARS, "it is hidden now, and not held until the end"
-
-
-def test_a_nested_tag_of_the_same_kind_ends_nothing() -> None:
-    guard = LeakGuard()
-    spans = guard.feed("<think>One.<think>Two.</think>SECRET, which is in the outer one still. ")
-    assert not any(span.visible for span in spans), "not even for a moment"
-    assert [span.text for span in [*guard.feed("</think>Hello!"), *guard.finish(complete=True)] if span.visible] == ["Hello!"]
+    assert guarded(text) == shown
 
 
 @pytest.mark.parametrize(("complete", "shown"), [(True, "commentary is free"), (False, "")])
 def test_an_answer_after_two_end_tags_and_a_label_must_be_complete(complete: bool, shown: str) -> None:
-    guard = LeakGuard()
-    spans = guard.feed("Reasoning: assistantAnalysis </think></think>commentary is free") + guard.finish(complete=complete)
-    assert "".join(span.text for span in settled(spans) if span.visible) == shown
-
-
-def test_a_harmless_answer_is_not_delayed() -> None:
-    guard = LeakGuard()
-    assert [span.text for span in guard.feed("Hello!")] == ["Hello!"]
-    assert [span.text for span in guard.feed(" It is as")] == [" It is "]
-    assert [span.text for span in guard.feed(" you say.")] == ["as you say."]
+    assert guarded("Reasoning: assistantAnalysis </think></think>commentary is free", complete=complete) == shown

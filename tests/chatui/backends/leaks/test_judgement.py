@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from chatui.backends.leaks.guard import TextSpan, is_collapsed, judge
-from tests.chatui.backends.test_leak_shapes import cuts, guarded
+from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 
@@ -57,7 +57,7 @@ def test_a_proven_answer_is_shown(text: str, messages: list[str]) -> None:
 def test_an_answer_that_also_occurs_in_the_reasoning_is_shown(answer: str) -> None:
     text = f"<|channel|>analysis<|message|>Yes, SECRET. 2 + 2 = 4.<|end|><|start|>assistant{FINAL}{answer}<|return|>"
     assert shown(text) == shown(text, complete=False) == [answer]
-    assert [guarded(pieces) for pieces in cuts(text)] == [answer] * 4
+    assert guarded(text) == answer
 
 
 @for_each(["a", "n", "s", "e", "d", "<", "|", "end", "start", "assistant", "channel", "final", "message", "<|", "l<"])
@@ -66,7 +66,7 @@ def test_an_answer_that_also_occurs_in_the_markers_before_it_is_shown(answer: st
     for before, messages in (("", []), (THOUGHT, []), (THOUGHT.replace("SECRET.", answer), []), (preamble, ["I look."])):
         text = f"{before}{FINAL}{answer}<|return|>"
         assert shown(text) == shown(text, complete=False) == [*messages, answer], before
-    assert [guarded(pieces) for pieces in cuts(f"{THOUGHT}{FINAL}{answer}<|return|>")] == [answer] * 4
+    assert guarded(f"{THOUGHT}{FINAL}{answer}<|return|>") == answer
 
 
 def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:

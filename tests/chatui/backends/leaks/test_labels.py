@@ -10,13 +10,13 @@ import json
 
 import pytest
 
-from chatui.backends.leaks.labels import AnswerLabel, Manner, Undecided, answer_after, begins, label_of, visible_of
+from chatui.backends.leaks.labels import AnswerLabel, Manner, answer_after, begins, label_of, visible_of
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.support.cases import for_each
 
 
-def manner(begun: str, *, is_end: bool = True) -> Manner | None:
-    label = label_of(begun, is_end=is_end)
+def manner(begun: str) -> Manner | None:
+    label = label_of(begun)
     return label.manner if isinstance(label, AnswerLabel) else None
 
 
@@ -54,50 +54,18 @@ def manner(begun: str, *, is_end: bool = True) -> Manner | None:
 ])  # fmt: skip
 def test_a_label_has_a_manner(begun: str, expected: Manner | None) -> None:
     assert manner(begun) is expected
-    assert manner(f"{begun}      ", is_end=False) is expected
-
-
-@for_each(
-    [
-        "Thin",
-        "Thinking",
-        "Thinking ",
-        "Thinking:"[:-1],
-        "here is m",
-        "**",
-        "# ",
-        "",
-        "思",
-        "思考",
-        "思考过",
-        "`",
-        "``",
-        "~",
-        "```",
-        "```thi",
-        "```thinking",
-        "> ",
-    ]
-)
-def test_a_beginning_may_become_a_label(begun: str) -> None:
-    assert isinstance(label_of(begun, is_end=False), Undecided)
-    assert not isinstance(label_of(begun, is_end=True), Undecided)
-
-
-@for_each(["Thinkers", "Hi", "here is m!", "```py", f"```{' ' * 60}", "思想", "想", "```thinking of"])
-def test_another_beginning_is_not_held(begun: str) -> None:
-    assert label_of(begun, is_end=False) is None
+    assert manner(f"{begun}      ") is expected
 
 
 @for_each([("thinking\nx", True), ("Thinking\nx", False), ("thinking: x", False), ("analysis\nx", False), ("**thinking**\nx", False)])
 def test_only_a_bare_word_in_lower_case_is_raw(begun: str, is_raw: bool) -> None:
-    label = label_of(begun, is_end=True)
+    label = label_of(begun)
     assert isinstance(label, AnswerLabel) and label.is_raw is is_raw
 
 
 def answer(text: str) -> str | None:
     """The answer after the label at the beginning of a text."""
-    label = label_of(text.lstrip(), is_end=True)
+    label = label_of(text.lstrip())
     assert isinstance(label, AnswerLabel), text
     at = answer_after(text, label)
     return None if at is None else text[at:]
@@ -161,19 +129,6 @@ def test_a_label_hides_the_reasoning_however_it_arrives(text: str, shown: str) -
 def test_a_word_is_not_held_for_more_than_eighty_spaces() -> None:
     text = f"Thinking{' ' * 81}: x\nAnswer: Hi"
     assert judged(text) == text
-    assert isinstance(label_of(text[:88], is_end=False), Undecided) and label_of(text[:89], is_end=False) is None
-
-
-@for_each(["Thinking,", "Thinking**x", "[thinking](", "Chain-,", "chain--", "Chain of x", "思考的人", "```thinking\r", "Analysis.x"])
-def test_a_word_is_released_once_it_is_no_label(begun: str) -> None:
-    assert isinstance(label_of(begun[:-1], is_end=False), Undecided)
-    assert isinstance(label_of(begun, is_end=False), Undecided) is begun.endswith("\r")
-
-
-@for_each(["Thinking:", "Thinking...", "Thinking…", "Thinking\n", "**Thinking**\n", "**Thinking** x", "Thinking - ", "> [thoughts] x"])
-def test_a_label_is_recognized_as_soon_as_its_mark_is_complete(begun: str) -> None:
-    assert isinstance(label_of(begun, is_end=False), AnswerLabel)
-    assert isinstance(label_of(begun[:-1], is_end=False), Undecided)
 
 
 THOUGHT = {"type": "thinking", "text": "SECRET"}
@@ -283,8 +238,7 @@ def test_an_object_or_a_list_of_objects_is_data(begun: str) -> None:
 
 
 @pytest.mark.parametrize(("begun", "is_data"), [
-    ("{", None), ("[", None), ("[ {", None), (" {\n", None), ("{" + " " * 78, None), ("{" + " " * 79, False),
-    ("", False), (" \n", False), ("[1", False), ("{a", False), ("Hi", False), ("[[", False), ("{}", False),
+    ("{", False), ("[ {", False), ("", False), (" \n", False), ("[1", False), ("{a", False), ("Hi", False), ("[[", False), ("{}", False),
 ])  # fmt: skip
-def test_a_beginning_that_may_become_data_is_held_for_a_few_characters(begun: str, is_data: bool | None) -> None:
+def test_another_beginning_is_no_data(begun: str, is_data: bool) -> None:
     assert begins(begun) is is_data

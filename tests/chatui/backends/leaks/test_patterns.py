@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chatui.backends.leaks import patterns
-from chatui.backends.leaks.patterns import Sign, SignKind, UndecidedSign, folded, sign_at, signs_in
+from chatui.backends.leaks.patterns import Sign, SignKind, signs_in
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.support.cases import for_each
-
-
-def waits(text: str, at: int = 0) -> bool:
-    return isinstance(sign_at(folded(text), at, is_end=False), UndecidedSign)
 
 
 @for_each([
@@ -37,73 +33,9 @@ def test_a_token_in_the_form_of_a_tag_hides_what_follows_and_a_closing_tag_of_th
     assert judged(f"Hi.</{name}>so") == f"Hi.</{name}>so"
 
 
-@for_each(
-    [
-        "[",
-        "[T",
-        "[thinkin",
-        "[/THIN",
-        r"\[THIN",
-        "[ / rea",
-        "◁",
-        "◁thin",
-        "◁/thin",
-        "[begin final resp",
-        "[TOOL_CAL",
-        "[inst",
-        "[/IN",
-        "[\nTHI",
-        "[THINK\n",
-        "[ \t",
-    ]
-)
-def test_a_bracket_is_held_wherever_it_is_in_the_text(begun: str) -> None:
-    for before in ("", "x" * 30, "x" * 200):
-        assert waits(before + begun, len(before))
-
-
-@for_each(["[x", "[1", "[Thank", "[THINK\n\nx", "◁x", "◁think\nx", f"[{' ' * 60}", f"[THINK{' ' * 60}"])
-def test_a_bracket_with_another_text_is_not_held(begun: str) -> None:
-    assert not waits(begun) and not waits(f"xxx{begun}", 3)
-
-
-@for_each(
-    ["content", "content_text", "final", "assistant_final", "response", "solution", "start_text", "begin_of_answer", "end_of_thought"]
-)
-def test_a_token_without_its_first_bar_is_held_until_its_last_one(name: str) -> None:
-    for begun in (f"<{name}", f"<{name} ", f"<{name} |", f"<{name}|"):
-        assert waits(begun), begun
-    assert not waits("<contents "), "no token"
-    assert judged(f"x<{name} |>Hi") == f"x#{{!<{name} |>}}Hi"
-
-
 def test_a_closing_bracket_in_the_same_form_is_found_with_its_place() -> None:
     assert list(signs_in("a [THINK]b[/THINK] c")) == [Sign(SignKind.OPENING, "[think", 2, 9), Sign(SignKind.CLOSING, "[think", 10, 18)]
     assert list(signs_in("◁think▷b◁/think▷")) == [Sign(SignKind.OPENING, "◁think", 0, 7), Sign(SignKind.CLOSING, "◁think", 8, 16)]
-
-
-@for_each([
-    "<think/", "<think /", "<think \\", "<think a", "<think a=", "<think a = 'b", '<think x:y-z="1', "<think=x", "</think",
-    "<details", "<details open", "<details open c\nx", "<think a ", "<think a=1\n b", "<details hidden c=", "<function=f", "<x:invoke a",
-    "< think", "<thin", "<q",
-    "\\<a.b", "</ think", "<    think", "<function=-", "<function=.", "<function=:", f"<|{'a' * 60}", f"<|/{'a' * 60}",
-])  # fmt: skip
-def test_a_tag_is_held_while_its_attributes_arrive(begun: str) -> None:
-    assert waits(begun) and not isinstance(sign_at(folded(begun), 0, is_end=True), UndecidedSign)
-
-
-@for_each([
-    '<a href="x', "<b class=", "<img ", "<q / ", "<think a b", "<think ?", "<think a<", "<1", "<=", "<>",
-    "< 3 is", f"<{'a' * 62}", f"<function={'a' * 61}", f"<think a={'x' * 240}", "<details closed c",
-    "<     think", "<think a\n?", f"<|{'a' * 61}", f"<|/{'a' * 61}",
-])  # fmt: skip
-def test_another_tag_is_not_held(begun: str) -> None:
-    assert not waits(begun)
-
-
-def test_a_tag_is_held_for_at_most_240_characters_and_a_name_for_61() -> None:
-    assert waits(f"<think a={'x' * 230}") and not waits(f"<think a={'x' * 231}")
-    assert waits(f"<{'a' * 61}") and waits(f"<function={'a' * 60}")
 
 
 @for_each(
@@ -123,7 +55,7 @@ def test_a_tag_with_attributes_opens_however_it_arrives(tag: str) -> None:
 
 @for_each(["<|open|>", "<|open|>thin", "<|close|>response", "<|open|>tool<|sep"])
 def test_tokens_of_a_tag_that_never_ends_hide_what_follows_them(begun: str) -> None:
-    assert waits(begun) and judged(f"Hi.{begun}") == f"Hi.{{!{begun}}}"
+    assert judged(f"Hi.{begun}") == f"Hi.{{!{begun}}}"
 
 
 @for_each(["Hi.<|open|>", "Hi.<channel|>", "Hi.assistant to=x ", "Hi.[THIN", "Hi.<thin", "Hi <details><summ", "Hi.<think|"])
@@ -138,7 +70,7 @@ BACKSLASHES = "\\" * 8
 def is_sign(sign: str) -> bool:
     """Whether everything after the sign is hidden, however it arrives; else all is shown."""
     result, text = judged(f"Hi.{sign}x"), f"Hi.{sign}x"
-    assert result in (text, f"Hi.{{!{sign}x}}", f"Hi.#{{!{sign}x}}"), result
+    assert result in (text, f"Hi.{{!{sign}x}}", f"{{!Hi.{sign}x}}", f"{{!Hi.}}{{{sign}}}^x"), result
     return result != text
 
 
@@ -202,7 +134,7 @@ def test_each_form_of_a_bracket_is_one(sign: str) -> None:
     ["[/THINK]", "[ / THINK ]", "[/ think]", "[/thinking]", "◁/think▷", "◁ / think ▷", f"[{ZERO}/{ZERO}THINK]", "[unused17]", r"\[/THINK\]"]
 )
 def test_each_closing_bracket_withdraws_what_was_before_it(sign: str) -> None:
-    assert judged(f"x{sign}Hi") == f"x#{{!{sign}}}Hi"
+    assert judged(f"x{sign}Hi") == f"{{!x{sign}}}Hi"
 
 
 @for_each([
@@ -243,7 +175,7 @@ def test_other_texts_are_no_stripped_marker(text: str) -> None:
 def test_each_form_of_a_tag_of_three_tokens_is_one(opening: str) -> None:
     closing = opening.replace("open", "close").replace("OPEN", "CLOSE")
     assert judged(f"Hi.{opening}x{closing} So") == f"Hi.{{!{opening}x{closing}}} So"
-    assert judged(f"x{closing}Hi") == f"x#{{!{closing}}}Hi"
+    assert judged(f"x{closing}Hi") == f"{{!x{closing}}}Hi"
 
 
 @for_each([
@@ -263,7 +195,7 @@ def test_the_name_of_a_channel_after_its_token_hides_what_follows(name: str) -> 
 
 @for_each(["  analysis", "Hi", " Hi", "", "\n\nHi", "analyst"])
 def test_a_token_of_gemma_with_another_text_after_it_ends_reasoning(after: str) -> None:
-    assert judged(f"x<channel|>{after}.") == f"x#{{!<channel|>}}{after}."
+    assert judged(f"x<channel|>{after}.") == f"{{!x<channel|>}}{after}."
     assert judged(f"Hi <channel>{after}. So") == f"Hi <channel>{after}. So", "not a tag of reasoning"
 
 
@@ -312,7 +244,6 @@ def test_what_is_left_of_a_token_is_held_while_its_bar_is_escaped(sign: str) -> 
 ])  # fmt: skip
 def test_a_tag_of_reasoning_or_of_a_call_has_the_name_of_its_opening_tag(name: str, opening: str | None) -> None:
     assert patterns.tag_of_reasoning(name) == opening
-    assert patterns.may_have_attributes(name) == (opening is not None or name == "details")
 
 
 @pytest.mark.parametrize(("name", "is_token"), [
@@ -356,13 +287,6 @@ def test_only_whole_words_of_a_name_say_that_a_token_begins_or_ends() -> None:
         ("2end_think", "2think"),
     ):
         assert patterns.token_of_reasoning(name) == shared
-
-
-@pytest.mark.parametrize(("name", "is_held"), [
-    ("content", True), ("final", True), ("end_answer", True), ("begin_thought", True), ("contents", False), ("b", False),
-])  # fmt: skip
-def test_only_a_token_with_an_effect_is_held(name: str, is_held: bool) -> None:
-    assert patterns.may_be_token(name) is is_held
 
 
 @pytest.mark.parametrize(("name", "is_sign"), [

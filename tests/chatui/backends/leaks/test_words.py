@@ -29,8 +29,8 @@ WRAPPERS = ("end_response", "end_of_text", "end_solution", "end_answer", "begin_
 @for_each([*TAGS, *map(str.upper, TAGS), "unused94", "start_of_thinking"])
 def test_what_each_tag_surrounds_is_hidden(name: str) -> None:
     end = {"unused94": "unused95", "start_of_thinking": "end_of_thinking"}.get(name, f"/{name}")
-    assert guarded([f"<{name}>SECRET<{end}>Hi"]) == "Hi"
-    assert guarded([f"SECRET<{end}>Hi"]) == "Hi"
+    assert guarded(f"<{name}>SECRET<{end}>Hi") == "Hi"
+    assert guarded(f"SECRET<{end}>Hi") == "Hi"
 
 
 @for_each([
@@ -38,47 +38,47 @@ def test_what_each_tag_surrounds_is_hidden(name: str) -> None:
 ])  # fmt: skip
 def test_other_tags_are_shown(name: str) -> None:
     text = f"Hi <{name}>x</{name}> so"
-    assert guarded([text]) == guarded(list(text)) == text
+    assert guarded(text) == text
 
 
 @for_each(["function=f", "function=my.f"])
 def test_a_call_with_its_name_in_the_tag_is_hidden(name: str) -> None:
-    assert guarded([f"Hi.<{name}>SECRET</function> So"]) == guarded(list(f"Hi.<{name}>SECRET</function> So")) == "Hi. So"
-    assert guarded([f"Hi.<{name}>SECRET"]) == "Hi.", "the tag opens, and closes nothing"
+    assert guarded(f"Hi.<{name}>SECRET</function> So") == "Hi. So"
+    assert guarded(f"Hi.<{name}>SECRET") == "Hi.", "the tag opens, and closes nothing"
 
 
 @for_each(["THINK", "THINKING", "THOUGHT", "REASONING", "REASON", "ANALYSIS", "think", "thinking", "thought", "reasoning"])
 def test_what_each_name_in_brackets_surrounds_is_hidden(name: str) -> None:
-    assert guarded([f"[{name}]SECRET[/{name}]Hi"]) == "Hi"
-    assert guarded([f"Hi.[{name}]SECRET"]) == guarded(list(f"Hi.[{name}]SECRET")) == "Hi."
-    assert guarded([f"◁{name.lower()}▷SECRET◁/{name.lower()}▷Hi"]) == "Hi"
+    assert guarded(f"[{name}]SECRET[/{name}]Hi") == "Hi"
+    assert guarded(f"Hi.[{name}]SECRET") == "Hi."
+    assert guarded(f"◁{name.lower()}▷SECRET◁/{name.lower()}▷Hi") == "Hi"
 
 
 @for_each(["TOOL_CALLS", "TOOL_RESULTS", "TOOL_CONTENT", "AVAILABLE_TOOLS", "INST", "SYSTEM_PROMPT"])
 def test_what_follows_each_token_in_brackets_is_hidden(name: str) -> None:
-    assert guarded([f"Hi.[{name}]SECRET"]) == "Hi."
+    assert guarded(f"Hi.[{name}]SECRET") == "Hi."
 
 
 @for_each([("[unused16]SECRET[unused17]Hi", "Hi"), ("SECRET[BEGIN FINAL RESPONSE]Hi[END FINAL RESPONSE]", "Hi")])
 def test_names_in_brackets_of_some_models(text: str, shown: str) -> None:
-    assert guarded([text]) == guarded(list(text)) == shown
+    assert guarded(text) == shown
 
 
 @for_each(TOKENS)
 def test_what_each_pair_of_tokens_surrounds_is_hidden(name: str) -> None:
     end = name.replace("begin", "end").replace("START", "END").replace("start", "end").replace("prefix", "suffix")
-    assert guarded([f"<|{name}|>SECRET<|{end if end != name else '/' + name}|>Hi"]) == "Hi"
-    assert guarded([f"Hi.<|{name}|>SECRET"]) == guarded(list(f"Hi.<|{name}|>SECRET")) == "Hi.", "the token opens"
+    assert guarded(f"<|{name}|>SECRET<|{end if end != name else '/' + name}|>Hi") == "Hi"
+    assert guarded(f"Hi.<|{name}|>SECRET") == "Hi.", "the token opens"
 
 
 @for_each(ANSWERS)
 def test_each_token_that_begins_the_answer_withdraws_what_was_before(name: str) -> None:
-    assert guarded([f"SECRET<|{name}|>Hi"]) == "Hi"
+    assert guarded(f"SECRET<|{name}|>Hi") == "Hi"
 
 
 @for_each(WRAPPERS)
 def test_each_token_around_the_answer_is_dropped_and_hides_nothing(name: str) -> None:
-    assert guarded([f"Hi<|{name}|>Ho"]) == "HiHo"
+    assert guarded(f"Hi<|{name}|>Ho") == "HiHo"
 
 
 @for_each([
@@ -86,17 +86,17 @@ def test_each_token_around_the_answer_is_dropped_and_hides_nothing(name: str) ->
     "special_7", "reserved_200017",
 ])  # fmt: skip
 def test_each_special_token_ends_the_answer(name: str) -> None:
-    assert guarded([f"Hi.<|{name}|>SECRET"]) == "Hi."
+    assert guarded(f"Hi.<|{name}|>SECRET") == "Hi."
 
 
 @for_each(["end", "return", "call"])
 def test_a_final_message_after_each_stop_token_withdraws_what_was_before(name: str) -> None:
-    assert guarded([f"SECRET<|{name}|><|start|>assistant<|channel|>final<|message|>Hi"]) == "Hi"
+    assert guarded(f"SECRET<|{name}|><|start|>assistant<|channel|>final<|message|>Hi") == "Hi"
 
 
 @for_each(["<start_of_turn>", "<end_of_turn>", "<special_12>", "<unused12>"])
 def test_each_token_in_the_form_of_a_tag_ends_the_answer(token: str) -> None:
-    assert guarded([f"Hi.{token}SECRET"]) == "Hi."
+    assert guarded(f"Hi.{token}SECRET") == "Hi."
 
 
 # Labels in words
@@ -119,13 +119,13 @@ FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "
     *((word, Manner.COMMON) for word in ("Analysis", "Reasoning", "Commentary")),
 ])  # fmt: skip
 def test_each_label_is_one(words: str, manner: Manner) -> None:
-    label = label_of(f"{words}: x", is_end=True)
+    label = label_of(f"{words}: x")
     assert isinstance(label, AnswerLabel) and label.manner is manner
 
 
 @for_each(product(FENCED, ("```", "~~~", ":::")))
 def test_each_fence_of_reasoning_is_one(word: str, run: str) -> None:
-    assert guarded([f"{run}{word}\nSECRET\n{run}\nHi"]) == "Hi"
+    assert guarded(f"{run}{word}\nSECRET\n{run}\nHi") == "Hi"
 
 
 @for_each([
@@ -139,7 +139,7 @@ def test_each_fence_of_reasoning_is_one(word: str, run: str) -> None:
 ])  # fmt: skip
 def test_the_answer_begins_after_each_second_label(first: str, words: str) -> None:
     text = f"{first}: SECRET\n{words}: 42"
-    label = label_of(text, is_end=True)
+    label = label_of(text)
     assert isinstance(label, AnswerLabel)
     at = answer_after(text, label)
     assert at is not None and text[at:] == " 42"

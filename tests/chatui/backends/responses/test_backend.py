@@ -14,6 +14,7 @@ import pytest
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleLimits, SampleRequest
 from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends.separation import Separates
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
@@ -45,10 +46,15 @@ THOUGHT += event("response.reasoning_text.delta", item_id="r", delta="SECRET")
 
 
 async def answered(
-    answer: Any, request: SampleRequest | None = None, limits: SampleLimits = PATIENT, trusted: bool = False, **options: Any
+    answer: Any,
+    request: SampleRequest | None = None,
+    limits: SampleLimits = PATIENT,
+    trusted: bool = False,
+    separates: Separates = "always",
+    **options: Any,
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
-        backend = ResponsesBackend(Endpoint(server.url, limits=limits), summaries_are_trusted=trusted)
+        backend = ResponsesBackend(Endpoint(server.url, limits=limits, separates=separates), summaries_are_trusted=trusted)
         result = await outcome(backend, request or sample_request("Hello!"))
         await backend.aclose()
     return result, server
@@ -260,7 +266,7 @@ async def test_a_plain_json_response_is_judged_as_a_whole() -> None:
     plain, _ = await answered(stub.responds("200 OK", body("Hi")))
     assert (plain.visible, plain.hidden) == ("Hi", "SECRET")
     leaked, _ = await answered(stub.responds("200 OK", body("It is 346.assistantanalysisSECRETassistantfinalHi")))
-    assert leaked.visible == "Hi"
+    assert leaked.visible == "It is 346.Hi"
     failed, _ = await answered(stub.responds("200 OK", b'{"error":{"code":400,"message":"SECRET"}}'))
     assert failed.error is not None
     assert failed.error.code == ProductCode.BACKEND_REFUSED

@@ -9,6 +9,7 @@ import pytest
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import Allowance, TokenLimit
+from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.frame_kinds import BROKEN
@@ -20,7 +21,7 @@ FILTERED: Event = {"incomplete_details": {"reason": "content_filter"}}
 
 
 def fed(*events: Event, max_chars: int = 10_000) -> Reducer:
-    reducer = Reducer(lambda: "new", max_chars=max_chars)
+    reducer = Reducer(lambda: "new", max_chars=max_chars, separation=Separation.STRUCTURED)
     for event in events:
         reducer.feed(event["type"], event)
     return reducer
@@ -190,7 +191,10 @@ def test_streamed_arguments_beyond_the_limit_are_cut() -> None:
 def test_arguments_count_once_however_often_a_server_repeats_them(streams: bool, repeats: bool, max_chars: int, reason: EndReason) -> None:
     delta = {"type": "response.function_call_arguments.delta", "item_id": "c", "delta": '{"a": 1}'}
     events = [added("function_call", "c", call_id="c1", name="look"), *([delta] if streams else []), CALL]
-    assert read(*events, completed(*([CALL["item"]] if repeats else [])), max_chars=max_chars).reason is reason
+    assert (
+        read(*events, completed(*([CALL["item"]] if repeats else [])), max_chars=max_chars, separation=Separation.STRUCTURED).reason
+        is reason
+    )
 
 
 def test_arguments_that_grow_after_they_were_streamed_count_by_what_is_new() -> None:

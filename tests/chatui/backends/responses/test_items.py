@@ -11,6 +11,7 @@ import pytest
 
 from chatui.backends.responses.items import CALL, Items, OutputItem, kind_of
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.separation import Separation
 from chatui.backends.speaker import SpeakerLabel
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -40,8 +41,8 @@ MESSAGE = {"type": "message", "role": "assistant"}
         ([MESSAGE, {"channel": "analysis"}], BROKEN),
         ([MESSAGE | {"arguments": "x", "summary": ["x"], "encrypted_content": "x"}], ANSWER),
         ([MESSAGE, {"name": "x"}, {"name": ""}], BROKEN),
-        ([MESSAGE | {"mystery": "x"}], BROKEN),
-        ([MESSAGE | {"mystery": "x"}, MESSAGE], BROKEN),
+        ([MESSAGE | {"mystery": "thinking"}], BROKEN),
+        ([MESSAGE | {"mystery": "thinking"}, MESSAGE], BROKEN),
         ([MESSAGE, {"type": "reasoning"}], BROKEN),
         ([MESSAGE, {"role": "tool"}], BROKEN),
         ([MESSAGE, {"role": 5}], BROKEN),
@@ -72,7 +73,7 @@ def test_another_type_or_role_is_a_known_label(late: dict[str, Any], name: str) 
     item = OutputItem(0)
     item.learn(MESSAGE)
     item.learn(late)
-    item.learn({"mystery": "x"})
+    item.learn({"mystery": "thinking"})
     assert item.label == SpeakerLabel(name, is_known=True)
 
 
@@ -114,7 +115,7 @@ def ended(*parts: Event, **more: Any) -> Event:
         ({"type": 5}, False),
         ({"type": ["output_text"]}, False),
         ({"thought": True}, False),
-        ({"mystery": "x"}, False),
+        ({"mystery": "thinking"}, False),
         ({"type": "output_text", "channel": "analysis"}, False),
     ],
 )
@@ -158,7 +159,7 @@ def test_text_that_the_end_of_the_response_calls_reasoning_under_another_id_is_n
     assert read(message(), text(SECRET), completed(snapshot)).visible == ""
 
 
-@pytest.mark.parametrize("other", [{"type": "reasoning_text"}, {"type": "output_text", "thought": True}, {"mystery": "x"}])
+@pytest.mark.parametrize("other", [{"type": "reasoning_text"}, {"type": "output_text", "thought": True}, {"mystery": "thinking"}])
 def test_a_part_that_turns_out_to_be_something_else_withdraws_its_message(other: Event) -> None:
     result = read(message(), text(SECRET, content_index=0), part_event("done", **other), text("More", content_index=1), completed())
     assert (result.visible, result.hidden) == ("", SECRET + "More")
@@ -235,7 +236,7 @@ def test_a_place_that_is_no_number_is_the_first() -> None:
         ({"part": {"type": "output_text"}, "item": {"type": "message"}}, True),
         ({"channel": "final", "recipient": "user"}, True),
         ({"channel": "analysis"}, False),
-        ({"mystery": "x"}, False),
+        ({"mystery": "thinking"}, False),
         ({"is_thinking": True}, False),
     ],
 )
@@ -251,7 +252,9 @@ def test_a_label_beside_reasoning_does_not_hide_the_answer_of_the_same_message()
 
 @pytest.mark.parametrize("breaks", [True, False])
 @pytest.mark.parametrize(
-    "late", [text("", channel="analysis"), message(channel="analysis"), message(mystery="x")], ids=["beside no text", "known", "unknown"]
+    "late",
+    [text("", channel="analysis"), message(channel="analysis"), message(mystery="thinking")],
+    ids=["beside no text", "known", "unknown"],
 )
 def test_a_label_that_comes_without_text_withdraws_what_was_shown_at_once(late: Event, breaks: bool) -> None:
     result = read(message(), text(f"{SECRET} one."), late, *([] if breaks else [completed()]), breaks=breaks)
@@ -282,7 +285,7 @@ def test_text_of_an_item_without_a_type_waits_until_it_has_one() -> None:
 
 
 def test_text_that_waited_for_its_message_is_shown_before_more_arrives() -> None:
-    reducer = Reducer(lambda: "new", max_chars=1000)
+    reducer = Reducer(lambda: "new", max_chars=1000, separation=Separation.STRUCTURED)
     assert reducer.feed("response.output_text.delta", text("Hello.", "m")) == []
     assert reducer.feed("response.output_item.added", message()) == [FrameOpened(ANSWER), FrameText("Hello.")]
 
@@ -295,7 +298,8 @@ def test_text_of_an_item_that_is_never_named_is_an_invalid_frame() -> None:
 
 
 def test_the_whole_text_of_a_part_is_judged_as_a_whole_if_none_was_streamed() -> None:
-    assert read(message(), whole(f"It is 346.assistantanalysis{SECRET}assistantfinalHi"), completed()).visible == "Hi"
+    raw = whole(f"It is 346.assistantanalysis{SECRET}assistantfinalHi")
+    assert read(message(), raw, completed(), separation=Separation.UNPROVEN).visible == "Hi"
 
 
 def test_reasoning_that_was_streamed_is_completed_although_its_summary_is_the_same() -> None:

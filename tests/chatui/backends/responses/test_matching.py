@@ -323,14 +323,15 @@ def test_the_last_event_may_hold_an_error_or_nothing() -> None:
 
 
 def test_only_an_unknown_label_is_reported_as_withheld() -> None:
-    hidden = [read(message(**label), text(SECRET), completed()) for label in ({"mystery": "x"}, {"phase": "draft"}, {"is_thinking": True})]
+    labels: list[dict[str, Any]] = [{"mystery": "thinking"}, {"phase": "draft"}, {"is_thinking": True}]
+    hidden = [read(message(**label), text(SECRET), completed()) for label in labels]
     assert [result.visible for result in hidden] == ["", "", ""]
     assert [result.finished[0].error for result in hidden] == [ProductCode.WITHHELD, Code.PARSE_HEADER, Code.PARSE_HEADER]
 
 
 def test_a_hidden_part_inside_an_answer_is_kept() -> None:
-    result = read(message(), text("Hi. <think>x</think> So"), completed())
-    assert (result.visible, result.hidden) == ("Hi.  So", "<think>x</think>")
+    result = read(message(), text("Hi.<think>x</think> So"), completed())
+    assert (result.visible, result.hidden) == ("Hi. So", "<think>x</think>")
 
 
 def test_text_of_an_item_that_is_never_named_is_hidden_and_counted() -> None:

@@ -11,6 +11,7 @@ import pytest
 from chatui.backends.base import BackendError, Endpoint, EndReason
 from chatui.backends.responses.backend import ResponsesBackend, _Reader
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.separation import Separates
 from chatui.backends.sse import Decoder
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -73,15 +74,26 @@ EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = 
     "synth_14_completed_event_with_incomplete_status.txt": ("Once upon a", LENGTH, []),
 }
 CUT_AT_TOKENS = 20
+CUT_BEFORE_PROOF = tuple(f"synth_{name}.txt" for name in (
+    "06_flat_error_then_failed", "08_eof_without_terminal_event", "14_completed_event_with_incomplete_status",
+))  # fmt: skip
+"""Answers that were cut, of servers that did not show by reasoning that they separate it."""
 
 
 def recorded(name: str) -> bytes:
     return (RECORDINGS / f"responses-{name}").read_bytes()
 
 
-async def replayed(raw: bytes, seed: int | None = None, *, max_tokens: int | None = None, **options: Any) -> Outcome:
+async def replayed(
+    raw: bytes,
+    seed: int | None = None,
+    *,
+    max_tokens: int | None = None,
+    separates: Separates = "proved",
+    **options: Any,
+) -> Outcome:
     async with stub.running(stub.plays(raw, seed=seed)) as server:
-        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT), **options)
+        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT, separates=separates), **options)
         result = await outcome(backend, sample_request("Hello!", max_tokens=max_tokens))
         await backend.aclose()
     return result
@@ -93,7 +105,7 @@ async def test_exactly_the_answer_of_a_recorded_stream_is_visible(name: str) -> 
     # Two of the servers do not report that their token limit cut an answer; the request shows it.
     max_tokens = CUT_AT_TOKENS if name.endswith("-cut.sse") else None
     for seed in (None, 1, 2):
-        result = await replayed(recorded(name), seed, max_tokens=max_tokens)
+        result = await replayed(recorded(name), seed, max_tokens=max_tokens, separates="always" if name in CUT_BEFORE_PROOF else "proved")
         assert result.visible == visible
         assert result.calls == calls
         assert (result.ended.reason if result.ended else result.error and result.error.code) == end

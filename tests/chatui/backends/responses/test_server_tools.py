@@ -12,6 +12,7 @@ from chatui.backends.hosted_tools import MAX_SOURCES, HostedTools
 from chatui.backends.responses import reducer as reducers
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.responses.speech import ServerTools
+from chatui.backends.separation import Separation
 from renderer.events import Assembler, FrameText
 from renderer.frame_kinds import is_tool_line
 from renderer.gate import Audience, may_see, show
@@ -31,7 +32,7 @@ def hosted() -> HostedTools:
 
 def visible_frames(*events: dict[str, Any], tools: HostedTools | None) -> tuple[list[tuple[str, str]], str]:
     """The visible frames, each marked "line" or "text", and all hidden text."""
-    reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
+    reducer = reducers.Reducer(lambda: "new", max_chars=10_000, separation=Separation.STRUCTURED)
     reducer.server_tools = ServerTools(tools)
     assembler = Assembler()
     raws = [raw for event in events for raw in reducer.feed(event["type"], event)] + reducer.finish()[0]
@@ -153,7 +154,7 @@ async def test_tools_are_sent_as_configured_and_only_if_requested() -> None:
 
 
 def test_a_tool_is_announced_as_soon_as_it_begins_and_only_once() -> None:
-    reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
+    reducer = reducers.Reducer(lambda: "new", max_chars=10_000, separation=Separation.STRUCTURED)
     reducer.server_tools = ServerTools(hosted())
     begun = reducer.feed("response.output_item.added", added("web_search_call", "t"))
     assert [event.text for event in begun if isinstance(event, FrameText)] == ["Searching the web"]

@@ -72,8 +72,10 @@ def patch() -> None:
 
     django.setup()
     from chatui.backends.chat import deltas
-    from chatui.backends.leaks.guard import LeakGuard, TextSpan
+    from chatui.backends.leaks.guard import Judgement, TextSpan
+    from chatui.backends.leaks.scanner import LeakGuard
     from chatui.backends.raw_frames import FrameWriter
+    from chatui.backends.responses import speech
     from chatui.display import conversation, search
     from chatui.display.failures import Notice, ShownCause
     from chatui.models.conversation import Conversation
@@ -114,6 +116,8 @@ def patch() -> None:
     # Analysis passes the gate: streams, pages and everything that is made from stored rows.
     while_broken("gate", gate, "why_hidden", lambda header: None)
     while_broken("guard", LeakGuard, "feed", lambda guard, text: [TextSpan(True, text)])
+    while_broken("guard", LeakGuard, "finish", lambda guard, complete: [])
+    while_broken("guard", speech, "judged", lambda text, **_: Judgement([TextSpan(True, text)]))
     # A late label, or a late sign, takes nothing back; and a label in the answer field is not looked at.
     while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
     while_broken("label", deltas, "other_label", lambda part, **_: None)

@@ -1,0 +1,152 @@
+"""Text that is shown as it comes: what a server's parser leaves behind is found by its place alone, whatever the pieces are."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from chatui.backends.leaks.guard import TextSpan
+from chatui.backends.leaks.scanner import LeakGuard, Scanner
+from chatui.backends.separation import Separation
+from tests.chatui.backends.honest import HONEST
+from tests.chatui.backends.test_leak_shapes import cuts
+from tests.support.cases import for_each
+from tests.support.cost import cost, costs_at_most
+
+SECRET = "We need the SECRET."
+HEADER = "<|start|>assistant<|channel|>analysis<|message|>"
+SHOWN_OF_HONEST = 489
+"""All honest answers about markers."""
+
+
+def visible(spans: list[TextSpan]) -> str:
+    return "".join(span.text for span in spans if span.visible)
+
+
+def shown(text: str, separation: Separation = Separation.STRUCTURED, *, complete: bool = True, thought: str = "") -> str:
+    """What is shown, which never depends on the pieces."""
+    found = set()
+    for pieces in cuts(text):
+        guard = LeakGuard(separation, thought=thought)
+        spans = [span for piece in pieces for span in guard.feed(piece)]
+        found.add(visible([*spans, *guard.finish(complete=complete)]))
+    [result] = found
+    return result
+
+
+def streamed(text: str) -> str:
+    """What is shown before the end."""
+    guard = LeakGuard(Separation.STRUCTURED)
+    return visible([span for piece in text for span in guard.feed(piece)])
+
+
+@for_each([
+    (f"Hi.<|end|>{HEADER}{SECRET}", "Hi."),
+    (f"Hi.\n{HEADER}{SECRET}", "Hi.\n"),
+    (f"{HEADER}{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>", "Hi"),
+    (f"Hi.assistantanalysis{SECRET}", "Hi."),
+    (f"Hi.assistantanalysis{SECRET}assistantfinalHo", "Hi.Ho"),
+    (f"analysis{SECRET}", ""),
+    (f"Hi!\n\nassistant to=functions.look commentary json\n{{'q': '{SECRET}'}}", "Hi!\n\n"),
+    (f"  commentary to=functions.look {{'q': '{SECRET}'}}", "  "),
+    (f"to=functions.look{{'q': '{SECRET}'}}", ""),
+    (f"Hi.\n<think>{SECRET}</think>\nHo", "Hi.\n\nHo"),
+    (f"Hi.<think>{SECRET}", "Hi."),
+    (f"<tool_call>{SECRET}</tool_call>", ""),
+    (f"&lt;think&gt;{SECRET}&lt;/think&gt;Hi", "Hi"),
+    (f"Hi.\n＜think＞{SECRET}", "Hi.\n"),
+    (f"```\ncode\n{HEADER}{SECRET}", "```\ncode\n"),
+    (f"Hi `x.<|end|>{HEADER}{SECRET}\n` so", "Hi `x."),
+    (f'{{"name": "look", "arguments": {{"q": "{SECRET}"}}}}', ""),
+    (f'[{{"name": "look", "parameters": {{"q": "{SECRET}"}}}}]', ""),
+    ("</think>\n\nHi", "\n\nHi"),
+    ("Hi.<|return|>", "Hi."),
+    (f"    {HEADER}{SECRET}", "    "),
+])  # fmt: skip
+def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> None:
+    assert shown(text) == shown(text, Separation.PLAIN) == result
+    assert "SECRET" not in streamed(text) + shown(text, complete=False)
+
+
+@for_each([
+    "The tag <think> begins it, and </think> ends it.",
+    "He said: <|end|> is a token. \"<|start|>\" too (<|call|>).",
+    "<think> opens the thought.\n<|channel|>: the channel.\n<|end|> | the end",
+    f"Look:\n\n```\n{HEADER}x\n<think>y\n```\n\nSo it is.",
+    f"Look:\n\n~~~text\n{HEADER}x\n~~~\nSo it is.",
+    f"Look:\n\n    {HEADER}x\n    <think>\n\nSo it is.",
+    "It ends `so.<|end|><|start|>` there, and ``a.<think>`` here.",
+    "Option<Thought>, Result<Analysis, Error> are types.",
+    "Analysis: x\n\nFinal: y. Thinking: z\nAnswer: a",
+    "**Analysis**\n\nx\n\n**Final**\n\ny",
+    "analysis of the data, commentary on it",
+    '{"reasoning": "x", "category": "y", "channel": "commentary"}',
+    '{"name": "Ada", "age": 36}',
+    "<details>\n<summary>Thinking</summary>\nx\n</details>\n\nSo.",
+    "Dear assistant to=me and to=you {x}. The assistants finally came.",
+    "A [thinking](x) and [THINK] in a line.",
+])  # fmt: skip
+def test_text_that_speaks_of_markers_is_whole_and_streams(text: str) -> None:
+    assert shown(text) == shown(text, complete=False) == text
+    assert text.startswith('{"name"') or streamed(f"{text}\n\nAnd so on, and so forth.").startswith(text)
+
+
+def test_honest_answers_about_markers_are_whole() -> None:
+    whole = [text for text in HONEST if shown(text) == text]
+    assert len(whole) >= SHOWN_OF_HONEST, [text for text in HONEST if text not in whole]
+
+
+@pytest.mark.parametrize("text", ["It costs < 3 and `x` is | here. " * 40, "The tag of the analysis, as assistants say. So it is. " * 40])
+def test_prose_is_held_for_a_few_characters_at_most(text: str) -> None:
+    guard, count = LeakGuard(Separation.STRUCTURED), 0
+    for at, letter in enumerate(text):
+        count += len(visible(guard.feed(letter)))
+        assert at + 1 - count <= 16
+
+
+@pytest.mark.parametrize("unit", ["<", "`", "\n", "[", "a.", ".<", "\n<", "```\n<think>\n", "assistant", "&", "    x\n\n", ". to="])
+def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
+    def scan(length: int, size: int) -> None:
+        text, scanner = (unit * length)[:length], Scanner()
+        for at in range(0, length, size):
+            scanner.feed(text[at : at + size])
+        scanner.finish()
+
+    for size in (1, 1000):
+        assert costs_at_most(24 * cost(partial(scan, 2_500, size)) + 50, partial(scan, 20_000, size))
+
+
+# What repeats the reasoning of the same completion
+
+
+def test_text_that_begins_as_the_reasoning_did_is_held_until_it_departs_from_it() -> None:
+    thought = "The user asks for it. Say yes."
+    assert shown(thought, thought=thought) == shown(f"{thought} ", thought=thought) == ""
+    assert shown("The user asks for it.  Say", thought=thought, complete=False) == "", "it may have become the reasoning"
+    assert shown("The user asks for more.", thought=thought) == "The user asks for more."
+    assert shown("The user", thought=thought) == "The user", "a short answer may begin so"
+
+
+# Without proof
+
+
+@for_each(["Hi there.", f"<think>{SECRET}</think>Hi there.", f"{SECRET}</think>Hi there."])
+def test_without_proof_nothing_is_shown_before_the_end(text: str) -> None:
+    guard = LeakGuard(Separation.UNPROVEN)
+    assert [guard.feed(piece) for piece in text] == [[]] * len(text) and guard.is_holding
+    assert visible(guard.finish(complete=True)) == "Hi there." and guard.has_sign == ("SECRET" in text)
+
+
+def test_without_proof_an_answer_that_was_cut_is_withheld() -> None:
+    guard = LeakGuard(Separation.UNPROVEN)
+    guard.feed("Hi there.")
+    assert guard.finish(complete=False) == [TextSpan(False, "Hi there.", is_withheld=True)]
+
+
+@for_each([("Hi.", False), (f"Hi.<think>{SECRET}</think>", True), ("So it is, they say.</think>Hi.", True)])
+def test_a_model_that_never_reasons_is_found_out_by_one_sign(text: str, has_sign: bool) -> None:
+    guard = LeakGuard(Separation.PLAIN)
+    assert guard.feed("So ") and guard.feed(text) is not None
+    guard.finish(complete=True)
+    assert guard.has_sign is has_sign

@@ -1,0 +1,100 @@
+"""What proves that a server separates reasoning, what takes it back, and what of it other requests may rely on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import Endpoint
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends.separation import HasSeparation, Read, Separates, Separation, Separations
+from tests.support import stub
+from tests.support.sampling import PATIENT, outcome, sample_request
+
+PROVED = Read(Separation.STRUCTURED, proves=True, has_sign=False, has_text=True, is_whole=True)
+SILENT = Read(Separation.UNPROVEN, proves=False, has_sign=False, has_text=True, is_whole=True)
+SIGN = Read(Separation.STRUCTURED, proves=False, has_sign=True, has_text=True, is_whole=True)
+
+
+def learned(*reads: Read, model: str | None = "alpha", separates: Separates = "proved") -> Separation:
+    known = Separations(separates)
+    for read in reads:
+        known.learn(model, read)
+    return known.of(model)
+
+
+def test_proof_is_remembered_for_a_model_until_a_sign_and_proved_anew() -> None:
+    assert [learned(), learned(PROVED), learned(PROVED, SILENT)] == [Separation.UNPROVEN, Separation.STRUCTURED, Separation.STRUCTURED]
+    assert [learned(PROVED, SIGN), learned(PROVED, SIGN, PROVED)] == [Separation.UNPROVEN, Separation.STRUCTURED]
+    known = Separations()
+    known.learn("alpha", PROVED)
+    assert known.of("beta") is Separation.UNPROVEN
+
+
+def test_a_model_that_never_reasoned_in_twenty_answers_is_plain_unless_it_is_gpt_oss() -> None:
+    assert [learned(*[SILENT] * count) for count in (19, 20)] == [Separation.UNPROVEN, Separation.PLAIN]
+    for model in ("openai/gpt-oss-120b", "GPT_OSS", "gptoss-tiny", None):
+        assert learned(*[SILENT] * 50, model=model) is Separation.UNPROVEN
+    cut = Read(Separation.UNPROVEN, proves=False, has_sign=False, has_text=True, is_whole=False)
+    assert learned(*[cut] * 50) is Separation.UNPROVEN
+    assert learned(*[SILENT] * 20, SIGN, *[SILENT] * 19) is Separation.UNPROVEN
+
+
+def test_the_operator_decides() -> None:
+    assert learned(SIGN, separates="always") is Separation.STRUCTURED
+    assert [learned(*reads, separates="never reasons") for reads in ([], [SILENT], [SIGN], [SIGN, *[SILENT] * 20])] == [
+        *[Separation.PLAIN] * 2,
+        *[Separation.UNPROVEN] * 2,
+    ]
+
+
+def test_what_is_known_says_why_and_counts_what_was_held_and_withheld() -> None:
+    known = Separations()
+    for read in (SILENT, SILENT, PROVED, SIGN):
+        known.learn("alpha", read)
+    of_alpha = known.known()["alpha"]
+    assert (of_alpha.held, of_alpha.withheld) == (2, 1)
+    assert of_alpha.since and "signs" in of_alpha.why
+
+
+def chunk(**delta: object) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}).encode() + b"\n\n"
+
+
+END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("deltas", "expected"), [
+    ([{"reasoning_content": "Hm."}, {"content": "Hi"}], Separation.STRUCTURED),
+    ([{"content": "Hi"}, {"reasoning_content": "Hm."}], Separation.UNPROVEN),
+    ([{"reasoning": " "}, {"content": "Hi"}], Separation.UNPROVEN),
+    ([{"reasoning_content": "Hm.", "content": "Hm."}, {"content": " So."}], Separation.STRUCTURED),
+    ([{"content": " \n"}, {"thinking": "Hm."}, {"content": "Hi"}], Separation.STRUCTURED),
+])  # fmt: skip
+async def test_reasoning_in_a_field_of_its_own_before_the_first_text_is_proof(deltas: list[Any], expected: Separation) -> None:
+    async with stub.running(stub.plays(b"".join(chunk(**delta) for delta in deltas) + END)) as server:
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        await outcome(backend, sample_request("Hello!"))
+        assert isinstance(backend, HasSeparation) and backend.known_separations()["m"].separation is expected
+        await backend.aclose()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("thought", "expected"), [
+    ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]}, Separation.STRUCTURED),
+    ({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}, Separation.STRUCTURED),
+    ({"type": "reasoning", "content": [], "summary": []}, Separation.UNPROVEN),
+    (None, Separation.UNPROVEN),
+])  # fmt: skip
+async def test_reasoning_in_an_item_of_its_own_is_proof(thought: Any, expected: Separation) -> None:
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
+    body = {"status": "completed", "output": [message] if thought is None else [thought, message]}
+    async with stub.running(stub.responds("200 OK", json.dumps(body).encode())) as server:
+        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
+        assert backend.known_separations()["m"].separation is expected
+        await backend.aclose()
