@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ from django.utils.translation import gettext
 from chatui.backends.base import BackendError
 from chatui.backends.discovery import discover
 from chatui.backends.keys import KeyUnusableError
+from chatui.backends.separation import Known, Separation
 from chatui.backends.spec import BackendSpec, find
 from chatui.codes import Cause
 from chatui.env import environment
@@ -45,10 +46,26 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownSeparation:
+    """How the answers of a model are read in this process, in ``words``."""
+
+    model: str
+    known: Known
+    words: str
+
+
+_SEPARATIONS: dict[Separation, Callable[[], str]] = {
+    Separation.STRUCTURED: lambda: gettext("Reasoning comes apart; answers are shown as they come."),
+    Separation.PLAIN: lambda: gettext("The model does not reason; answers are shown as they come."),
+    Separation.UNPROVEN: lambda: gettext("Not proved that reasoning comes apart; answers are shown once they were checked."),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class ShownServer:
     """One model server. ``place``: host and port of each of its addresses. ``problems``: sentences of ours if it did not respond, or if
     some of its addresses did not, in which case ``is_alive`` is still true. ``milliseconds``: its response time. ``running``: how many
-    answers are being written now or wait for it."""
+    answers are being written now or wait for it. ``separations``: by model, how its answers are read."""
 
     name: str
     label: str
@@ -64,6 +81,7 @@ class ShownServer:
     answered: int
     last_answer: datetime | None
     errors: tuple[Errors, ...]
+    separations: tuple[ShownSeparation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +129,7 @@ def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool
         work.answered,
         work.last_answer,
         errors,
+        tuple(ShownSeparation(model, known, _SEPARATIONS[known.separation]()) for model, known in connected.separations(spec.name).items()),
     )
 
 

@@ -18,7 +18,10 @@ from chatui.backends.spec_file import SpecFile
 from chatui.env import Environment
 from chatui.models.model_servers import StoredBackend
 
-OTHER_SETTINGS = ("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "server_tools")
+OTHER_SETTINGS = (
+    *("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "separates"),
+    "server_tools",
+)
 """The settings that a row of the admin pages can have besides its columns.
 
 They exclude settings that name a file on the machine, or a route through its network.

@@ -22,6 +22,7 @@ from chatui.backends.auto import AUTO, AutoBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
 from chatui.backends.context_window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
+from chatui.backends.separation import HasSeparation, Known
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause, ProductCode
 from chatui.env import environment
@@ -117,6 +118,15 @@ def known_context(choice: str = "") -> int | None:
     return None
 
 
+def separations(name: str) -> dict[str, Known]:
+    """How the answers of this model server are read in this process, by model. Never queries a server."""
+    found: dict[str, Known] = {}
+    for known in [each.get(name) for each in list(_connected.values())]:
+        if known is not None and isinstance(known.backend, HasSeparation):
+            found |= known.backend.known_separations()
+    return found
+
+
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
     """Create a backend. ``limits`` override those of the spec. Raises ValueError if it cannot be created."""
     endpoint = Endpoint(
@@ -127,6 +137,7 @@ def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
         wanted.context_tokens or None,
         wanted.route,
         wanted.ask_for_reasoning,
+        wanted.separates,
     )
     built = [_built(wanted, replace(endpoint, url=url)) for url in (wanted.url, *wanted.more_urls)]
     return PooledBackend(built) if len(built) > 1 else built[0]

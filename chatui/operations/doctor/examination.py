@@ -91,6 +91,8 @@ class Answers:
             yield from filter(None, (judge_ids(trial, identity.product) for trial in self.trials))
         elif self.plan:
             yield from judge_plan(self.plan, words, by_ids)
+        if self.family != "harmony" and self.sum and self.sum.visible and not any(trial.thought for trial in self.trials):
+            yield DetectedFault(ServerFault.SEPARATION_UNPROVEN, Level.NOTE)
         yield from self.read_again
         yield from judge_pace(self.trials)
         yield from judge_repetition(self.trials)

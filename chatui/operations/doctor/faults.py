@@ -43,6 +43,7 @@ class ServerFault(StrEnum):
     ANSWER_HIDDEN = "answer-hidden"
     SUMMARY_RAW = "summary-raw"
     SUMMARY_UNPROVEN = "summary-unproven"
+    SEPARATION_UNPROVEN = "separation-unproven"
     IDS_MISSING = "ids-missing"
     IDS_INCOMPLETE = "ids-incomplete"
     READERS_DIFFER = "readers-differ"
@@ -190,6 +191,10 @@ _WORDS: dict[ServerFault, tuple[str, str]] = {
     ServerFault.SLOW_FIRST: (
         "The first token takes long.",
         "Keep the model loaded, or give the server more power. first_token_seconds has to be longer than the longest wait.",
+    ),
+    ServerFault.SEPARATION_UNPROVEN: (
+        "No answer had its reasoning in a field or an item of its own, so answers are shown only once they are whole and were checked.",
+        "Turn that on (llama.cpp: --reasoning-format; vLLM, SGLang: --reasoning-parser; else a newer version), or vouch with separates.",
     ),
     ServerFault.CONTEXT_SMALL: (
         "The context for question and answer together is small.",

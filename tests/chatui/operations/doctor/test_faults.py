@@ -150,6 +150,14 @@ async def test_a_model_that_says_the_word_although_it_was_told_not_to_is_no_leak
         ({"sum": chat({"content": "4"}, tokens=60)}, {ServerFault.REASONING_LOST: F}),
         ({"sum": chat({"content": "4"}, tokens=9, reasoned=5)}, {ServerFault.REASONING_LOST: F}),
         ({"sum": chat({"content": "4"}, tokens=9)}, {}),
+        (
+            {
+                "sum": chat({"content": "4"}, tokens=9),
+                "cut": chat({"content": "1, 2"}, finish="length", tokens=24),
+                "plan": chat({"content": PLANNED}),
+            },
+            {ServerFault.SEPARATION_UNPROVEN: N},
+        ),
         ({"sum": chat({"reasoning": THOUGHT})}, {ServerFault.NO_ANSWER: U}),
         ({"sum": chat({"reasoning": THOUGHT}, finish="length", tokens=400)}, {ServerFault.NOT_JUDGED: A}),
         ({"plan": content_event(f"<think>{THOUGHT}</think>{PLANNED}")}, {ServerFault.LEAK_TAGS: F}),
