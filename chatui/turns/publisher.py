@@ -234,6 +234,10 @@ class Publisher:
         """Tell pages that the answer is complete but the database is slow to store it."""
         self.add_event(wire.Saving())
 
+    def show_checking(self) -> None:
+        """Tell pages that the answer comes, and is shown once all of it was checked."""
+        self.add_event(wire.Checking())
+
     def send_snapshot(self, audience: Audience, process: str, group: str) -> None:
         """Send everything so far to ``group``, which belongs to one socket in ``process``. A socket that gets no reply asks again."""
         if not self._is_ready:

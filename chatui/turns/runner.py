@@ -185,7 +185,7 @@ class Runner:
         while True:
             turns_opening.forget_sources(self._hosted)
             asked = answer_now.applied_to(request)
-            sampling = Sampling(backend, asked, checked.feed)
+            sampling = Sampling(backend, asked, checked.feed, self._publisher.show_checking)
             self._samplings.append(sampling)
             if await answer_now.run(sampling.run()):
                 conductor.skip_calls()

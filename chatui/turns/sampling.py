@@ -31,11 +31,14 @@ _MAX_TOKENS = 2**31 - 1
 class Sampling:
     """One request to a model server. Call ``run`` once; ``account`` works afterwards, even if the request was cancelled or failed."""
 
-    def __init__(self, backend: Backend, request: SampleRequest, take: Callable[[RawEvent], None]) -> None:
-        """``take`` is called with each event, in order."""
+    def __init__(
+        self, backend: Backend, request: SampleRequest, take: Callable[[RawEvent], None], on_held: Callable[[], None] | None = None
+    ) -> None:
+        """``take`` is called with each event, in order. ``on_held``: see ``SampleRequest``."""
         self._backend = backend
         self._request = request
         self._take = take
+        self._on_held = on_held
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
         self._has_answered = False
@@ -62,7 +65,7 @@ class Sampling:
     async def _run(self, span: Span) -> None:
         begun_at = time.monotonic()
         # Not an attribute: with it, this object would refer to itself, and wait for the garbage collector with all that it holds.
-        request = replace(self._request, on_sent=self._note_sent)
+        request = replace(self._request, on_sent=self._note_sent, on_held=self._on_held)
         async with contextlib.aclosing(http.sample(self._backend, request)) as events:
             async for event in events:
                 if not self._has_answered:

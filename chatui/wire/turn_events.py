@@ -213,6 +213,13 @@ class Saving(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Checking(TurnEvent):
+    """Text of the answer comes. Nothing proves that the model server keeps reasoning apart, so it is shown once all of it was checked."""
+
+    types = ("chatui:checking",)
+
+
+@dataclass(frozen=True, slots=True)
 class Beat(Event):
     """The turn is still running, and ``sequence_number`` is its latest. Sent after two seconds without an event."""
 

@@ -66,6 +66,7 @@
  * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
  * @typedef {{ type: "chatui:calls_wait", turn: string, sequence_number: number, count: number }} CallsWait
  * @typedef {{ type: "chatui:files", turn: string, sequence_number: number, count: number }} FilesCame
+ * @typedef {{ type: "chatui:checking", turn: string, sequence_number: number }} Checking
  * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
@@ -85,12 +86,12 @@
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
- *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Saving | TurnEnded |
- *   FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Checking | Saving |
+ *   TurnEnded | FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | AnswerWaits | Archived |
  *   Unlisted | FolderKept | FolderGone | Rated | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep |
  *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
- *   Queued | CallsWait | FilesCame | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ *   Queued | CallsWait | FilesCame | Checking | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
@@ -104,8 +105,8 @@ export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
     "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary",
     "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
     "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:calls_wait", "chatui:files",
-    "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:beat",
-    "chatui:snapshot",
+    "chatui:checking", "chatui:saving", "response.completed", "response.incomplete", "response.failed",
+    "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -117,9 +118,9 @@ export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze(
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
     "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued",
-    "chatui:calls_wait", "chatui:files", "chatui:saving", "response.completed", "response.incomplete",
-    "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn",
-    "chatui:frame.closed",
+    "chatui:calls_wait", "chatui:files", "chatui:checking", "chatui:saving", "response.completed",
+    "response.incomplete", "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta",
+    "chatui:frame.withdrawn", "chatui:frame.closed",
 ]));
 
 /**
@@ -163,6 +164,7 @@ export const FIELDS = {
   "chatui:queued": [{ turn: "string", sequence_number: "number", place: "number" }],
   "chatui:calls_wait": [{ turn: "string", sequence_number: "number", count: "number" }],
   "chatui:files": [{ turn: "string", sequence_number: "number", count: "number" }],
+  "chatui:checking": [{ turn: "string", sequence_number: "number" }],
   "chatui:saving": [{ turn: "string", sequence_number: "number" }],
   "response.completed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "response.incomplete": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],

@@ -122,6 +122,7 @@ useCatalogue({
     "Text that the model can read": "Text, den das Modell lesen kann",
     "Thank you. Your rating was sent.": "Danke. Ihre Bewertung wurde gesendet.",
     "That did not work. Please reload the page.": "Das hat nicht funktioniert. Bitte laden Sie die Seite neu.",
+    "The answer is checked before it is shown…": "Die Antwort wird geprüft, bevor sie erscheint …",
     "The answer was not finished": "Die Antwort wurde nicht abgeschlossen",
     "The answer was not finished, so this message has not been sent.": "Die Antwort wurde nicht abgeschlossen, daher wurde diese Nachricht nicht gesendet.",
     "The answer was stopped, so this message has not been sent.": "Die Antwort wurde gestoppt, daher wurde diese Nachricht nicht gesendet.",

@@ -122,6 +122,7 @@ useCatalogue({
     "Text that the model can read": "모델이 읽을 수 있는 텍스트",
     "Thank you. Your rating was sent.": "감사합니다. 평가를 보냈습니다.",
     "That did not work. Please reload the page.": "실행하지 못했습니다. 페이지를 새로고침해 주세요.",
+    "The answer is checked before it is shown…": "답변을 표시하기 전에 확인하고 있습니다…",
     "The answer was not finished": "답변이 완료되지 않았습니다",
     "The answer was not finished, so this message has not been sent.": "답변이 완료되지 않아 이 메시지는 전송되지 않았습니다.",
     "The answer was stopped, so this message has not been sent.": "답변이 중지되어 이 메시지는 전송되지 않았습니다.",

@@ -122,6 +122,7 @@ useCatalogue({
     "Text that the model can read": "模型可以读取的文本",
     "Thank you. Your rating was sent.": "谢谢。您的评价已发送。",
     "That did not work. Please reload the page.": "操作未成功。请重新加载页面。",
+    "The answer is checked before it is shown…": "答案在显示之前正在检查……",
     "The answer was not finished": "回答未完成",
     "The answer was not finished, so this message has not been sent.": "回答未完成，因此未发送此消息。",
     "The answer was stopped, so this message has not been sent.": "回答已停止，因此未发送此消息。",
