@@ -233,88 +233,32 @@ QUOTES = {
     "{": "}",
     "`": "`",
 }
-_MARK = r"(?:\\*<[^<>\n]{1,40}>|\[/?[A-Za-z]{3,12}\]|◁/?\w+▷)"
-_QUOTE = r"[\"'“”„‘’«»「」*_`]?"
-_JOIN = (
-    r"(?:\s?(?:,|/|\||…|\.\.\.|-|–|—|→|->|\+|&|和|与|與|及|到|至|と|や|から|와|과|및)\s?"
-    r"|,?\s(?:and|or|to|through|until|then|followed by|and then|with|und|oder|bis|et|ou|à|y|o|u|e|a|и|или|до|i|lub|och|eller|en|of)"
-    r"\s(?:the |a |an |das |der |le |la |el |o )?)"
-)
-_LATIN_NOUN = (
-    r"(?:(?:closing |opening |special |control |end |start |stop |reasoning |thinking )?"
-    r"(?:tags?|tokens?|markers?|elements?|blocks?|sections?|labels?|delimiters?|markup|wrappers?|pairs?|syntax|format|channels?|strings?|prefix(?:es)?|headers?"
-    r"|sequences?|symbols?|mode|nodes?|Tags?|Marken?|Markierung(?:en)?|Blöcke?n?|Block|Abschnitte?|Zeichen(?:folge)?|balises?|jetons?|marqueurs?|etiquetas?|marcadores?|bloques?"
-    r"|marcas?|marcador|тег\w*|токен\w*|блок\w*|маркер\w*|znacznik\w*)\b)"
-)
-_CJK_NOUN = "(?:标签|標籤|标记|標記|令牌|タグ|トークン|マーカー|要素|태그|토큰|标识)"
-_NOUN_BEFORE = re.compile(rf"(?:{_LATIN_NOUN}|{_CJK_NOUN})\s?(?:called |named |like |such as |: ?|is |are )?{_QUOTE}\Z", re.IGNORECASE)
-# A word glued to the sign is no noun beside it: reasoning begins like that.
-_NOUN_AFTER = re.compile(rf"{_QUOTE}(?:[\s-]{{1,2}}{_LATIN_NOUN}|[\s-]{{0,2}}{_CJK_NOUN})", re.IGNORECASE)
-_LINKED_AFTER = re.compile(rf"{_QUOTE}{_JOIN}{_QUOTE}(?:{_MARK}|\\*<[|/])")
-_LINKED_BEFORE = re.compile(rf"{_MARK}{_QUOTE}{_JOIN}{_QUOTE}\Z")
-_SMALL_PAIR = re.compile(r"(?:\s?(?:\.\.\.|…)\s?|\s?[a-z]{1,12}\s?)?\\*</[\w:-]{2,30}>(?P<close>.)", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|\|)\s*\Z")
 _EXPLAINED = re.compile(r"\s?(?::\s|\||–|—|->|→|-\s|=\s)")
-_PUNCTUATION = ".,;:!?)]。，、：；！？）"
-_SPEAKS_ON = re.compile(r"[\w,:]\s\Z")
-_SPOKEN_OF = re.compile(rf"\s{_QUOTE}{_MARK}{_QUOTE}[\s.,;].*[\w,]\s\Z")
-_GOES_ON = re.compile(r"\s[a-zà-öø-ÿα-ωа-я]|[.,;:!?)]")
-"""A closing tag whose opening tag is mentioned in the same line, in a sentence that continues after it."""
+_BEGINS_A_TEXT = re.compile(r"[ \t]?(?:\n|[A-ZÀ-ÖØ-Þ])")
+_SENTENCE_OVER = re.compile(r"[.!?…。！？]\s*\Z")
 
 
 def is_mention(sign: Sign, line: str, after: str) -> bool:
-    """Whether the answer only mentions the sign. ``line``: the text before it in its line. ``after``: the next LOOK_AHEAD characters."""
-    line, after = bare(line), bare(after.partition("\n")[0])
-    match sign.kind:
-        case SignKind.SPECIAL | SignKind.WRAPPER:
-            return _of_special(line, after)
-        case SignKind.COLLAPSED:
-            return _of_collapsed(line, after)
-    return _of_tag(line, after) or (sign.kind is SignKind.CLOSING and bool(_SPOKEN_OF.search(line) and _GOES_ON.match(after)))
-
-
-def _of_tag(line: str, after: str) -> bool:
-    if _is_quoted(line, after):
-        return True
+    """Whether the answer only mentions the sign, by its place. ``line``: the text before it in its line. ``after``: the next characters."""
+    line, after, begins = bare(line), bare(after.partition("\n")[0]), bare(after)
+    is_word = sign.kind in (SignKind.SPECIAL, SignKind.WRAPPER, SignKind.COLLAPSED)
+    if not line.strip():
+        return sign.kind is SignKind.SPECIAL and bool(_GOES_ON_AFTER_MARKER.match(after))
+    if sign.kind is SignKind.OPENING and _BEGINS_A_TEXT.match(begins):
+        return False
     if _BULLET.fullmatch(line):
-        return bool(line.strip() and _EXPLAINED.match(after))
-    return bool(line.strip()) and _stands_in_a_sentence(line, after)
-
-
-def _is_quoted(line: str, after: str) -> bool:
-    """Whether it is in quotation marks: alone, or as a pair with next to nothing inside."""
+        return bool(_EXPLAINED.match(after) or _GOES_ON_AFTER_MARKER.match(after))
+    if _SENTENCE_OVER.search(line) and sign.kind is not SignKind.SPECIAL and not _GOES_ON_AFTER_MARKER.match(after):
+        return False
     if line[-2:] in ("« ", "«\u00a0") and after.startswith((" »", "\u00a0»")):
         return True
-    closing = QUOTES.get(line[-1:])
-    if closing is None:
+    # Scripts from here on are written without spaces between words.
+    if not (line[-1].isspace() or line[-1] in QUOTES or line[-1] in ",:/=|-–—" or line[-1] >= "\u2e80"):
         return False
-    pair = _SMALL_PAIR.match(after)
-    return after.startswith(tuple(closing)) or bool(pair and pair["close"] in closing)
-
-
-def _stands_in_a_sentence(line: str, after: str) -> bool:
-    """Whether it is next to a noun such as "tag", linked to another sign, or before the end of a sentence."""
-    if _NOUN_BEFORE.search(line) or (_LINKED_BEFORE.search(line) and not _is_glued(after)):
-        return True
-    return bool(_NOUN_AFTER.match(after) or _LINKED_AFTER.match(after)) or _ends_a_phrase(line, after)
-
-
-def _ends_a_phrase(line: str, after: str) -> bool:
-    return after.startswith(tuple(_PUNCTUATION)) and bool(_SPEAKS_ON.search(line))
-
-
-def _of_special(line: str, after: str) -> bool:
-    if not after or _is_glued(after) or after[0] in "<\\&":
-        return False
-    return not line or line[-1].isspace() or line[-1] in QUOTES or line[-1] in ",:/=|-–—、，："
-
-
-def _of_collapsed(line: str, after: str) -> bool:
     if not after:
-        return False
-    if line and line[-1] in QUOTES and after[0] in QUOTES[line[-1]]:
-        return True
-    return bool(line.strip()) and line[-1].isspace() and not _is_glued(after) and after[0] not in "<*#"
+        return not is_word
+    return not (_is_glued(after) or after[0] in ("<\\&*#" if sign.kind is SignKind.COLLAPSED else "<\\&"))
 
 
 def _is_glued(after: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatui.backends.leaks.patterns import Sign, SignKind
-from chatui.backends.leaks.prose import LOOK_AHEAD, example_in, is_mention
+from chatui.backends.leaks.prose import example_in, is_mention
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 
@@ -202,143 +202,42 @@ def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: 
     assert guarded(text) == shown
 
 
-TAGS = (SignKind.OPENING, SignKind.CLOSING)
-
-
-def verdict(kind: SignKind, line: str, after: str) -> bool:
-    return is_mention(Sign(kind, "think", 0, 0), line, after)
-
-
-@for_each([
-    ('"', '" is one'),
-    ("“", "”"),
-    ("„", "“"),
-    ("'", "'"),
-    ("(", ")"),
-    ("*", "*"),
-    ("« ", " »"),
-    ("«\u00a0", "\u00a0»"),
-    ('He said "', '" once'),
-    ("He said « ", " »"),
-    ('"', '...</think>"'),
-    ('"', '</think>"'),
-    ('"', ' x </think>"'),
-    ("Write the tag ", "x"),
-    ("The tag called `", "x"),
-    ("Use the marker: ", "x"),
-    ("Hi ", " tags are"),
-    ("Hi", " tag."),
-    ("Hi ", " and </think>"),
-    ("Hi ", ", </b>"),
-    ("Hi ", "/<b>"),
-    ("Hi <b> and ", " so"),
-    ("Hi <b>/", "."),
-    ("Hi ", ". So"),
-    ("so, ", ", so"),
-    ("as here: ", "; so"),
-    ("- ", ": begins"),
-    ("1. ", " – begins"),
-    ("* ", "| begins"),
-])  # fmt: skip
-def test_a_tag_is_mentioned(line: str, after: str) -> None:
-    assert {verdict(kind, line, after) for kind in TAGS} == {True}
+def mentioned(line: str, after: str) -> str:
+    """The first letters of the kinds of signs that are only mentioned there: a tag that opens or closes, a token, stripped markers."""
+    kinds = (SignKind.OPENING, SignKind.CLOSING, SignKind.SPECIAL, SignKind.COLLAPSED)
+    return "".join(kind.name[:2] for kind in kinds if is_mention(Sign(kind, "think", 0, 0), line, after)).lower()
 
 
 @for_each([
-    ("", ". So"),
-    ("  ", " tag"),
-    ("", '"'),
-    ("Hi ", "SECRET"),
-    ("Hi. ", "4"),
-    ("Hi ", "I, é"),
-    ("« ", f"SECRET »{' ' * LOOK_AHEAD}"),
-    ("« ", f". SECRET{' ' * LOOK_AHEAD}"),
-    ("Hi ", f" » SECRET{' ' * LOOK_AHEAD}"),
-    ('"', f"</think>SECRET{' ' * LOOK_AHEAD}"),
-    ("- ", "SECRET"),
-    ("- ", "x" * LOOK_AHEAD),
-    ("Hi <b> and ", "SECRET"),
-    ("Hi.", f"{' ' * LOOK_AHEAD}"),
-    ("Hi ", f" SECRET{' ' * LOOK_AHEAD}"),
-    ("Hi ", "\ntag"),
-    ('"', "\n"),
-    ('"', "SECRET\n"),
+    ("", "SECRET", ""),
+    ("", " so", "sp"),
+    ("  ", "\nSECRET", ""),
+    ("Hi.", "SECRET", ""),
+    ("Hi.", " so", ""),
+    ("Hi", " so", ""),
+    ("Hi ", "SECRET", ""),
+    ("Hi ", " SECRET", "clspco"),
+    ("Hi ", "\nSECRET", "cl"),
+    ("Hi ", " so", "opclspco"),
+    ("Hi ", ".", "opclspco"),
+    ("Hi ", "", "opcl"),
+    ("Hi ", "<", ""),
+    ("Hi ", "*so", "opclsp"),
+    ('Hi "', '" so', "opclspco"),
+    ("Hi (", ")", "opclspco"),
+    ("Hi\u4e2d", "\u4e2d", "opclspco"),
+    ("« ", " »", "opclspco"),
+    ("It is so. ", " SECRET", "sp"),
+    ("It is so. ", " begins", "opclspco"),
+    ("It is so. ", "", ""),
+    ("- ", ": begins", "opclspco"),
+    ("1. ", " begins", "opclspco"),
+    ("- ", "SECRET", ""),
+    ("\u200b", "\u200bSECRET", ""),
+    ('"\u200b', '\u200b"', "opclspco"),
 ])  # fmt: skip
-def test_a_tag_is_emitted(line: str, after: str) -> None:
-    assert {verdict(kind, line, after) for kind in TAGS} == {False}
-
-
-@for_each(["Hi <b> and ", "Hi </b>, ", "Hi <b>/", "Hi [INST] → "])
-def test_a_linked_tag_is_mentioned_only_if_no_word_is_glued_to_it(line: str) -> None:
-    for kind in TAGS:
-        assert verdict(kind, line, "SECRET") is False
-        assert verdict(kind, line, "") is verdict(kind, line, " so") is True
-
-
-@for_each(["tag so", "Format the text", "Mode", "control tokens", "Block"])
-def test_a_word_glued_to_a_tag_does_not_name_it(after: str) -> None:
-    for kind in TAGS:
-        assert verdict(kind, "Hi ", after) is verdict(kind, "Hi ", after) is False
-        assert verdict(kind, "Hi ", "标签是") is True
-
-
-def test_a_closing_tag_is_mentioned_in_a_sentence_that_speaks_of_the_opening_one() -> None:
-    line = "The text between <think> and before the final "
-    assert verdict(SignKind.CLOSING, line, " is hidden") is True
-    assert verdict(SignKind.CLOSING, line, ") is hidden") is True
-    assert verdict(SignKind.CLOSING, line, " SECRET") is False
-    assert verdict(SignKind.OPENING, line, " is hidden") is False
-    assert verdict(SignKind.CLOSING, "The text before the final ", " is hidden") is False
-
-
-@for_each([
-    ('"', '"', True),
-    ("„", "“ is", True),
-    ('"', "SECRET", False),
-    ("Hi ", "SECRET", False),
-    ("Hi ", "4", False),
-    ("Hi ", "<", False),
-    ("Hi ", "\\", False),
-    ("Hi ", "&", False),
-    ("Hi", " so", False),
-    ("Hi ", " so", True),
-    ("Hi (", " so", True),
-    ("a,", " so", True),
-    ("", " so", True),
-    ("Hi ", "é", True),
-    ("Hi.", ".", False),
-    ("Hi ", "", False),
-    ("", "", False),
-])  # fmt: skip
-def test_a_special_token_is_mentioned_if_it_stands_alone(line: str, after: str, is_mentioned: bool) -> None:
-    for kind in (SignKind.SPECIAL, SignKind.WRAPPER):
-        assert verdict(kind, line, after) is is_mentioned
-
-
-@for_each([
-    ('"', '"', True),
-    ('"', "SECRET", False),
-    ('"', " so", False),
-    ("Hi ", " so", True),
-    ("Hi ", ".", True),
-    ("Hi ", "SECRET", False),
-    ("Hi ", "**SECRET", False),
-    ("Hi ", "# SECRET", False),
-    ("Hi ", "<", False),
-    ("Hi", " so", False),
-    ("", " so", False),
-    ("  ", " so", False),
-    ("Hi ", "", False),
-    ('"', "", False),
-])  # fmt: skip
-def test_stripped_markers_are_mentioned_if_they_stand_alone_in_a_line_of_text(line: str, after: str, is_mentioned: bool) -> None:
-    assert verdict(SignKind.COLLAPSED, line, after) is is_mentioned
-
-
-def test_invisible_characters_around_a_sign_change_nothing() -> None:
-    assert verdict(SignKind.OPENING, "\u200b", "\u200b. So") is False
-    assert verdict(SignKind.OPENING, '"\u200b', '\u200b"') is True
-    assert verdict(SignKind.SPECIAL, "Hi \u200b", "\u200bSECRET") is False
+def test_a_sign_is_mentioned_by_its_place(line: str, after: str, kinds: str) -> None:
+    assert mentioned(line, after) == kinds
 
 
 TAG = "<think>SECRET</think>"

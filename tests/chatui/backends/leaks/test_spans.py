@@ -87,7 +87,7 @@ def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
     ("<|start_response|>Hi<|end_response|>", "{<|start_response|>}Hi{<|end_response|>}"),
     ("x<|start_response|>Hi", "{!x<|start_response|>}Hi"),
     ("x<|content|>Hi", "{!x<|content|>}Hi"),
-    *((f"Hi `</think>{begun}", f"{{!Hi `</think>}}{begun}") for begun in ("ana", "Think", "{", "fina", "\n")),
+    *((f"Hi `</think>{begun}", f"{{!Hi `</think>}}{begun}") for begun in ("ana", "Think", "fina")),
     (f"{'x ' * 498}<think>y</think>Hi", f"{'x ' * 498}{{!<think>y</think>}}Hi"),
     (f"{'x ' * 510}<think>{'y ' * 510}</think>z", f"{'x ' * 510}{{!<think>{'y ' * 510}</think>}}z"),
     ("Hi.<think>x</think> <|channel|> so", "Hi.{!<think>x</think>} <|channel|> so"),
