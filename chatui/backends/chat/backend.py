@@ -92,6 +92,7 @@ class ChatCompletionsBackend(DetectedServer):
             restore=is_defanged(payload["messages"]),
             resumes=request.cut_answer is not None,
             has_tools=bool(request.tools),
+            is_json=request.answer_format is not None,
             summaries_are_trusted=self._summaries_are_trusted,
         )
         reader, on_held = _Reader(deltas), request.on_held

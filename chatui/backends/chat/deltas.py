@@ -103,10 +103,12 @@ class Deltas:
         summaries_are_trusted: bool = False,
         resumes: bool = False,
         has_tools: bool = False,
+        is_json: bool = False,
     ) -> None:
         """``separation``: what is known of the server and the model. ``restore``: markers in the request were defanged.
 
         ``resumes``: the text continues an answer from the middle. ``has_tools``: text before a tool call is a preamble.
+        ``is_json``: JSON was asked for, which may have any key.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning is kept apart from it.
         """
         self._new_call_id = new_call_id
@@ -114,7 +116,7 @@ class Deltas:
         self._writer = FrameWriter(restore=restore)
         self._aside: list[tuple[FrameSource, str]] = []
         self._separation = separation
-        self._resumes = resumes
+        self._resumes, self._is_json = resumes, is_json
         self._guard: LeakGuard | None = None
         self._proves = False
         self._is_whole = self._ends_in_call = False
@@ -276,7 +278,7 @@ class Deltas:
             text = self._blank + text
             if self._proves:
                 self._separation = Separation.STRUCTURED
-            self._guard = LeakGuard(self._separation, resumes=self._resumes, thought="".join(self._thought))
+            self._guard = LeakGuard(self._separation, resumes=self._resumes, thought="".join(self._thought), is_json=self._is_json)
         return self._spans(self._guard.feed(text))
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:

@@ -47,13 +47,13 @@ class Judgement:
         return any(not span.visible for span in self.spans)
 
 
-def judged(text: str, *, complete: bool, resumes: bool = False, follows: bool = False) -> Judgement:
+def judged(text: str, *, complete: bool, resumes: bool = False, follows: bool = False, is_json: bool = False) -> Judgement:
     """Judge the whole text of an answer field. ``complete``: the server said that the model stopped by itself.
 
     ``resumes``: the text continues an answer, so a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are.
-    ``follows``: the same completion has a text before this one.
+    ``follows``: the same completion has a text before this one. ``is_json``: JSON was asked for, which may have any key.
     """
-    judge_of_text = _Judge(text, complete=complete, resumes=resumes, follows=follows)
+    judge_of_text = _Judge(text, complete=complete, resumes=resumes, follows=follows, is_json=is_json)
     judge_of_text.read(0)
     return Judgement([span for span in judge_of_text.spans if span.text or span.is_withheld], judge_of_text.hides_before)
 
@@ -168,7 +168,8 @@ _TAGS_ONLY = frozenset({SignKind.OPENING, SignKind.PLAIN, SignKind.CLOSING})
 
 
 class _Judge:
-    def __init__(self, text: str, *, complete: bool, resumes: bool, follows: bool) -> None:
+    def __init__(self, text: str, *, complete: bool, resumes: bool, follows: bool, is_json: bool) -> None:
+        self._is_json = is_json
         self._text, self._view = text, folded(text)
         self._complete, self._resumes, self._follows = complete, resumes, follows
         self._unclosed: set[str] = set()
@@ -201,7 +202,10 @@ class _Judge:
         beginning = self._beginning(at)
         if self._resumes:
             return bool(_RESUMED.match(beginning))
-        return bool(label_of(beginning) or labels.begins(beginning) or beginning.startswith(_DOUBTFUL))
+        return bool(label_of(beginning) or self._is_data(beginning) or beginning.startswith(_DOUBTFUL))
+
+    def _is_data(self, beginning: str) -> bool:
+        return not self._is_json and labels.begins(beginning)
 
     def _past_final(self, at: int) -> int:
         if self._resumes or not (glued := _GLUED_FINAL.match(self._text, at)):
@@ -257,7 +261,7 @@ class _Judge:
         if self._resumes or self._doubts > _MAX_DOUBTS:
             self._take(judge(text, complete=self._complete))
             return None
-        if labels.begins(beginning):
+        if self._is_data(beginning):
             return self._of_data(at, text)
         label = label_of(beginning)
         if label and not is_collapsed(text) and (after := self._after_label(at, text, label)):

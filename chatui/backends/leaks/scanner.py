@@ -216,10 +216,10 @@ def _counts(view: str, sign: Sign, *, begins_line: bool) -> bool:
 class LeakGuard:
     """Text in, spans out. ``has_sign``: something in the text is raw output."""
 
-    def __init__(self, separation: Separation, *, resumes: bool = False, thought: str = "") -> None:
-        """``resumes``: as for ``judged``. ``thought``: the reasoning that came before, which some servers repeat as the answer."""
+    def __init__(self, separation: Separation, *, resumes: bool = False, thought: str = "", is_json: bool = False) -> None:
+        """``resumes`` and ``is_json``: as for ``judged``. ``thought``: the reasoning before, which some servers repeat as the answer."""
         self._separation = separation
-        self._resumes = resumes
+        self._resumes, self._is_json = resumes, is_json
         self._scanner = Scanner()
         self._text: list[str] = []
         self._thought = "".join(thought.split())
@@ -252,21 +252,21 @@ class LeakGuard:
             return self._judged(whole, complete=complete)
         spans = self._rest(complete=complete)
         if self._separation is Separation.PLAIN:
-            self.has_sign = self.has_sign or judged(whole, complete=True, resumes=self._resumes).has_sign
+            self.has_sign = self.has_sign or judged(whole, complete=True, resumes=self._resumes, is_json=self._is_json).has_sign
         return spans
 
     def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
         if not complete and text.strip():
             # The sign may be what is missing.
             return [TextSpan(False, text, is_withheld=True)]
-        judgement = judged(text, complete=complete, resumes=self._resumes)
+        judgement = judged(text, complete=complete, resumes=self._resumes, is_json=self._is_json)
         self.has_sign = judgement.has_sign
         return judgement.spans
 
     def _rest(self, *, complete: bool) -> list[TextSpan]:
         begin, self._begin = self._begin or "", None
         is_thought = bool(begin) and self._is_thought(begin, complete=complete)
-        if is_thought or (_DATA.match(begin) and labels.is_calls(begin, complete=complete)):
+        if is_thought or (not self._is_json and _DATA.match(begin) and labels.is_calls(begin, complete=complete)):
             self.has_sign = not is_thought
             return [TextSpan(False, begin, is_withheld=True)]
         shown = self._shown(self._scanner.feed(begin) + self._scanner.finish())
@@ -291,6 +291,8 @@ class LeakGuard:
     def _may_be_calls(self) -> bool:
         """Whether the text so far may be how an answer begins that is nothing but calls."""
         text = self._begin or ""
+        if self._is_json:
+            return False
         data = _DATA.match(text)
         if data is None:
             return bool(_DATA_BEGUN.match(text)) and bool(text.strip())

@@ -181,6 +181,7 @@ class ResponsesBackend(DetectedServer):
         reducer.token_limit = TokenLimit(request.max_tokens, context)
         reducer.has_tools = bool(request.tools)
         reducer.server_tools = ServerTools(request.hosted)
+        reducer.wants_json(request.answer_format is not None)
         reader, on_held = _Reader(reducer), request.on_held
         try:
             async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as read:

@@ -102,6 +102,10 @@ class Reducer:
         """Whether the response or its answer failed, although the response ended well by its name."""
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)
 
+    def wants_json(self, is_json: bool) -> None:
+        """Whether JSON was asked for, which may have any key."""
+        self._speech.is_json = is_json
+
     @property
     def is_holding(self) -> bool:
         """Whether text of messages waits for the end of the sampling."""

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from chatui.backends.leaks.guard import judged
-from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind
+from chatui.backends.speaker import other_label
+from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, Object
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
@@ -90,6 +91,14 @@ _HIDDEN: dict[DroppedKind, Header] = {
     DroppedKind.WITHHELD: BROKEN,
     DroppedKind.TOO_LONG: BROKEN,
 }
+
+
+_LABELS = ("channel", "phase", "recipient", "thought", "is_thought", "is_thinking", "is_reasoning")
+
+
+def is_labelled(value: Object) -> bool:
+    """Whether a message, a part of it or what stands beside it is labelled as no answer, by the rule for model servers."""
+    return other_label({name: value[name] for name in _LABELS if name in value}) is not None
 
 
 def question(text: str) -> tuple[Frame, ...]:

@@ -77,6 +77,8 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     for part in list_of(message.get("content")):
         hidden += _part(object_of(part), texts, counts)
     text = frames.joined(texts) if message.get("content") else text_of(message.get("text"))
+    if not by_user and (frames.is_labelled(message) or frames.is_labelled(object_of(message.get("metadata")))):
+        return (*hidden, *frames.hidden(DroppedKind.REASONING, text, counts))
     return (*hidden, *(frames.question(text) if by_user else frames.answer(text, counts)))
 
 
@@ -84,7 +86,7 @@ def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
     """The hidden frames of one part; its visible text is added to ``texts``."""
     kind = text_of(part.get("type"))
     match kind:
-        case "text" | "output_text":
+        case "text" | "output_text" if not frames.is_labelled(part):
             texts.append(_words(part.get("text")))
         case "think" | "thinking" | "reasoning":
             return frames.hidden(DroppedKind.REASONING, _words(part.get(kind)) or _words(part.get("text")), counts)

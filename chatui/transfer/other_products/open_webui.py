@@ -75,6 +75,8 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         return frames.hidden(DroppedKind.HIDDEN, text, counts)
     if role == "user":
         return frames.question(text)
+    if frames.is_labelled(message):
+        return frames.hidden(DroppedKind.REASONING, text, counts)
     thought = frames.hidden(DroppedKind.REASONING, text_of(message.get("reasoning_content")) or text_of(message.get("reasoning")), counts)
     counts[DroppedKind.TOOL_CALL] += len(list_of(message.get("tool_calls")))
     return (*thought, *frames.answer(text, counts))
@@ -87,7 +89,7 @@ def _text(content: JsonValue, counts: Counts) -> str:
     texts = list[str]()
     for part in map(object_of, list_of(content)):
         kind = text_of(part.get("type"))
-        if kind == "text":
+        if kind == "text" and not frames.is_labelled(part):
             texts.append(text_of(part.get("text")))
         else:
             counts[DroppedKind.IMAGE if "image" in kind else DroppedKind.UNKNOWN_PART] += 1

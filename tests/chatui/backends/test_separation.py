@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,3 +99,18 @@ async def test_reasoning_in_an_item_of_its_own_is_proof(thought: Any, expected: 
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
         assert backend.known_separations()["m"].separation is expected
         await backend.aclose()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("deltas", "times"), [
+    ([{"content": "Hi"}, {"content": " there"}], 1),
+    ([{"reasoning": "Hm."}, {"content": "Hi"}, {"content": " there"}], 0),
+    ([{"reasoning": "Hm."}], 0),
+])  # fmt: skip
+async def test_a_request_is_told_once_that_an_answer_is_held(deltas: list[Any], times: int) -> None:
+    told: list[str] = []
+    async with stub.running(stub.plays(b"".join(chunk(**delta) for delta in deltas) + END)) as server:
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        await outcome(backend, replace(sample_request("Hello!"), on_held=lambda: told.append("held")))
+        await backend.aclose()
+    assert len(told) == times

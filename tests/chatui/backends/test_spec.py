@@ -246,6 +246,12 @@ def test_server_tools_need_a_wire_format_that_supports_them() -> None:
         assert any('server_tools needs kind = "responses"' in problem for problem in problems(kind=kind, server_tools=tools))
 
 
+def test_whether_a_server_separates_reasoning_is_proved_unless_the_operator_says_so() -> None:
+    assert check_spec(GOOD).separates == "proved"
+    assert [check_spec(GOOD | {"separates": value}).separates for value in ("always", "never reasons")] == ["always", "never reasons"]
+    assert any("separates" in problem for problem in problems(separates="sometimes"))
+
+
 @pytest.mark.parametrize("changes", [{"kind": "harmony"}, {"kind": "responses"}, {"summaries": "model", "summarizer": "small"}])
 def test_omitting_reasoning_needs_a_wire_format_that_supports_it(changes: dict[str, Any]) -> None:
     assert any("ask_for_reasoning = false" in problem for problem in problems(ask_for_reasoning=False, **changes))

@@ -117,6 +117,13 @@ def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
         assert costs_at_most(24 * cost(partial(scan, 2_500, size)) + 50, partial(scan, 20_000, size))
 
 
+@for_each(['{"reasoning": "x", "category": "y"}', '{"name": "a", "arguments": {"b": 1}}', '[{"type": "thinking", "text": "x"}]'])
+def test_json_that_was_asked_for_may_have_any_key(text: str) -> None:
+    for separation in Separation:
+        guard = LeakGuard(separation, is_json=True)
+        assert visible([*guard.feed(text), *guard.finish(complete=True)]) == text
+
+
 # What repeats the reasoning of the same completion
 
 

@@ -311,3 +311,21 @@ def test_what_is_taken_for_a_conversation_of_which_product() -> None:
         for value in values
     ]
     assert taken == [["chatgpt"], [], ["open_webui"], ["open_webui"], [], [], ["librechat"], ["librechat"], [], [], []]
+
+
+LABELS: list[dict[str, Any]] = [{"channel": "analysis"}, {"phase": "commentary"}, {"thought": True}, {"is_thinking": True}]
+
+
+@for_each(LABELS)
+def test_an_answer_that_is_labelled_as_reasoning_is_hidden_as_at_a_model_server(label: dict[str, Any]) -> None:
+    assert result(of_open_webui(webui(**label))) == hides(DroppedKind.REASONING)
+    assert result(of_librechat(libre(text="words", **label))) == hides(DroppedKind.REASONING)
+    assert result(of_librechat(libre(text="words", metadata=label))) == hides(DroppedKind.REASONING)
+    assert result(of_chatgpt(gpt(metadata=label))) == hides(DroppedKind.HIDDEN)
+    part = {"type": "text", "text": "words", **label}
+    assert result(of_open_webui(webui(content=[part])))[0] == result(of_librechat(libre(content=[part])))[0] == []
+
+
+def test_a_thought_of_chatgpt_is_hidden_whatever_its_kind() -> None:
+    assert result(of_chatgpt(gpt(metadata={"reasoning_status": "is_reasoning"}))) == hides(DroppedKind.HIDDEN)
+    assert result(of_chatgpt(gpt(metadata={"model_slug": "gpt-thinking"}))) == shows("words")
