@@ -1,4 +1,4 @@
-"""Requests an answer in a format: writes it for the prompt and for the request fields of each wire format.
+"""Writes an answer's format and function tools for the request fields of each wire format, and for the prompt.
 
 If a server refuses an output format or a forced call, the request is repeated without it. The prompt still asks for it, and the answer is
 checked anyway.
@@ -6,6 +6,7 @@ checked anyway.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import AsyncGenerator
@@ -18,7 +19,7 @@ from chatui.backends.context_window import overflow_of
 from chatui.codes import ProductCode
 from chatui.json_schemas import ANY_OBJECT, AnswerFormat
 from renderer.frames import Frame, Header, Role
-from renderer.harmony.prompt import DeveloperMessage, ResponseFormat
+from renderer.harmony.prompt import DeveloperMessage, FunctionTool, ResponseFormat
 
 _log = logging.getLogger(__name__)
 _REFUSALS = (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND_SETUP)
@@ -105,3 +106,44 @@ def as_responses(wanted: AnswerFormat) -> dict[str, object]:
 def _named(wanted: AnswerFormat) -> dict[str, object]:
     described = {"description": wanted.description} if wanted.description else {}
     return {"name": wanted.name, **described, "schema": dict(wanted.schema or ANY_OBJECT), "strict": wanted.is_strict}
+
+
+# Function tools
+
+FUNCTIONS = "functions."
+PYTHON = "python"
+PYTHON_FUNCTION = "run_python"
+"""The name of the built-in ``python`` as a function: gpt-oss sends raw code to any function called ``python``."""
+CODE = "code"
+"""The argument of that function."""
+_NO_PARAMETERS = {"type": "object", "properties": {}}
+
+
+def as_json(tool: FunctionTool) -> dict[str, object]:
+    """Name, description and parameters, which are sent even if empty, because some servers require them."""
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters or _NO_PARAMETERS)}
+
+
+def function_call(call: Frame) -> tuple[str, str]:
+    """Name and arguments of a call in these formats: ``browser.search`` becomes ``browser_search``, and ``python`` becomes ``run_python``
+    with its code as an argument.
+    """
+    recipient = call.header.recipient or ""
+    if recipient.startswith(FUNCTIONS):
+        return recipient.removeprefix(FUNCTIONS), arguments(call.body)
+    if recipient != PYTHON:
+        return recipient.replace(".", "_"), arguments(call.body)
+    is_code = (call.header.constrain or "").lower() != "json"
+    return PYTHON_FUNCTION, json.dumps({CODE: call.body}, ensure_ascii=False) if is_code else arguments(call.body)
+
+
+def arguments(body: str) -> str:
+    """The arguments of a call that is sent back.
+
+    Servers parse them as JSON, and many fail on every later request if they are not an object: then they are empty, and the reply explains
+    the error.
+    """
+    try:
+        return body if isinstance(json.loads(body), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"

@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from chatui.backends.addresses import origin
+from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec
 
 VARIABLE_PREFIX = "CHATUI_KEY_"

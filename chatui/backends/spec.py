@@ -13,12 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from chatui.backends.addresses import address_problem
 from chatui.backends.auto import AUTO
 from chatui.backends.base import Effort, SampleLimits
 from chatui.backends.hosted_tools import problem_of as hosted_problem
 from chatui.backends.registry import KINDS
-from chatui.backends.route import Route
+from chatui.backends.route import Route, address_problem
 from chatui.backends.separation import Separates
 
 DEMO = "demo"

@@ -12,10 +12,10 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from chatui.backends import keys, registry
-from chatui.backends.addresses import origin
 from chatui.backends.auto import AUTO
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.keys import KeyUnusableError
+from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
 from chatui.codes import ProductCode
 from chatui.env import environment

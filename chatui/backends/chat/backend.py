@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import httpx
 
-from chatui.backends.answer_format import as_chat, in_words, sample_in_format, tool_choice
+from chatui.backends.answer_format import as_chat, as_json, in_words, sample_in_format, tool_choice
 from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.joining import Repetitions, joined, text_of_chunk
@@ -22,7 +22,6 @@ from chatui.backends.context_fitting import sample_within, without_last_reasonin
 from chatui.backends.continuation import Sample, continue_in_words, has_text
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
-from chatui.backends.function_tools import as_json
 from chatui.backends.http import WHOLE
 from chatui.backends.speaker import is_defanged
 from chatui.backends.sse import ServerSentEvent

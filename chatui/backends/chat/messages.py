@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from chatui.backends.answer_format import function_call
 from chatui.backends.base import GivenReasoning
-from chatui.backends.function_tools import function_call
 from chatui.backends.speaker import defang
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator

@@ -15,14 +15,13 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.answer_format import as_chat, as_responses, in_words, sample_in_format, tool_choice
+from chatui.backends.answer_format import as_chat, as_json, as_responses, function_call, in_words, sample_in_format, tool_choice
 from chatui.backends.base import BackendError, Endpoint, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.joining import Repetitions
 from chatui.backends.context_fitting import sample_within, without_last_reasoning
 from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
-from chatui.backends.function_tools import as_json, function_call
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from chatui.backends.addresses import origin
+from chatui.backends.route import origin
 from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError
 
 _MAX_CHARS = 16_384

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.function_tools import as_json, function_call
+from chatui.backends.answer_format import as_json, function_call
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatui.backends.addresses import address_problem, origin
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
 from chatui.backends.keys import KeyUnusableError, checked, key_of
-from chatui.backends.route import Route
+from chatui.backends.route import Route, address_problem, origin
 from chatui.backends.spec import BackendSpec
 from tests.support import stub
 from tests.support.sampling import HASTY, outcome, sample_request

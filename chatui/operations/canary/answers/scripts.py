@@ -1,8 +1,7 @@
 """What scripted answers are made of: a Script, the Planter that puts the markers in, and the catalogue of answer shapes.
 
 The catalogue has the shapes in which servers without a parser for their model deliver hidden text. ``shapes.jsonl`` has one per line.
-``{hidden}`` is replaced by hidden text, ``{shown}`` by text of the answer. ``late``: people may have read the hidden text before the sign
-arrived and it was withdrawn. ``shows``: the rest of the answer is shown, however it is cut.
+``{hidden}`` is replaced by hidden text, ``{shown}`` by text of the answer. ``shows``: the rest of the answer is shown, however it is cut.
 """
 
 from __future__ import annotations
@@ -127,7 +126,6 @@ class Shape:
 
     name: str
     text: str = field(repr=False)
-    is_late: bool = False
     shows: bool = False
 
     def filled(self, hidden: str, shown: str) -> str:
@@ -138,7 +136,7 @@ class Shape:
 def all_shapes() -> list[Shape]:
     """All shapes, in the order of the file."""
     lines = _FILE.read_text(encoding="utf-8").splitlines()
-    return [Shape(row["id"], row["text"], row.get("late", False), row.get("shows", False)) for row in map(json.loads, lines)]
+    return [Shape(row["id"], row["text"], row.get("shows", False)) for row in map(json.loads, lines)]
 
 
 def sample(of: Sequence[One], count: int | None, chooser: random.Random) -> list[One]:

@@ -44,23 +44,23 @@ def _groups(shapes: Sequence[Shape], size: int) -> Iterator[list[Shape]]:
 
 
 def _chat(planter: Planter, shape: Shape, chooser: random.Random, *, whole: bool) -> Script:
-    text, place, shows = _filled(planter, shape)
+    text, shows = _filled(planter, shape)
     if whole:
         body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
         return Script(shape.name, (json.dumps(body).encode(),), shows, _ENDS, content_type=_JSON)
     is_ascii = chooser.random() < 0.5
     chunks = [_chunk({"content": piece}, is_ascii=is_ascii) for piece in pieces(text, chooser)]
     steps = scattered([_chunk({"role": "assistant", "content": ""}), *chunks, _chunk({}, "stop"), _DONE], chooser)
-    return Script(shape.name, tuple(steps), shows, _ENDS, withdrawn=(place,) if shape.is_late else ())
+    return Script(shape.name, tuple(steps), shows, _ENDS)
 
 
-def _filled(planter: Planter, shape: Shape) -> tuple[str, str, tuple[str, ...]]:
-    """The answer, the place of its hidden text, and the visible markers that must arrive."""
-    hidden, place = planter.hide(shape.name)
+def _filled(planter: Planter, shape: Shape) -> tuple[str, tuple[str, ...]]:
+    """The answer, and the visible markers that must arrive."""
+    hidden = planter.text(shape.name)
     if not shape.shows:
-        return shape.filled(hidden, "Answer forty-two."), place, ()
+        return shape.filled(hidden, "Answer forty-two."), ()
     shown = planter.show(shape.name)
-    return shape.filled(hidden, f"Answer {shown}."), place, (shown,)
+    return shape.filled(hidden, f"Answer {shown}."), (shown,)
 
 
 _ENDS = ("completed", "failed", "incomplete")
@@ -70,11 +70,9 @@ _ENDS = ("completed", "failed", "incomplete")
 def _items(planter: Planter, number: int, shapes: Sequence[Shape], chooser: random.Random, *, whole: bool) -> Script:
     items: list[dict[str, Any]] = []
     shows: list[str] = []
-    late: list[str] = []
     for at, shape in enumerate(shapes):
-        text, place, shown = _filled(planter, shape)
+        text, shown = _filled(planter, shape)
         shows += shown
-        late += [place] if shape.is_late else []
         items.append(_message(f"m{at}", text))
     response = {"object": "response", "status": "completed", "output": items}
     name = f"items-{number}"
@@ -83,7 +81,7 @@ def _items(planter: Planter, number: int, shapes: Sequence[Shape], chooser: rand
     is_ascii = chooser.random() < 0.5
     events = [step for at, item in enumerate(items) for step in _item_events(at, item, chooser, is_ascii=is_ascii)]
     steps = scattered([*events, _event("response.completed", is_ascii=is_ascii, response=response)], chooser)
-    return Script(name, tuple(steps), tuple(shows), _ENDS, withdrawn=tuple(late))
+    return Script(name, tuple(steps), tuple(shows), _ENDS)
 
 
 def _item_events(index: int, item: dict[str, Any], chooser: random.Random, *, is_ascii: bool) -> Iterator[bytes]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from chatui.backends.answer_format import arguments, as_json
 from chatui.backends.base import EndReason, GivenReasoning
 from chatui.backends.chat.deltas import Deltas, ReasoningCollector
 from chatui.backends.chat.messages import messages
-from chatui.backends.function_tools import arguments, as_json
 from chatui.backends.responses.backend import prompt
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.frames import Frame, Header, Terminator
