@@ -1544,6 +1544,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:folder.gone": {"type", "folder"},
     "chatui:beat": _OF_A_TURN,
     "chatui:saving": _OF_A_TURN,
+    "chatui:checking": _OF_A_TURN,
     "chatui:queued": _OF_A_TURN | {"place"},
     "chatui:calls_wait": _OF_A_TURN | {"count"},
     "chatui:files": _OF_A_TURN | {"count"},
