@@ -10,9 +10,12 @@ import pytest
 
 from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.chat.deltas import Deltas
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import HasSeparation, Read, Separates, Separation, Separations
+from chatui.backends.sse import Decoder
 from tests.support import stub
+from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, outcome, sample_request
 
 PROVED = Read(Separation.STRUCTURED, proves=True, has_sign=False, has_text=True, is_whole=True)
@@ -114,3 +117,18 @@ async def test_a_request_is_told_once_that_an_answer_is_held(deltas: list[Any], 
         await outcome(backend, replace(sample_request("Hello!"), on_held=lambda: told.append("held")))
         await backend.aclose()
     assert len(told) == times
+
+
+PROVED_BY = "vllm/v-chat-greet vllm/v-chat-langs vllm/v-chat-unknown llamacpp/x-chat-greet llamacpp/x-chat-langs transformers/tt-chat-greet"
+NOT_PROVED_BY = [f"transformers/t-chat-{name}" for name in ("greet", "python", "literal")]
+NOT_PROVED_BY += ["vllm/v-chat-ping", "llamacpp/x-chat-trip-reasoning-format-none"]
+
+
+@pytest.mark.parametrize("name", [*PROVED_BY.split(), *NOT_PROVED_BY])
+def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_those_without_a_parser_never(name: str) -> None:
+    reader = Deltas(lambda: "c", max_chars=100_000)
+    for event in Decoder(1 << 20).feed((RECORDINGS / f"{name}.sse").read_bytes()):
+        if event.data.startswith("{"):
+            reader.feed(json.loads(event.data))
+    reader.finish()
+    assert reader.read.separation is (Separation.STRUCTURED if name in PROVED_BY.split() else Separation.UNPROVEN)
