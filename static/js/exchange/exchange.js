@@ -153,7 +153,8 @@ export class Exchange {
     this.thinking.forget();
     // Until the answer begins, the text above belongs to the answer that is continued.
     if (typeof thought === "number") find(this.element, ".before", HTMLElement).replaceChildren();
-    for (const line of steps ?? []) this.thinking.add(line);
+    // A process of the release before, which may run the turn until it is restarted, sends free text.
+    for (const line of steps ?? []) if (typeof line === "object") this.thinking.add(line);
     if (typeof thought === "number") this.thinking.showThought(thought);
     this.parts.replaceAll(messages);
     if (working) this.thinking.begin(elapsed, canEnd);

@@ -118,6 +118,15 @@ def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_page_that_joi
         assert preamble.bounding_box() == place
 
 
+def test_a_turn_that_a_process_of_the_release_before_still_runs_is_shown_without_its_free_text(demo: Server, visits: Visits) -> None:
+    """While processes are restarted one after another, its snapshots reach pages of this release."""
+    chat, socket = asked(visits, demo)
+    message = {"message_id": "one", "kind": "preamble", "blocks": ["<p>I will look it up.</p>"]}
+    socket.snapshot(elapsed=7000, steps=["Looked at timetables"], messages=[message])
+    expect(chat.last.locator(".part-preamble")).to_have_text("I will look it up.")
+    expect(chat.working).to_have_text("Thinking · 7 s")
+
+
 def test_a_long_line_is_cut_off_before_the_seconds_and_says_that_the_reasoning_is_private(demo: Server, visits: Visits) -> None:
     chat, socket = asked(visits, demo, **PHONE)
     expect(chat.button("Answer now")).to_be_visible()
