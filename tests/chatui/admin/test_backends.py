@@ -259,7 +259,7 @@ def test_what_sends_reasoning_nowhere_needs_no_such_permission(admin_pages: Clie
 def test_a_row_whose_summarizer_only_reviewed_the_servers_lines_stays_valid_after_the_upgrade() -> None:
     for name, summaries in (("a", "server"), ("b", "model")):
         StoredBackend.objects.create(name=name, url="http://a", summaries=summaries, summarizer="small")
-    import_module("chatui.migrations.0057_summary_sources").forget_reviewers(apps, SimpleNamespace(connection=connection))
+    import_module("chatui.migrations.0056_summary_sources").forget_reviewers(apps, SimpleNamespace(connection=connection))
     assert dict(StoredBackend.objects.values_list("name", "summarizer")) == {"a": "", "b": "small"}
     assert [(spec.name, spec.summarizer) for spec in configured.rows().specs] == [("a", ""), ("b", "small")]
 
