@@ -150,14 +150,13 @@ export class Exchange {
   showSnapshot({ messages, steps, thought, working, elapsed, place, can_answer_now: canEnd }) {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
-    this.thinking.forget();
+    // A process of the release before, which may run the turn until it is restarted, sends free text.
+    this.thinking.showAgain((steps ?? []).filter((line) => typeof line === "object"));
     // Until the answer begins, the text above belongs to the answer that is continued.
     if (typeof thought === "number") find(this.element, ".before", HTMLElement).replaceChildren();
-    // A process of the release before, which may run the turn until it is restarted, sends free text.
-    for (const line of steps ?? []) if (typeof line === "object") this.thinking.add(line);
     if (typeof thought === "number") this.thinking.showThought(thought);
     this.parts.replaceAll(messages);
-    if (working) this.thinking.begin(elapsed, canEnd);
+    if (working) this.thinking.begin(elapsed, canEnd, true);
     else this.thinking.hideWorking();
     if (place) this.thinking.showQueued(place);
   }

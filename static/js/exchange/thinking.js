@@ -34,20 +34,28 @@ export class Thinking {
     this.showWorking(0);
   }
 
-  /** A snapshot will show all of this turn again. */
-  forget() {
+  /**
+   * A snapshot shows all lines of this turn again; quiet pages get one every few seconds. What the page says stays,
+   * unless it has missed a line.
+   * @param {SummaryLine[]} lines
+   */
+  showAgain(lines) {
+    if (lines.length <= this.#lines.length) return;
     this.#fold?.remove();
-    this.start();
+    this.#fold = null;
+    this.#lines = [];
+    for (const line of lines) this.add(line);
   }
 
   /**
    * Hidden work has begun, or goes on after a text.
    * @param {number} elapsed milliseconds since the turn began
    * @param {boolean} canEnd whether the person may end it, so that the answer begins
+   * @param {boolean} [isKnown] whether the page may show it already: then what the line says stays
    */
-  begin(elapsed, canEnd) {
+  begin(elapsed, canEnd, isKnown) {
     this.#isHidden = true;
-    this.showWorking(elapsed);
+    this.showWorking(elapsed, isKnown);
     this.#foldAbove();
     this.#offerEnd(canEnd);
   }
@@ -71,12 +79,13 @@ export class Thinking {
     else this.#foldAbove();
   }
 
-  /** @param {number} elapsed milliseconds since the turn began */
-  showWorking(elapsed) {
+  /** @param {number} elapsed milliseconds since the turn began @param {boolean} [isKnown] as for begin */
+  showWorking(elapsed, isKnown) {
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (!line) return;
     this.#began = performance.now() - elapsed;
-    if (!this.#hasLine) this.#show(t("Thinking"));
+    // Without the seconds, the line says something that is over.
+    if (!this.#hasLine && !(isKnown && this.#ticking)) this.#show(t("Thinking"));
     line.hidden = false;
     this.#tick();
     clearInterval(this.#ticking);

@@ -99,7 +99,7 @@ def test_after_a_sentence_before_a_tool_call_the_line_comes_back_and_one_fold_ha
     expect(fold.get_by_role("listitem")).to_have_text(["Comparing trains and <b>buses</b>", "Looking at the results"])
 
 
-def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_page_that_joins_late_shows_the_same(
+def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_snapshot_changes_nothing_that_is_known(
     demo: Server, visits: Visits
 ) -> None:
     chat, socket = asked(visits, demo)
@@ -110,12 +110,20 @@ def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_page_that_joi
     expect(chat.last.locator(LINE)).to_have_text("Comparing trains and <b>buses</b>")
     place = preamble.bounding_box()
     message = {"message_id": "one", "kind": "preamble", "blocks": ["<p>I will look it up.</p>"]}
-    for _ in range(2):  # after a break in the connection too
+    for _ in range(2):  # quiet pages get one every few seconds
         socket.snapshot(elapsed=7000, steps=LINES, messages=[message])
-        expect(fold).to_have_text("Thought for 7 s")
         expect(chat.working).to_have_text("Looking at the results · 7 s")
+        expect(fold).to_have_text("Thought for 7 s")
         expect(chat.last.locator(".thought li")).to_have_count(2)
         assert preamble.bounding_box() == place
+    socket.message("two", "tool", "<p>Reading the timetable</p>")
+    messages = [message, {"message_id": "two", "kind": "tool", "blocks": ["<p>Reading the timetable</p>"]}]
+    socket.snapshot(elapsed=9000, steps=LINES, messages=messages)
+    expect(chat.working).to_have_text("Using a tool · 9 s")
+    socket.turn("chatui:working", elapsed=11_000, can_answer_now=True)
+    socket.snapshot(elapsed=12_000, steps=LINES, messages=messages)
+    expect(chat.working).to_have_text("Thinking · 12 s")
+    expect(fold).to_have_text("Thought for 7 s")
 
 
 def test_a_turn_that_a_process_of_the_release_before_still_runs_is_shown_without_its_free_text(demo: Server, visits: Visits) -> None:
