@@ -220,7 +220,9 @@ class SummarizingServer(Summarizing):
 
     def _propose(self, heading: str) -> None:
         if heading:
-            self._lines.propose(kind_of_heading(heading, self._lines.possible()))
+            # With those shown: a heading of the same work names no other kind.
+            kinds = [*self._lines.possible(), *(line.doing for line in self._lines.shown)]
+            self._lines.propose(kind_of_heading(heading, kinds))
 
 
 ASK_AHEAD = 2.0

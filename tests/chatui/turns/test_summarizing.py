@@ -278,6 +278,15 @@ async def test_a_heading_counts_while_the_server_still_writes_its_summary(clock:
     assert [line.doing for line in turn.shown] == ["compare", "count"]
 
 
+async def test_a_heading_of_work_that_was_shown_names_no_other_kind(clock: Clock) -> None:
+    turn = Turn(clock, "server")
+    headings = "Comparing options", "Comparing travel options", "Counting the hours"
+    for tick, heading in zip(TICKS, headings, strict=False):
+        turn.write(SUMMARY, f"**{heading}**")
+        await clock.go_to(tick)
+    assert [line.doing for line in turn.shown] == ["compare", "count"]
+
+
 async def test_headings_are_found_in_linear_time() -> None:
     assert newest_heading("**one**\n\ntext\n\n# two") == "two"
     for text in ("\n" * 100_000, "**a" * 30_000, "# \n" * 30_000):
