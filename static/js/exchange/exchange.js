@@ -151,12 +151,14 @@ export class Exchange {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     // A process of the release before, which may run the turn until it is restarted, sends free text.
-    this.thinking.showAgain((steps ?? []).filter((line) => typeof line === "object"));
-    // Until the answer begins, the text above belongs to the answer that is continued.
-    if (typeof thought === "number") find(this.element, ".before", HTMLElement).replaceChildren();
-    if (typeof thought === "number") this.thinking.showThought(thought);
+    this.thinking.showAgain(steps.filter((line) => line.sentences));
+    if (typeof thought === "number") {
+      // Until the answer begins, the text above belongs to the answer that is continued.
+      find(this.element, ".before", HTMLElement).replaceChildren();
+      this.thinking.showThought(thought);
+    }
     this.parts.replaceAll(messages);
-    if (working) this.thinking.begin(elapsed, canEnd, true);
+    if (working) this.thinking.begin(elapsed, canEnd);
     else this.thinking.hideWorking();
     if (place) this.thinking.showQueued(place);
   }

@@ -35,14 +35,13 @@ export class Thinking {
   }
 
   /**
-   * A snapshot shows all lines of this turn again; quiet pages get one every few seconds. What the page says stays,
-   * unless it has missed a line.
+   * A snapshot shows all lines of this turn again; quiet pages get one every few seconds. The newest line and
+   * the time on the fold stay, unless the page has missed a line.
    * @param {SummaryLine[]} lines
    */
   showAgain(lines) {
     if (lines.length <= this.#lines.length) return;
     this.#fold?.remove();
-    this.#fold = null;
     this.#lines = [];
     for (const line of lines) this.add(line);
   }
@@ -51,11 +50,10 @@ export class Thinking {
    * Hidden work has begun, or goes on after a text.
    * @param {number} elapsed milliseconds since the turn began
    * @param {boolean} canEnd whether the person may end it, so that the answer begins
-   * @param {boolean} [isKnown] whether the page may show it already: then what the line says stays
    */
-  begin(elapsed, canEnd, isKnown) {
+  begin(elapsed, canEnd) {
     this.#isHidden = true;
-    this.showWorking(elapsed, isKnown);
+    this.showWorking(elapsed);
     this.#foldAbove();
     this.#offerEnd(canEnd);
   }
@@ -79,13 +77,12 @@ export class Thinking {
     else this.#foldAbove();
   }
 
-  /** @param {number} elapsed milliseconds since the turn began @param {boolean} [isKnown] as for begin */
-  showWorking(elapsed, isKnown) {
+  /** @param {number} elapsed milliseconds since the turn began */
+  showWorking(elapsed) {
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (!line) return;
     this.#began = performance.now() - elapsed;
-    // Without the seconds, the line says something that is over.
-    if (!this.#hasLine && !(isKnown && this.#ticking)) this.#show(t("Thinking"));
+    if (!this.#hasLine) this.#show(t("Thinking"));
     line.hidden = false;
     this.#tick();
     clearInterval(this.#ticking);

@@ -119,7 +119,7 @@ def test_a_text_that_is_marked_as_a_preamble_keeps_its_place_and_a_snapshot_chan
     socket.message("two", "tool", "<p>Reading the timetable</p>")
     messages = [message, {"message_id": "two", "kind": "tool", "blocks": ["<p>Reading the timetable</p>"]}]
     socket.snapshot(elapsed=9000, steps=LINES, messages=messages)
-    expect(chat.working).to_have_text("Using a tool · 9 s")
+    expect(chat.working).to_have_text("Thinking · 9 s")
     socket.turn("chatui:working", elapsed=11_000, can_answer_now=True)
     socket.snapshot(elapsed=12_000, steps=LINES, messages=messages)
     expect(chat.working).to_have_text("Thinking · 12 s")
