@@ -23,7 +23,7 @@ from chatui.store import requests
 print("".join(row.text for row in Message.objects.order_by("position")), Turn.objects.count())
 print([requests.unpack(bytes(row.request)).body for row in Turn.objects.exclude(request=None)])
 """
-THOUGHTS = ("Something that is nested by itself is better", "I should not guess", "because a tool takes a moment")
+THOUGHTS = ("something that is nested by itself", "the program and the numbers are verified", "because a tool takes a moment")
 """The demo's reasoning for the question asked here."""
 
 

@@ -19,7 +19,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-MAX_BYTES = 68_000
+MAX_BYTES = 69_000
 MAX_REQUESTS = 24
 MAX_TASK_MS = 100
 LATER = ("/static/vendor/", "/static/languages/")

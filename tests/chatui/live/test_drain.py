@@ -64,7 +64,7 @@ async def test_an_answer_is_finished_while_the_process_drains(drain: str, is_who
 
 
 async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="2")
+    deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="15")
     try:
         server = deployment.start(CHATUI_DRAIN_SECONDS="300")
         deployment.make_people(ada=(False, []))
