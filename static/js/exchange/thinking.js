@@ -17,6 +17,7 @@ export class Thinking {
   #isHidden = false;
   /** Whether a line of the summary is shown, which stays until there is something newer. */
   #hasLine = false;
+  #canEnd = false;
   /** The lines of this turn. @type {HTMLElement[]} */
   #lines = [];
   /** Shows how long this turn has thought. @type {Element | null} */
@@ -53,6 +54,11 @@ export class Thinking {
    */
   begin(elapsed, canEnd) {
     this.#isHidden = true;
+    if (this.#canEnd && !canEnd) {
+      this.#show(t("Writing")); // the person wants the answer now
+      this.#hasLine = true;
+    }
+    this.#canEnd = canEnd;
     this.showWorking(elapsed);
     this.#foldAbove();
     this.#offerEnd(canEnd);

@@ -64,10 +64,18 @@ def test_the_newest_line_is_shown_in_the_pages_language_and_announced_once(
     summary(socket, 0)
     expect(chat.last.locator(LINE)).to_have_text(compares)
     assert chat.last.locator(f"{LINE} bdi").all_inner_texts() == ["trains", "<b>buses</b>"]
-    socket.turn("chatui:working", elapsed=9000, can_answer_now=False)
+    socket.turn("chatui:working", elapsed=9000, can_answer_now=True)
     expect(chat.last.locator(".working-time")).to_contain_text("9")
     expect(chat.last.locator(LINE)).to_have_text(compares)
     assert heard(chat.page) == [thinks.partition(" · ")[0], compares], "the lines, never the seconds"
+
+
+def test_the_line_says_that_the_answer_is_being_written_once_the_person_wants_it_now(demo: Server, visits: Visits) -> None:
+    chat, socket = asked(visits, demo)
+    summary(socket, 0)
+    socket.turn("chatui:working", elapsed=4000, can_answer_now=False)
+    expect(chat.working).to_have_text("Writing · 4 s")
+    expect(chat.button("Answer now")).to_be_hidden()
 
 
 def test_after_a_sentence_before_a_tool_call_the_line_comes_back_and_one_fold_has_all_lines(demo: Server, visits: Visits) -> None:
