@@ -9,7 +9,6 @@ reasoning. Of raw output, only a part that is provably an answer may be shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from chatui.backends.leaks import labels
@@ -61,13 +60,12 @@ def judged(text: str, *, complete: bool, resumes: bool = False, follows: bool = 
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
 _COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
-_HEADER = re.compile(r"(?:<\|start\|>)?[^<]{0,200}(?:<\|(?:channel|constrain)\|>[^<]{0,200}){0,2}<\|message\|>")
-_STOP = re.compile(r"<\|(?:end|return|call|endoftext|start|channel)\|>")
-_BETWEEN = re.compile(r"(?:<\|(?:end|return|call)\|>)?\s*")
 _CUT_SIGN = re.compile(r"\bassistant[acf]\w{0,9}\Z")
 _SPACED = re.compile(r"\bassistant(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b")
 STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 """Some servers leave the stop token at the end of the answer, as characters."""
+_STOP_AT_END = re.compile(rf"\s*(?:{'|'.join(map(re.escape, STOP_TOKENS))})?\s*\Z")
+_OVER = re.compile(r"<\|(?:return|endoftext)\|>")
 
 
 def judge(text: str, *, complete: bool) -> list[TextSpan]:
@@ -86,53 +84,24 @@ def is_collapsed(text: str) -> bool:
 def _final_of_harmony(text: str, *, complete: bool) -> list[TextSpan]:
     """The spans according to the parser of Harmony text, which shows no more than token ids would."""
     lead = _LEADING.match(text)
-    at = lead.end() if lead else 0
-    return _split(text, at, read_answer(text[at:], lambda: "c", is_over=complete))
+    begin = lead.end() if lead else 0
+    frames = list(read_answer(text[begin:], lambda: "c", is_over=complete))
+    shown = [done.frame.body for done in frames if _is_shown(done)]
+    rest = _STOP_AT_END.sub("", text)
+    is_proven = bool(shown) and _is_shown(frames[-1]) and rest.endswith(shown[-1].rstrip()) and all(body in text for body in shown)
+    if not is_proven or _OVER.search(rest, begin):
+        # More text follows: the marker may have been quoted in the answer, not its end.
+        return [TextSpan(False, text, is_withheld=True)]
+    spans, end = [TextSpan(True, shown[-1], begins=True)], len(rest) - len(shown[-1].rstrip())
+    for body in reversed(shown[:-1]):
+        at = text.rfind(body, 0, end)
+        spans = [TextSpan(True, body, begins=True), TextSpan(False, text[at + len(body) : end]), *spans]
+        end = max(at, 0)
+    return [TextSpan(False, text[:end]), *spans]
 
 
 def _is_shown(done: Finished) -> bool:
     return may_see(done.frame.header, Audience.END_USER) and bool(done.frame.body.strip())
-
-
-def _split(text: str, begin: int, frames: Sequence[Finished]) -> list[TextSpan]:
-    spans: list[TextSpan] = []
-    at = begin
-    for done in frames:
-        body = done.frame.body
-        if not _is_shown(done):
-            at = _after_hidden(text, at)
-            continue
-        found = _place(text, body, at)
-        if found < 0:
-            return [TextSpan(False, text, is_withheld=True)]
-        spans += [TextSpan(False, text[begin:found]), TextSpan(True, body, begins=True)]
-        begin = found + len(body)
-        at = _after_markers(text, begin)
-    if not spans or text[begin:].strip() not in ("", *STOP_TOKENS):
-        # More text follows: the marker may have been quoted in the answer, not its end.
-        return [TextSpan(False, text, is_withheld=True)]
-    return spans
-
-
-def _place(text: str, body: str, at: int) -> int:
-    """Where the body of the next message begins, or -1. An answer such as "a" or "final" also occurs in its own header."""
-    header = _HEADER.match(text, at)
-    return header.end() if header and text.startswith(body, header.end()) else text.find(body, at)
-
-
-def _after_hidden(text: str, at: int) -> int:
-    """Where the message after a hidden one begins: a short answer may also occur in the reasoning before it, and in the markers between.
-
-    The hidden body itself is not searched. It is not in the text if there is a marker inside, and a model may write thousands of them.
-    """
-    header = _HEADER.match(text, at)
-    stop = _STOP.search(text, header.end() if header else at)
-    return _after_markers(text, stop.start() if stop else len(text))
-
-
-def _after_markers(text: str, at: int) -> int:
-    markers = _BETWEEN.match(text, at)
-    return markers.end() if markers else at
 
 
 def final_of_collapsed(text: str, *, complete: bool) -> list[TextSpan]:

@@ -47,62 +47,20 @@ class AnswerLabel:
     """No honest answer begins with it: without a second label, all of the text is reasoning."""
 
 
-_MY = (
-    "thought process",
-    "thinking process",
-    "reasoning process",
-    "reasoning",
-    "reasoning steps",
-    "thinking",
-    "thoughts",
-    "analysis",
-    "chain of thought",
+_ANNOUNCED = (
+    r"(?:here(?:['’]s| is| are)|this is) my"
+    r" (?:(?:thought|thinking|reasoning) process|reasoning(?: steps)?|thinking|thoughts|analysis|chain of thought)"
 )
-_ANNOUNCED = frozenset(f"{begin} my {what}" for begin in ("here is", "here's", "here are", "this is") for what in _MY)
-_PRIVATE = frozenset(
-    (
-        *(
-            "thinking",
-            "thought",
-            "thoughts",
-            "think",
-            "thinking process",
-            "thought process",
-            "my thought process",
-            "my thinking",
-            "my reasoning",
-        ),
-        *(
-            "reasoning process",
-            "reasoning steps",
-            "reasoning trace",
-            "raw reasoning",
-            "internal reasoning",
-            "internal thoughts",
-            "internal monologue",
-        ),
-        *(
-            "inner monologue",
-            "inner thoughts",
-            "chain of thought",
-            "scratchpad",
-            "analysis channel",
-            "assistant analysis",
-            "private reasoning",
-        ),
-    )
+_COMMON = "analysis|reasoning|commentary"
+_PRIVATE = (
+    "(?:(?:my|raw|inner|internal|private) )?(?:thinking|thoughts?|reasoning|monologue)(?: (?:process|steps|trace))?"
+    "|think|chain of thought|scratchpad|analysis channel|assistant analysis|(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?"
 )
-_COMMON = frozenset(("analysis", "reasoning", "commentary"))
-_WORDS = _ANNOUNCED | _PRIVATE | _COMMON
-_MAX_LABEL_CHARS = max(map(len, _WORDS))
-_CJK = re.compile(r"(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?")
-
-_MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?"
-_BEGIN = re.compile(
-    rf"(?P<markup>{_MARKUP}[*_]{{0,3}})(?P<words>(?:[a-z'’ ]|(?<=[a-z])-(?=[a-z])){{0,{_MAX_LABEL_CHARS + 2}}})", re.IGNORECASE
-)
+_MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?[*_]{0,3}"
 _CLOSED = r"[ \t\r]{0,40}[*_\])]{0,4}[ \t\r]{0,40}"
-_END = re.compile(rf"{_CLOSED}(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t\r\n]))[*_\])]{{0,3}}")
+_END = rf"{_CLOSED}(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t\r\n]))[*_\])]{{0,3}}"
+_WORDS = f"(?P<announced>{_ANNOUNCED})|(?P<common>{_COMMON})|(?P<private>{_PRIVATE})".replace(" ", "[ -]")
+_LABEL = re.compile(rf"(?P<markup>{_MARKUP})(?P<words>{_WORDS}){_END}", re.IGNORECASE)
 _FENCE = re.compile(r"(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
 _FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "thought_process", "chain_of_thought")
 
@@ -128,14 +86,16 @@ def label_of(beginning: str) -> AnswerLabel | None:
     if fence := _FENCE.match(beginning):
         is_label = not fence["rest"].strip("` \t\r") and fence["word"].lower() in _FENCED
         return AnswerLabel(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
-    head = _BEGIN.match(beginning)
-    if head is None:
+    label = _LABEL.match(beginning)
+    if label is None:
         return None
-    words = head["words"].lower().replace("’", "'").replace("-", " ").rstrip()
-    if not words:
-        return _of_cjk(beginning, head.end())
-    after = head.start("words") + len(head["words"].rstrip())
-    return _of_words(beginning, words, head["markup"], after) if words in _WORDS else None
+    manner = Manner.ANNOUNCED if label["announced"] else Manner.COMMON if label["common"] else Manner.PRIVATE
+    is_bare = label["mark"] == "\n" and not label["markup"].strip()
+    is_alone = is_bare and label["words"].isascii() and label["words"].islower()
+    if manner is Manner.COMMON and ("#" in label["markup"] or (is_bare and not is_alone)):
+        # A heading over a part of the answer; channel names are not written like this.
+        return None
+    return AnswerLabel(manner, label.end(), is_raw=is_alone and manner is Manner.PRIVATE)
 
 
 def answer_after(text: str, label: AnswerLabel) -> int | None:
@@ -160,27 +120,6 @@ def _place(seen: str, end: int) -> int:
     return next(islice(places, len(beginning) - len(beginning.lstrip()) + end, None), len(seen))
 
 
-def _of_cjk(beginning: str, at: int) -> AnswerLabel | None:
-    match = _CJK.match(beginning, at)
-    end = _END.match(beginning, match.end()) if match else None
-    return AnswerLabel(Manner.PRIVATE, end.end()) if end else None
-
-
-def _of_words(beginning: str, words: str, markup: str, after: int) -> AnswerLabel | None:
-    end = _END.match(beginning, after)
-    if end is None:
-        return None
-    manner = Manner.ANNOUNCED if words in _ANNOUNCED else Manner.PRIVATE if words in _PRIVATE else Manner.COMMON
-    if manner is Manner.COMMON and "#" in markup:
-        # A heading over a part of the answer; channel names are not written like this.
-        return None
-    is_bare = end["mark"] == "\n" and not markup.strip()
-    is_alone = is_bare and beginning[: len(words)] == words
-    if is_bare and not is_alone and manner is Manner.COMMON:
-        return None
-    return AnswerLabel(manner, end.end(), is_raw=is_alone and manner is Manner.PRIVATE)
-
-
 def _after_block(view: str) -> int | None:
     fence = _FENCE.match(view, len(view) - len(view.lstrip()))
     if fence is None:
@@ -202,31 +141,16 @@ def _after_quotation(view: str, label_end: int) -> int | None:
     return at + sum(map(len, lines[:count]))
 
 
-_KEYS = frozenset(
-    (
-        *(
-            "reasoning",
-            "reasoning_content",
-            "reasoning_details",
-            "reasoning_text",
-            "thinking",
-            "thought",
-            "thoughts",
-            "analysis",
-            "rationale",
-        ),
-        *("chain_of_thought", "thought_process", "scratchpad", "inner_monologue", "internal_monologue", "tool_calls", "function_call"),
-    )
-)
+_KEY = (
+    "reasoning(?:_(?:content|details|text))?|thinking|thoughts?|thought_process|analysis|rationale|chain_of_thought|scratchpad"
+    "|(?:inner|internal)_monologue|tool_calls|function_call"
+).replace("_", "[_ -]")
 _ANSWER_FIELDS = ("final", "final_answer", "answer", "response", "output", "content")
-_HIDDEN: dict[str, tuple[str, ...]] = {
-    "type": (
-        *("reasoning", "thinking", "thought", "redacted_thinking", "reasoning_text", "reasoning_content", "summary_text"),
-        *("function_call", "tool_call", "tool_use", "tool_result"),
-    ),
-    "channel": ("analysis", "commentary"),
-    "phase": ("analysis", "commentary"),
-    "role": ("tool", "function"),
+_HIDDEN = {
+    "type": "reasoning(?:_text|_content)?|(?:redacted_)?thinking|thought|summary_text|function_call|tool_(?:call|use|result)",
+    "channel": "analysis|commentary",
+    "phase": "analysis|commentary",
+    "role": "tool|function",
 }
 """Labels, and the values that mean that a part is not the answer's text."""
 _NUMBERED = frozenset(("id", "call_id", "index"))
@@ -237,8 +161,8 @@ _BEGINS = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']")
 _SIGN = re.compile(
     "|".join(
         (
-            rf"[\"'](?:{'|'.join(sorted(_KEYS)).replace('_', '[_ -]')})[\"']\s*:",
-            *(rf"[\"']{name}[\"']\s*:\s*[\"'](?:{'|'.join(values)})[\"']" for name, values in _HIDDEN.items()),
+            rf"[\"'](?:{_KEY})[\"']\s*:",
+            *(rf"[\"']{name}[\"']\s*:\s*[\"'](?:{values})[\"']" for name, values in _HIDDEN.items()),
             r"[\"']name[\"']\s*:\s*[\"'][^\"']*[\"']\s*,\s*[\"'](?:arguments|parameters)[\"']",
         )
     ),
@@ -320,9 +244,9 @@ def _of_parts(parts: list[Mapping[str, Any]]) -> str | None:
 def _of_object(value: Mapping[str, Any]) -> str | None:
     if _labelled(value) or _is_call(value):
         return ""
-    if not any(_folded(name) in _KEYS for name in value):
+    if not any(_is(_KEY, name) for name in value):
         return None
-    answers = (value[name] for known in _ANSWER_FIELDS for name in value if _folded(name) == known)
+    answers = (value[name] for known in _ANSWER_FIELDS for name in value if _folded(str(name)) == known)
     return next((answer for answer in answers if isinstance(answer, str)), "")
 
 
@@ -345,8 +269,12 @@ def _has_call(value: object) -> bool:
 
 
 def _labelled(value: Mapping[str, Any]) -> bool:
-    return any(str(value.get(name)).lower() in hidden for name, hidden in _HIDDEN.items())
+    return any(_is(hidden, value.get(name)) for name, hidden in _HIDDEN.items())
 
 
-def _folded(name: object) -> str:
-    return str(name).lower().replace(" ", "_").replace("-", "_")
+def _is(pattern: str, value: object) -> bool:
+    return bool(re.fullmatch(pattern, str(value), re.IGNORECASE))
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace(" ", "_").replace("-", "_")

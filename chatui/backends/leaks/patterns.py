@@ -15,34 +15,23 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 HARMONY = ("start", "end", "message", "channel", "constrain", "return", "call")
-TAGS = (
-    *("think", "thinking", "thinks", "thought", "thoughts", "reasoning", "reason", "analysis", "scratchpad", "reflection"),
-    *(
-        "internal",
-        "reflect",
-        "rationale",
-        "deliberation",
-        "commentary",
-        "internal_thoughts",
-        "antthinking",
-        "start_of_thinking",
-        "unused94",
-    ),
-)
-"""Tags around reasoning, as many models write them, besides those whose names contain such a word."""
-_ENDINGS = {"end_of_thinking": "start_of_thinking", "unused95": "unused94"}
 _OF_REASONING = re.compile(
-    r"(?:.*[_:.|-])?(?:think|thinking|thoughts?|reasoning|reflection|monologue|scratch_?pad|cot)(?:[_:.|-].*)?", re.IGNORECASE
+    r"thinks|reason|analysis|internal|reflect|rationale|deliberation|commentary|antthinking|start_of_thinking|unused94"
+    r"|(?:.*[_:.|-])?(?:think|thinking|thoughts?|reasoning|reflection|monologue|scratch_?pad|cot)(?:[_:.|-].*)?"
 )
+"""Names of tags around reasoning, as many models write them."""
 _OF_TOOLS = re.compile(
-    r"(?:\w+[_:|])?(?:tool_?calls?|tool_responses?|tool_results?|function_calls?|function_results?)|function=.+|(?:\w+:)?invoke"
+    r"(?:\w+[_:|])?(?:tool_?calls?|tool_responses?|tool_results?|function_calls?|function_results?)|function(?:=.+)?|(?:\w+:)?invoke"
 )
-_TOKEN = re.compile(r"(?:start|end)_of_turn|special_\d+|unused\d+")
+_CLOSES = {"end_of_thinking": "start_of_thinking", "unused95": "unused94"}
+"""Tags that close another one, without a slash."""
+_TOKEN = re.compile(r"(?:start|end)_of_turn|special_\d+|unused(?!9[45])\d+")
+"""Special tokens in the form of a tag."""
 
-BRACKETED = ("think", "thinking", "thought", "reasoning", "reason", "analysis")
-_BRACKETED_SMALL = ("think", "thinking", "thought", "reasoning")
-BRACKETED_TOKENS = ("tool_calls", "tool_results", "tool_content", "available_tools", "inst", "system_prompt")
-BRACKETED_ALONE = {"unused16": "OPENING", "unused17": "CLOSING", "begin final response": "ANSWER", "end final response": "WRAPPER"}
+_BRACKETED = re.compile(r"THINK(?:ING)?|THOUGHT|REASON(?:ING)?|ANALYSIS")
+_BRACKETED_SMALL = re.compile(r"think(?:ing)?|thought|reasoning", re.IGNORECASE)
+_BRACKETED_TOKENS = re.compile(r"TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|INST|SYSTEM_PROMPT")
+_BRACKETED_ALONE = {"unused16": "OPENING", "unused17": "CLOSING", "begin final response": "ANSWER", "end final response": "WRAPPER"}
 
 _AROUND_ANSWER = re.compile(r"(?:start|end|begin|begin_of|end_of)_(?:response|text|solution|answer)")
 _BEGINS_ANSWER = re.compile(
@@ -51,56 +40,6 @@ _BEGINS_ANSWER = re.compile(
 _ABOUT_REASONING = re.compile(r"think|thought|reasoning|scratchpad|analysis|inner_(?:prefix|suffix)")
 _IS_END = re.compile(r"/|(?:.*[_:.])?(?:end|close|stop|suffix)(?:[_:.].*)?\Z")
 _BEGIN_OR_END = re.compile(r"(?<![a-z])(?:begin|start|open|end|stop|close|of|prefix|suffix)(?![a-z])|[/_:.]")
-
-
-def tag_of_reasoning(name: str) -> str | None:
-    """The name of the opening tag, if ``name`` is a tag around reasoning or a call; else None."""
-    name = _ENDINGS.get(name, name)
-    if name in TAGS or _OF_REASONING.fullmatch(name):
-        return name
-    return _without_value(name) if _OF_TOOLS.fullmatch(name) or name == "function" else None
-
-
-def is_closing_tag(name: str) -> bool:
-    """Whether a tag of that name closes another one, without a slash."""
-    return name in _ENDINGS
-
-
-def is_token(name: str) -> bool:
-    """Whether it is a special token in the form of a tag."""
-    return bool(_TOKEN.fullmatch(name)) and name not in TAGS and name not in _ENDINGS
-
-
-def begins_answer(name: str) -> bool:
-    """Whether a token of that name begins the answer."""
-    return bool(_BEGINS_ANSWER.fullmatch(name))
-
-
-def surrounds_answer(name: str) -> bool:
-    """Whether a token of that name surrounds the answer."""
-    return bool(_AROUND_ANSWER.fullmatch(name))
-
-
-def token_of_reasoning(name: str) -> str:
-    """The part of the name that opening and closing tokens share; empty if it is not a token around reasoning."""
-    return _BEGIN_OR_END.sub("", name) if _ABOUT_REASONING.search(name) else ""
-
-
-def is_end_name(name: str) -> bool:
-    """Whether a token around reasoning is the closing one."""
-    return bool(_IS_END.match(name))
-
-
-def is_bracketed(name: str) -> bool:
-    """Whether a name in square brackets is a sign: in capitals, or in lower case if it is hardly used otherwise."""
-    if name.isupper():
-        return name.lower() in BRACKETED or name.lower() in BRACKETED_TOKENS
-    return name.lower() in _BRACKETED_SMALL
-
-
-def _without_value(name: str) -> str:
-    return name.partition("=")[0]
-
 
 ZERO = "\u200b"
 """Replaces invisible characters, and pads longer escapes so that positions stay the same."""
@@ -288,12 +227,13 @@ def _special(text: str, match: re.Match[str]) -> Sign | None:
         return _channel(text, match)
     if name.strip("/") in HARMONY:
         return Sign(SignKind.SPECIAL, name, *match.span())
-    if begins_answer(name):
+    if _BEGINS_ANSWER.fullmatch(name):
         return Sign(SignKind.ANSWER, name, *match.span())
-    if surrounds_answer(name):
+    if _AROUND_ANSWER.fullmatch(name):
         return Sign(SignKind.WRAPPER, name, *match.span())
-    if family := token_of_reasoning(name):
-        return Sign(SignKind.CLOSING if is_end_name(name) else SignKind.OPENING, f"|{family}", *match.span())
+    if _ABOUT_REASONING.search(name):
+        kind = SignKind.CLOSING if _IS_END.match(name) else SignKind.OPENING
+        return Sign(kind, f"|{_BEGIN_OR_END.sub('', name)}", *match.span())
     return Sign(SignKind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
 
 
@@ -323,13 +263,13 @@ def _tag(text: str, match: re.Match[str]) -> Sign | None:
         return _details(text, match)
     if name == "channel" and not match["slash"]:
         return Sign(SignKind.SPECIAL, name, *match.span()) if _CHANNEL.match(text, match.end()) else None
-    if is_token(name) and not match["slash"]:
-        return Sign(SignKind.SPECIAL, name, *match.span())
-    opening = tag_of_reasoning(name)
-    if opening is None:
+    if _TOKEN.fullmatch(name):
+        return None if match["slash"] else Sign(SignKind.SPECIAL, name, *match.span())
+    opening = _CLOSES.get(name, name)
+    if not (_OF_REASONING.fullmatch(opening) or _OF_TOOLS.fullmatch(opening)):
         return None
-    is_closing = bool(match["slash"]) or is_closing_tag(name)
-    return Sign(SignKind.CLOSING if is_closing else SignKind.OPENING, opening, *match.span())
+    kind = SignKind.CLOSING if match["slash"] or name in _CLOSES else SignKind.OPENING
+    return Sign(kind, opening.partition("=")[0], *match.span())
 
 
 def _details(text: str, match: re.Match[str]) -> Sign:
@@ -341,27 +281,19 @@ def _details(text: str, match: re.Match[str]) -> Sign:
 
 
 def _bracket_at(text: str, at: int) -> Sign | None:
-    if text[at] == "◁":
-        match = _TRIANGLE.match(text, at)
-        name = bare(match["name"]).lower() if match else ""
-        if match and name in BRACKETED:
-            return Sign(SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"◁{name}", *match.span())
-    elif match := _BRACKET.match(text, at):
-        return _bracket(text, match)
-    return None
-
-
-def _bracket(text: str, match: re.Match[str]) -> Sign | None:
-    name = bare(match["name"])
-    kind = BRACKETED_ALONE.get(name.lower())
-    if kind:
-        # The one that opens and the one that closes have different names, and only the same name closes what was opened.
-        return Sign(SignKind[kind], "[alone", *match.span())
-    if not is_bracketed(name):
+    match = (_TRIANGLE if text[at] == "◁" else _BRACKET).match(text, at)
+    if match is None:
         return None
-    if not name.isupper() and not match["slash"] and text[match.end() : match.end() + 1] in ("", *"([:"):
-        return None  # ``[thinking](…)`` is a link
-    name = name.lower()
-    if name in BRACKETED_TOKENS:
-        return Sign(SignKind.SPECIAL, name, *match.span())
-    return Sign(SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"[{name}", *match.span())
+    name = bare(match["name"])
+    kind = SignKind.CLOSING if match["slash"] else SignKind.OPENING
+    if text[at] == "◁":
+        return Sign(kind, f"◁{name.lower()}", *match.span()) if _BRACKETED.fullmatch(name.upper()) else None
+    if alone := _BRACKETED_ALONE.get(name.lower()):
+        # The one that opens and the one that closes have different names, and only the same name closes what was opened.
+        return Sign(SignKind[alone], "[alone", *match.span())
+    if _BRACKETED_TOKENS.fullmatch(name):
+        return Sign(SignKind.SPECIAL, name.lower(), *match.span())
+    # ``[thinking](…)`` is a link.
+    is_link = not match["slash"] and text[match.end() : match.end() + 1] in ("", *"([:")
+    is_sign = _BRACKETED.fullmatch(name) or (_BRACKETED_SMALL.fullmatch(name) and not is_link)
+    return Sign(kind, f"[{name.lower()}", *match.span()) if is_sign else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from chatui.backends.leaks.patterns import Sign, SignKind
-from chatui.backends.leaks.prose import example_in, is_mention
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 
@@ -63,58 +61,9 @@ MESSAGE = f"{HEADER}x{END}"
 
 
 @for_each([
-    f"{MESSAGE} so",
-    f"{HEADER}x<|return|> so",
-    f"{HEADER}x<|call|>. So",
-    f"{START}<|message|>x{END} so",
-    f"{START}<|constrain|>json<|message|>x{END} so",
-    f"{HEADER}<think>x</think>{END} so",
-    f"{MESSAGE}<b> so",
-    f"{MESSAGE}<\u200bb> so",
-])  # fmt: skip
-def test_a_whole_message_with_text_after_it_is_an_example(text: str) -> None:
-    end = max(text.rindex(stop) + len(stop) for stop in (END, "<|return|>", "<|call|>") if stop in text)
-    assert example_in(text) == end
-    whole = f"For example:\n{text}"
-    assert guarded(whole) == whole
-
-
-@for_each([
-    f"{MESSAGE}{START}",
-    f"{MESSAGE}<|call|>",
-    f"{MESSAGE} \n{START}",
-    f"{HEADER}{START}<|message|>x{END} so",
-    f"{HEADER}x<|channel|>{END} so",
-    f"{HEADER}x<|message|>{END} so",
-    f"{START}{END} so",
-    f"{START}<|return|> so",
-    f"{MESSAGE}<|foo|> so",
-    f"{MESSAGE}start|>assistant so",
-    f"{MESSAGE} \\<|foo|> so",
-])  # fmt: skip
-def test_anything_else_is_no_example(text: str) -> None:
-    assert example_in(text) == 0
-
-
-def test_an_example_has_at_most_two_thousand_characters() -> None:
-    body = 2000 - len(HEADER + END)
-    assert [example_in(f"{HEADER}{'x' * length}{END} so") for length in (body, body + 1)] == [2000, 0]
-    for length, is_shown in ((body, True), (body + 1, False)):
-        text = f"As:\n{HEADER}{'x' * length}{END} so"
-        assert guarded(text) == (text if is_shown else "As:\n")
-
-
-@for_each([
-    f'He wrote "{START}" once.',
-    f'He wrote "{HEADER}" once.',
-    f"He wrote “{HEADER}” once.",
-    f"Then {HEADER} begins it.",
-    f"Then {HEADER}. So",
-    f"Then {HEADER}), as",
     f"The {END} token",
     f"Hi {END} sure",
     f"Hi {END} < so",
-    f"Hi {END}",
     "Use <|channel|> so",
     "Use <|channel|>. So",
     "Use <|message|> so",
@@ -127,18 +76,11 @@ def test_an_example_has_at_most_two_thousand_characters() -> None:
     "Use <|channel|> analysisx so",
     "Hi <|end|> s",
     "Hi <|end|> start so",
-    f"Then {START} to={'x' * (200 - len(START) - 15)}<|message|> begins it.",
     "Use <|start|> assisted so",
     "Hi <|foo|> so",
-    "Use the <|end|> analysis token so",
-    "Use <|end|> assistant so",
-    "Use the <|call|> final token",
     f"So\n{MESSAGE} so",
     f"So\n- {MESSAGE} so",
     f"As here：{MESSAGE} so",
-    f'He wrote "{MESSAGE}" once.',
-    'He wrote "<|channel|>analysis" once.',
-    "He wrote (<|channel|>commentary) once.",
 ])  # fmt: skip
 def test_special_tokens_in_a_sentence_are_shown(text: str) -> None:
     assert guarded(text) == text
@@ -202,44 +144,6 @@ def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: 
     assert guarded(text) == shown
 
 
-def mentioned(line: str, after: str) -> str:
-    """The first letters of the kinds of signs that are only mentioned there: a tag that opens or closes, a token, stripped markers."""
-    kinds = (SignKind.OPENING, SignKind.CLOSING, SignKind.SPECIAL, SignKind.COLLAPSED)
-    return "".join(kind.name[:2] for kind in kinds if is_mention(Sign(kind, "think", 0, 0), line, after)).lower()
-
-
-@for_each([
-    ("", "SECRET", ""),
-    ("", " so", "sp"),
-    ("  ", "\nSECRET", ""),
-    ("Hi.", "SECRET", ""),
-    ("Hi.", " so", ""),
-    ("Hi", " so", ""),
-    ("Hi ", "SECRET", ""),
-    ("Hi ", " SECRET", "clspco"),
-    ("Hi ", "\nSECRET", "cl"),
-    ("Hi ", " so", "opclspco"),
-    ("Hi ", ".", "opclspco"),
-    ("Hi ", "", "opcl"),
-    ("Hi ", "<", ""),
-    ("Hi ", "*so", "opclsp"),
-    ('Hi "', '" so', "opclspco"),
-    ("Hi (", ")", "opclspco"),
-    ("Hi\u4e2d", "\u4e2d", "opclspco"),
-    ("« ", " »", "opclspco"),
-    ("It is so. ", " SECRET", "sp"),
-    ("It is so. ", " begins", "opclspco"),
-    ("It is so. ", "", ""),
-    ("- ", ": begins", "opclspco"),
-    ("1. ", " begins", "opclspco"),
-    ("- ", "SECRET", ""),
-    ("\u200b", "\u200bSECRET", ""),
-    ('"\u200b', '\u200b"', "opclspco"),
-])  # fmt: skip
-def test_a_sign_is_mentioned_by_its_place(line: str, after: str, kinds: str) -> None:
-    assert mentioned(line, after) == kinds
-
-
 TAG = "<think>SECRET</think>"
 
 
@@ -269,7 +173,6 @@ TAG = "<think>SECRET</think>"
     f"```\n- x\n```\n\n    {TAG}\nHi",
     f"- Hi\n\n>Hi\n\n    {TAG}\nHi",
     f"- Hi\n\nHi\n\n    {TAG}\nHi",
-    f"Hi `<think>{'x' * 393}` so",
     f"Hi\n\n\n    {TAG}\nHi",
     f"```\n<think>{'x ' * 220}</think>\n```\nHi",
     f"Hi\n\n    <think>{'x ' * 220}</think>\n\nHi",
@@ -302,7 +205,6 @@ def test_tags_in_code_are_shown(text: str) -> None:
     f"```\na\n```\n{TAG}\nHi",
     f"Hi\n\n    a\nHi\n    {TAG}\nHi",
     f"- The tag `<think> so\n\n    {TAG}\nHi",
-    "Hi `<think> tag ``SECRET </think>Y`` so\nHi",
     f"Hi\n\n    a\n```\nx\n```\n    {TAG}\nHi",
     f"Hi\n\n```\nx\n```\n    {TAG}\nHi",
     f"Hi\n\n    a\n{'>' * 61}{TAG}\nHi",
