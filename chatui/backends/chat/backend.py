@@ -23,6 +23,7 @@ from chatui.backends.continuation import Sample, continue_in_words, has_text
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
 from chatui.backends.http import WHOLE
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.speaker import is_defanged
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
@@ -91,7 +92,7 @@ class ChatCompletionsBackend(DetectedServer):
             restore=is_defanged(payload["messages"]),
             resumes=request.cut_answer is not None,
             has_tools=bool(request.tools),
-            is_json=request.answer_format is not None,
+            asked=Asked(request.answer_format is not None, request.tools),
             summaries_are_trusted=self._summaries_are_trusted,
         )
         reader, on_held = _Reader(deltas), request.on_held

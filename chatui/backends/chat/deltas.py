@@ -15,6 +15,7 @@ from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.leaks.guard import TextSpan, judged
+from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, is_object, leak, usable_call_id
 from chatui.backends.separation import Read, Separation
@@ -103,12 +104,12 @@ class Deltas:
         summaries_are_trusted: bool = False,
         resumes: bool = False,
         has_tools: bool = False,
-        is_json: bool = False,
+        asked: Asked = ANY_TEXT,
     ) -> None:
         """``separation``: what is known of the server and the model. ``restore``: markers in the request were defanged.
 
         ``resumes``: the text continues an answer from the middle. ``has_tools``: text before a tool call is a preamble.
-        ``is_json``: JSON was asked for, which may have any key.
+        ``asked``: what the request asked for.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning is kept apart from it.
         """
         self._new_call_id = new_call_id
@@ -116,7 +117,7 @@ class Deltas:
         self._writer = FrameWriter(restore=restore)
         self._aside: list[tuple[FrameSource, str]] = []
         self._separation = separation
-        self._resumes, self._is_json = resumes, is_json
+        self._resumes, self._asked = resumes, asked
         self._guard: LeakGuard | None = None
         self._proves = False
         self._is_whole = self._ends_in_call = False
@@ -278,7 +279,7 @@ class Deltas:
             text = self._blank + text
             if self._proves:
                 self._separation = Separation.STRUCTURED
-            self._guard = LeakGuard(self._separation, resumes=self._resumes, thought="".join(self._thought), is_json=self._is_json)
+            self._guard = LeakGuard(self._separation, resumes=self._resumes, thought="".join(self._thought), asked=self._asked)
         return self._spans(self._guard.feed(text))
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:

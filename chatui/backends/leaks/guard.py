@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from chatui.backends.leaks import labels
-from chatui.backends.leaks.labels import AnswerLabel, answer_after, label_of
+from chatui.backends.leaks.labels import ANY_TEXT, AnswerLabel, Asked, answer_after, label_of
 from chatui.backends.leaks.patterns import SignKind, bare, folded
 from chatui.backends.leaks.prose import EmittedSign, Prose, has_text
 from renderer.events import Finished
@@ -46,13 +46,15 @@ class Judgement:
         return any(not span.visible for span in self.spans)
 
 
-def judged(text: str, *, complete: bool, resumes: bool = False, follows: bool = False, is_json: bool = False) -> Judgement:
+def judged(text: str, *, complete: bool, resumes: bool = False, follows: bool = False, asked: Asked = ANY_TEXT) -> Judgement:
     """Judge the whole text of an answer field. ``complete``: the server said that the model stopped by itself.
 
     ``resumes``: the text continues an answer, so a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are.
-    ``follows``: the same completion has a text before this one. ``is_json``: JSON was asked for, which may have any key.
+    ``follows``: the same completion has a text before this one.
     """
-    judge_of_text = _Judge(text, complete=complete, resumes=resumes, follows=follows, is_json=is_json)
+    if not asked.is_json and labels.is_bare_call(text, asked.tools):
+        return Judgement([TextSpan(False, text, is_withheld=True)])
+    judge_of_text = _Judge(text, complete=complete, resumes=resumes, follows=follows, is_json=asked.is_json)
     judge_of_text.read(0)
     return Judgement([span for span in judge_of_text.spans if span.text or span.is_withheld], judge_of_text.hides_before)
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
 from typing import Any
 
 from chatui.backends.leaks.patterns import ZERO, bare, folded
+from renderer.harmony.prompt import FunctionTool
 
 
 class Manner(Enum):
@@ -206,6 +207,43 @@ def is_calls(text: str, *, complete: bool) -> bool:
     values = [_read(text)]
     values = list(_lines(text)) if values == [None] else values
     return all(map(_has_call, values)) if values else not complete or bool(_CUT_CALL.match(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the request asked for. ``is_json``: JSON, which may have any key. ``tools``: those that it offered; without them, arguments
+    alone are text.
+    """
+
+    is_json: bool = False
+    tools: tuple[FunctionTool, ...] = ()
+
+
+ANY_TEXT = Asked()
+
+
+def is_bare_call(text: str, tools: Sequence[FunctionTool]) -> bool:
+    """Whether an answer is nothing but a call of an offered tool, in the form ``[look(q="…")]`` or its arguments alone."""
+    names = "|".join(re.escape(tool.name) for tool in tools)
+    if names and re.fullmatch(rf"\s*\[?\s*(?:functions\.)?(?:{names})(?::\d+)?\s*[({{].*[)}}]\s*\]?\s*", text, re.DOTALL):
+        return True
+    value = _read(text) if names and begins(text) else None
+    return isinstance(value, dict) and any(
+        keys_of(tool).issuperset(value) and set(value).issuperset((tool.parameters or {}).get("required") or ()) for tool in tools
+    )
+
+
+def may_be_bare_call(text: str, tools: Sequence[FunctionTool]) -> bool:
+    """Whether a text may begin a call of an offered tool by its name."""
+    begun = text.lstrip().removeprefix("[").lstrip()
+    names = [name for tool in tools for name in (tool.name, f"functions.{tool.name}")]
+    return any(name.startswith(begun) or (begun.startswith(name) and begun[len(name)] in "({:") for name in names)
+
+
+def keys_of(tool: FunctionTool) -> frozenset[str]:
+    """The names of a tool's arguments."""
+    properties = (tool.parameters or {}).get("properties")
+    return frozenset(properties) if isinstance(properties, Mapping) else frozenset()
 
 
 def _read(text: str) -> object:

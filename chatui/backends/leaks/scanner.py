@@ -10,6 +10,7 @@ import re
 
 from chatui.backends.leaks import labels, patterns
 from chatui.backends.leaks.guard import TextSpan, judged
+from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.patterns import Sign, SignKind, bare, folded
 from chatui.backends.separation import Separation
 
@@ -216,10 +217,10 @@ def _counts(view: str, sign: Sign, *, begins_line: bool) -> bool:
 class LeakGuard:
     """Text in, spans out. ``has_sign``: something in the text is raw output."""
 
-    def __init__(self, separation: Separation, *, resumes: bool = False, thought: str = "", is_json: bool = False) -> None:
-        """``resumes`` and ``is_json``: as for ``judged``. ``thought``: the reasoning before, which some servers repeat as the answer."""
+    def __init__(self, separation: Separation, *, resumes: bool = False, thought: str = "", asked: Asked = ANY_TEXT) -> None:
+        """``resumes`` and ``asked``: as for ``judged``. ``thought``: the reasoning before, which some servers repeat as the answer."""
         self._separation = separation
-        self._resumes, self._is_json = resumes, is_json
+        self._resumes, self._asked = resumes, asked
         self._scanner = Scanner()
         self._text: list[str] = []
         self._thought = "".join(thought.split())
@@ -252,21 +253,24 @@ class LeakGuard:
             return self._judged(whole, complete=complete)
         spans = self._rest(complete=complete)
         if self._separation is Separation.PLAIN:
-            self.has_sign = self.has_sign or judged(whole, complete=True, resumes=self._resumes, is_json=self._is_json).has_sign
+            self.has_sign = self.has_sign or judged(whole, complete=True, resumes=self._resumes, asked=self._asked).has_sign
         return spans
 
     def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
         if not complete and text.strip():
             # The sign may be what is missing.
             return [TextSpan(False, text, is_withheld=True)]
-        judgement = judged(text, complete=complete, resumes=self._resumes, is_json=self._is_json)
+        judgement = judged(text, complete=complete, resumes=self._resumes, asked=self._asked)
         self.has_sign = judgement.has_sign
         return judgement.spans
 
     def _rest(self, *, complete: bool) -> list[TextSpan]:
         begin, self._begin = self._begin or "", None
         is_thought = bool(begin) and self._is_thought(begin, complete=complete)
-        if is_thought or (not self._is_json and _DATA.match(begin) and labels.is_calls(begin, complete=complete)):
+        is_call = not self._asked.is_json and (
+            labels.is_bare_call(begin, self._asked.tools) or (_DATA.match(begin) and labels.is_calls(begin, complete=complete))
+        )
+        if is_thought or is_call:
             self.has_sign = not is_thought
             return [TextSpan(False, begin, is_withheld=True)]
         shown = self._shown(self._scanner.feed(begin) + self._scanner.finish())
@@ -291,10 +295,11 @@ class LeakGuard:
     def _may_be_calls(self) -> bool:
         """Whether the text so far may be how an answer begins that is nothing but calls."""
         text = self._begin or ""
-        if self._is_json:
+        if self._asked.is_json:
             return False
         data = _DATA.match(text)
         if data is None:
-            return bool(_DATA_BEGUN.match(text)) and bool(text.strip())
+            return bool(text.strip()) and (bool(_DATA_BEGUN.match(text)) or labels.may_be_bare_call(text, self._asked.tools))
         key = data["key"].lower()
-        return key in labels.CALL_KEYS if data["closed"] else any(known.startswith(key) for known in labels.CALL_KEYS)
+        keys = labels.CALL_KEYS.union(name.lower() for tool in self._asked.tools for name in labels.keys_of(tool))
+        return key in keys if data["closed"] else any(known.startswith(key) for known in keys)

@@ -23,6 +23,7 @@ from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
 from chatui.backends.http import WHOLE
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
 from chatui.backends.speaker import defang, is_defanged
@@ -180,7 +181,7 @@ class ResponsesBackend(DetectedServer):
         reducer.token_limit = TokenLimit(request.max_tokens, context)
         reducer.has_tools = bool(request.tools)
         reducer.server_tools = ServerTools(request.hosted)
-        reducer.wants_json(request.answer_format is not None)
+        reducer.asks(Asked(request.answer_format is not None, request.tools))
         reader, on_held = _Reader(reducer), request.on_held
         try:
             async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as read:

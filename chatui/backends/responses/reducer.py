@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, usable_call_id
 from chatui.backends.responses.items import (
     CALL,
@@ -102,9 +103,9 @@ class Reducer:
         """Whether the response or its answer failed, although the response ended well by its name."""
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)
 
-    def wants_json(self, is_json: bool) -> None:
-        """Whether JSON was asked for, which may have any key."""
-        self._speech.is_json = is_json
+    def asks(self, asked: Asked) -> None:
+        """Take in what the request asked for."""
+        self._speech.asked = asked
 
     @property
     def is_holding(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from chatui.backends.base import Usage
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.leaks.guard import TextSpan, judged
+from chatui.backends.leaks.labels import ANY_TEXT
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import FrameSource, FrameWriter, leak
 from chatui.backends.responses.items import TEXT, OutputItem
@@ -137,8 +138,7 @@ class Speech:
         self._answer: OutputItem | None = None
         """A message that is over, and whose frame stays open: all answers of a completion are one."""
         self._is_followed = False
-        self.is_json = False
-        """Whether JSON was asked for, which may have any key."""
+        self.asked = ANY_TEXT
         self.is_before_call = False
         """Whether a call follows, so that the open text is a preamble and not the answer."""
         self._waiting: list[tuple[FrameSource, str]] = []
@@ -172,7 +172,7 @@ class Speech:
             return []
         events = self._begin(item)
         if item.guard is None:
-            item.guard = LeakGuard(self._separation, thought="".join(self._thoughts), is_json=self.is_json)
+            item.guard = LeakGuard(self._separation, thought="".join(self._thoughts), asked=self.asked)
         return events + self._spans(item, item.guard.feed(text))
 
     def _begin(self, item: OutputItem) -> list[RawEvent]:
@@ -192,7 +192,7 @@ class Speech:
                 # The sign may be what is missing.
                 spans[item] = [TextSpan(False, text, is_withheld=True)]
                 continue
-            judgement = judged(text, complete=True, follows=bool(spans), is_json=self.is_json)
+            judgement = judged(text, complete=True, follows=bool(spans), asked=self.asked)
             self._has_sign = self._has_sign or judgement.has_sign
             if judgement.hides_before:
                 spans = {other: [TextSpan(False, held[other], is_withheld=True)] for other in spans}

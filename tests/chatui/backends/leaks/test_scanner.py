@@ -7,8 +7,10 @@ from functools import partial
 import pytest
 
 from chatui.backends.leaks.guard import TextSpan
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.leaks.scanner import LeakGuard, Scanner
 from chatui.backends.separation import Separation
+from renderer.harmony.prompt import FunctionTool
 from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.test_leak_shapes import cuts
 from tests.support.cases import for_each
@@ -33,6 +35,27 @@ def shown(text: str, separation: Separation = Separation.STRUCTURED, *, complete
         found.add(visible([*spans, *guard.finish(complete=complete)]))
     [result] = found
     return result
+
+
+LOOK = FunctionTool("look", parameters={"type": "object", "properties": {"q": {}, "topN": {}}, "required": ["q"]})
+
+
+@for_each([
+    ('[look(q="SECRET")]', True),
+    ('functions.look:0{"q": "SECRET"}', True),
+    ('{"q": "SECRET", "topN": 3}', True),
+    ('{"topN": 3}', False),
+    ('{"q": "x", "note": "y"}', False),
+    ("look up the word.", False),
+    ("[look](x) is a link.", False),
+])  # fmt: skip
+def test_a_bare_call_is_hidden_only_where_its_tool_was_offered(text: str, is_call: bool) -> None:
+    for separation in (Separation.STRUCTURED, Separation.UNPROVEN):
+        for tools, expected in (((LOOK,), "" if is_call else text), ((), text)):
+            for pieces in cuts(text):
+                guard = LeakGuard(separation, asked=Asked(tools=tools))
+                spans = [span for piece in pieces for span in guard.feed(piece)]
+                assert visible([*spans, *guard.finish(complete=True)]) == expected, (separation, pieces)
 
 
 def streamed(text: str) -> str:
@@ -120,7 +143,7 @@ def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
 @for_each(['{"reasoning": "x", "category": "y"}', '{"name": "a", "arguments": {"b": 1}}', '[{"type": "thinking", "text": "x"}]'])
 def test_json_that_was_asked_for_may_have_any_key(text: str) -> None:
     for separation in Separation:
-        guard = LeakGuard(separation, is_json=True)
+        guard = LeakGuard(separation, asked=Asked(is_json=True))
         assert visible([*guard.feed(text), *guard.finish(complete=True)]) == text
 
 
