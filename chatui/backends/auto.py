@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest
@@ -112,6 +112,7 @@ async def choose(upstream: Upstream, question: Question) -> ChosenFormat:
 async def _by_ids(upstream: Upstream, question: Question, product: str, found: Discovered) -> ChosenFormat:
     model = question.model or next(iter(found.models), None)
     is_gpt_oss = await knows_markers(upstream, product, model)
+    found = replace(found, is_gpt_oss=is_gpt_oss)
     if is_gpt_oss is None:
         return ChosenFormat(CHAT, f"this {product} did not say how it tokenizes, so its model may not be gpt-oss", lasts=False, found=found)
     if not is_gpt_oss:

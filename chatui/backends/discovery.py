@@ -25,11 +25,13 @@ class Discovered:
     """The discovered facts about a server. ``server``: the product name, None if unknown. ``models``: in the server's order.
 
     ``contexts``: how many tokens a prompt and its answer may have together, by model; None is the key for any model.
+    ``is_gpt_oss``: what the tokenizer of its model says; None if it was not asked, or did not tell.
     """
 
     server: str | None
     models: tuple[str, ...]
     contexts: tuple[tuple[str | None, int], ...] = ()
+    is_gpt_oss: bool | None = None
 
     def context(self, model: str | None) -> int | None:
         """The context length of this model; without a name, or if there is only one model, that of the first. None if unknown."""
@@ -138,6 +140,8 @@ class DetectedServer:
     def use_discovery(self, found: Discovered) -> None:
         """Use another's discovery, see ``auto.AcceptsDiscovery``."""
         self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
+        if found.is_gpt_oss:
+            self._separations.is_gpt_oss()
         self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 
     def watch(self, watcher: Watcher) -> None:

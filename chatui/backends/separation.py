@@ -88,6 +88,13 @@ class Separations:
     def __init__(self, separates: Separates = "proved") -> None:
         self._separates = separates
         self._known: dict[str, Known] = {}
+        self._is_gpt_oss = False
+
+    def is_gpt_oss(self) -> None:
+        """The server's tokenizer says so, whatever its model is called: no answers without thought make it *plain*."""
+        self._is_gpt_oss = True
+        if self._separates == "proved":
+            self._known = {model: known for model, known in self._known.items() if known.separation is not Separation.PLAIN}
 
     def of(self, model: str | None) -> Separation:
         """How to read the next answer, unless it proves more by itself."""
@@ -122,9 +129,12 @@ class Separations:
         if known.separation is not Separation.UNPROVEN or not (read.has_text and read.is_whole):
             return known
         known = replace(known, plain=known.plain + 1)
-        if known.plain < _ANSWERS_FOR_PLAIN or self._separates != "proved" or model is None or _GPT_OSS.search(model):
+        if known.plain < _ANSWERS_FOR_PLAIN or self._separates != "proved" or self._may_be_gpt_oss(model):
             return known
         return _now(known, Separation.PLAIN, f"{_ANSWERS_FOR_PLAIN} answers in a row had no reasoning and no sign of it")
+
+    def _may_be_gpt_oss(self, model: str | None) -> bool:
+        return self._is_gpt_oss or model is None or bool(_GPT_OSS.search(model))
 
 
 def _now(known: Known, separation: Separation, why: str) -> Known:

@@ -11,6 +11,7 @@ import pytest
 from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.chat.deltas import Deltas
+from chatui.backends.discovery import Discovered
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import HasSeparation, Read, Separates, Separation, Separations
 from chatui.backends.sse import Decoder
@@ -45,6 +46,26 @@ def test_a_model_that_never_reasoned_in_twenty_answers_is_plain_unless_it_is_gpt
     cut = Read(Separation.UNPROVEN, proves=False, has_sign=False, has_text=True, is_whole=False)
     assert learned(*[cut] * 50) is Separation.UNPROVEN
     assert learned(*[SILENT] * 20, SIGN, *[SILENT] * 19) is Separation.UNPROVEN
+
+
+def test_a_model_with_the_vocabulary_of_gpt_oss_is_never_plain_whatever_its_name() -> None:
+    known = Separations()
+    for _ in range(2):
+        for _ in range(20):
+            known.learn("our-own", SILENT)
+        known.is_gpt_oss()
+        assert known.of("our-own") is Separation.UNPROVEN
+
+
+@pytest.mark.asyncio
+async def test_the_finding_of_auto_is_passed_on() -> None:
+    backend = ChatCompletionsBackend(Endpoint("http://127.0.0.1:1", model="our-own"))
+    backend.use_discovery(Discovered("vLLM", ("our-own",), is_gpt_oss=True))
+    assert learned(*[SILENT] * 20) is Separation.PLAIN
+    for _ in range(20):
+        backend._separations.learn("our-own", SILENT)
+    assert backend._separations.of("our-own") is Separation.UNPROVEN
+    await backend.aclose()
 
 
 def test_the_operator_decides() -> None:
