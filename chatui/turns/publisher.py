@@ -236,7 +236,8 @@ class Publisher:
 
     def show_checking(self) -> None:
         """Tell pages that the answer comes, and is shown once all of it was checked."""
-        self.add_event(wire.Checking())
+        self._people.set_checking()
+        self._flush_soon()
 
     def send_snapshot(self, audience: Audience, process: str, group: str) -> None:
         """Send everything so far to ``group``, which belongs to one socket in ``process``. A socket that gets no reply asks again."""

@@ -243,6 +243,7 @@ class Snapshot(Event):
 
     ``thought`` is None until the answer begins. From then on it includes the seconds of the continued answer, and ``steps`` its lines.
     ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait. ``files``: as in FilesCame.
+    ``checking``: as in Checking; None if it is not, or in a snapshot of the release before.
     """
 
     types = ("chatui:snapshot",)
@@ -257,6 +258,7 @@ class Snapshot(Event):
     can_answer_now: bool
     calls_wait: int
     files: int
+    checking: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

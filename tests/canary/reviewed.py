@@ -1557,7 +1557,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "chatui:snapshot": _OF_A_TURN
-    | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now", "calls_wait", "files"},
+    | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now", "calls_wait", "files", "checking"},
     "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn", "html", "language"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},

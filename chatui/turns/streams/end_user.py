@@ -90,7 +90,7 @@ class EndUserStream:
         self._cut: str | None = None
         self._joined: tuple[str, str] | None = None
         """The keys of the message that begins with the text of the cut one, and of the cut one; None until it opens."""
-        self._working = False
+        self._working = self._is_checking = False
         self._place = self._files = 0
         self._waiting_calls = self._waits_since = self._waited = 0
         self._steps: list[wire.SummaryLine] = []
@@ -147,6 +147,11 @@ class EndUserStream:
     def add_event(self, event: wire.Event) -> None:
         """Add an event about the turn itself."""
         self._pending.append(event)
+
+    def set_checking(self) -> None:
+        """The answer comes, and is shown once all of it was checked."""
+        self._is_checking = True
+        self._pending.append(wire.Checking())
 
     def step(self, line: wire.SummaryLine) -> None:
         """Add a line of the summary. It is dropped if the answer has begun."""
@@ -279,7 +284,8 @@ class EndUserStream:
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
-        more = (tuple(messages), self._place, can_answer_now, calls_wait, self._files)
+        checking = self._is_checking or None
+        more = (tuple(messages), self._place, can_answer_now, calls_wait, self._files, checking)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_arrived(self, *, is_watched: bool) -> None:
@@ -319,11 +325,11 @@ class EndUserStream:
             self._show_working(elapsed)
 
     def _show_working(self, elapsed: int) -> None:
-        self._working = True
+        self._working, self._is_checking = True, False
         self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=self._can_answer_now and self._thinking.is_on))
 
     def _begin(self, message: OpenMessage, elapsed: int) -> None:
-        self._working = False
+        self._working = self._is_checking = False
         self._open = message
         if not message.preamble:
             self._show_end_of_thinking(self._thinking.answer, elapsed)

@@ -4,7 +4,7 @@ import { belowAnswer, isShowable } from "../exchange/answer-end.js";
 import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
 import { parse } from "../page/dom.js";
-import { callsWait, fetchFor, showChecking } from "../exchange/waiting.js";
+import { callsWait, fetchFor } from "../exchange/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
@@ -82,7 +82,7 @@ export class ServerEvents {
       case "chatui:files":
         return fetchFor(transcript.byTurn(event.turn), event);
       case "chatui:checking":
-        return showChecking(transcript.byTurn(event.turn));
+        return transcript.byTurn(event.turn)?.thinking.showChecking();
       case "chatui:saving":
         return transcript.byTurn(event.turn)?.thinking.showSaving();
       case "chatui:closing":

@@ -147,7 +147,7 @@ export class Exchange {
    * Replaces the whole answer by a snapshot.
    * @param {Snapshot} snapshot
    */
-  showSnapshot({ messages, steps, thought, working, elapsed, place, can_answer_now: canEnd }) {
+  showSnapshot({ messages, steps, thought, working, elapsed, place, can_answer_now: canEnd, checking }) {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     // A process of the release before, which may run the turn until it is restarted, sends free text.
@@ -161,6 +161,7 @@ export class Exchange {
     if (working) this.thinking.begin(elapsed, canEnd);
     else this.thinking.hideWorking();
     if (place) this.thinking.showQueued(place);
+    if (checking) this.thinking.showChecking();
   }
 
   /**

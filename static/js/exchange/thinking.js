@@ -105,6 +105,11 @@ export class Thinking {
     this.showWorking(0);
   }
 
+  /** The answer comes, and is shown once all of it was checked. */
+  showChecking() {
+    this.#say(t("The answer is checked before it is shown…"));
+  }
+
   /** The answer is complete, but the server is slow to store it. */
   showSaving() {
     this.#say(t("Saving…"));

@@ -1,7 +1,6 @@
 // Fetches parts of a running turn that no event contains: cards of calls that wait for the person, and files.
 
-import { t } from "../language/words.js";
-import { find, seek } from "../page/dom.js";
+import { seek } from "../page/dom.js";
 
 /** @import { Exchange } from "./exchange.js" */
 /** @import { CallsWait, FilesCame, Snapshot } from "../wire/wire.js" */
@@ -16,18 +15,6 @@ export function fetchFor(exchange, event) {
   if (event.type !== "chatui:snapshot") return;
   callsWait(exchange, event.calls_wait);
   filesCame(exchange, event.files);
-}
-
-/**
- * The answer comes, and is shown once all of it was checked.
- * @param {Exchange | null} exchange
- */
-export function showChecking(exchange) {
-  const line = exchange && seek(exchange.element, ".working", HTMLElement);
-  if (!line) return;
-  exchange.thinking.hideWorking();
-  line.hidden = false;
-  find(line, ".working-text", HTMLElement).textContent = t("The answer is checked before it is shown…");
 }
 
 /**

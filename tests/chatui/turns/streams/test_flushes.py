@@ -223,6 +223,16 @@ def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: W
     assert turn.types() == ["chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:working", "chatui:saving"]
 
 
+def test_a_page_that_joins_late_is_told_that_the_answer_is_checked_until_it_is_shown(world: World) -> None:
+    turn = followed(world)
+    turn.publisher.show_checking()
+    world.go_on(0.03)
+    assert turn.types() == ["chatui:checking"] and turn.publisher._people.snapshot(0).checking
+    turn.think()
+    world.go_on(0.03)
+    assert not turn.publisher._people.snapshot(0).checking, "a new sampling has begun"
+
+
 def test_the_time_of_a_turn_is_in_milliseconds_and_of_its_thinking_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(monotonic=lambda: world.now)
     monkeypatch.setattr(publisher, "time", clock)
