@@ -219,9 +219,13 @@ def _decoded(event: ServerSentEvent) -> Any:
     if event.data == _DONE:
         return None
     try:
-        return _json_value(event.data)
+        chunk = _json_value(event.data)
     except (ValueError, RecursionError):
         return None
+    if isinstance(chunk, dict) and event.name:
+        # The name of an event is a label as well.
+        chunk["sse_event"] = event.name
+    return chunk
 
 
 def _prefills(server: str | None, cut_answer: Frame | None) -> bool:

@@ -330,9 +330,13 @@ class _Reader:
 
 def _decoded(event: ServerSentEvent) -> Any:
     try:
-        return json.loads(event.data)
+        data = json.loads(event.data)
     except (ValueError, RecursionError):
         return None
+    if isinstance(data, dict) and event.name and not event.name.startswith("response."):
+        # The name of an event is a label as well.
+        data["sse_event"] = event.name
+    return data
 
 
 def text_of_event(data: Any) -> tuple[dict[str, Any], str] | None:

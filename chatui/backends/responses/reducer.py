@@ -31,7 +31,7 @@ from chatui.backends.responses.items import (
 )
 from chatui.backends.responses.speech import Allowance, ServerTools, Speech, TokenLimit
 from chatui.backends.separation import Read, Separation
-from chatui.backends.speaker import SpeakerLabel, other_label
+from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -57,6 +57,8 @@ _TEXT_EVENTS = {
 _PARTS = {"response.content_part": TEXT, "response.reasoning_part": THOUGHT, "response.reasoning_summary_part": SUMMARY}
 _BEGINNINGS = ("response.created", "response.in_progress", "response.queued")
 _ENDS = {f"response.{status}": status for status in ("completed", "incomplete", "failed", "cancelled")}
+_ECHOES = ("instructions", "user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "previous_response_id")
+"""Fields of a response that repeat the request."""
 _OF_AN_EVENT = ("type", "response_id", "part", "item", "event")
 _MAX_ITEMS = 1000
 _MAX_OPAQUE_CHARS = 4000
@@ -85,6 +87,8 @@ class Reducer:
         self._refused = False
         self._cut: str | None = None
         self.has_tools = False
+        self._label: SpeakerLabel | None = None
+        """A label of the whole response."""
         self.status = ""
         self.error: object = None
         self.usage: Usage | None = None
@@ -159,6 +163,8 @@ class Reducer:
             self._cut = details["reason"]
         outputs = [data for data in output if isinstance(data, dict)] if isinstance(output, list) else []
         matched = self.items.matched(outputs[:_MAX_ITEMS])
+        for item in self.items:
+            self._mark(item, {})
         events = [event for item in self.items for event in self._speech.withdraw_hidden(item)]
         for item, data in matched:
             if not self.is_full:
@@ -244,9 +250,16 @@ class Reducer:
         if not is_done:
             item = self.items.added(data, index)
             item.take_arguments(data.get("arguments"))
+            self._mark(item, event)
             return [*self._speech.withdraw_hidden(item), *self._announce(item, data), *self._release(item)]
         item = self.items.done(data, index)
+        self._mark(item, event)
         return self._whole_item(item, data)
+
+    def _mark(self, item: OutputItem, event: Mapping[str, Any]) -> None:
+        """A label beside an item, or of the response, applies to the item's text."""
+        if item.kind == MESSAGE:
+            item.mark(other_label(event, besides=_OF_AN_EVENT) or self._label)
 
     def _whole_item(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
         """A complete item, as the server states it at the item's end or in the final snapshot of the response."""
@@ -305,7 +318,12 @@ class Reducer:
         return self._speech.aside(FrameSource(item.number, "item", BROKEN), text)
 
     def _identify(self, response: object) -> None:
-        model = response.get("model") if isinstance(response, dict) else None
+        if not isinstance(response, dict):
+            return
+        # Other fields hold what was asked, such as instructions and tools.
+        labels = {name: value for name, value in response.items() if isinstance(value, str | bool) and name not in _ECHOES}
+        self._label = self._label or label_of_envelope(labels)
+        model = response.get("model")
         if isinstance(model, str) and model:
             self.model = model
 

@@ -102,7 +102,8 @@ def _is_marked(message: Object, role: str) -> bool:
     ]
     has_weight = isinstance(weight, int | float) and weight > 0
     channels = (None, "final") if role == "assistant" else (None,)
-    is_thought = frames.is_labelled(metadata) or metadata.get("reasoning_status") == "is_reasoning"
+    author = text_of(object_of(message.get("author")).get("name")) if role == "assistant" else ""
+    is_thought = frames.is_labelled(metadata) or frames.is_named_for_reasoning(author) or metadata.get("reasoning_status") == "is_reasoning"
     return any(map(is_set, marks)) or not has_weight or message.get("channel") not in channels or is_thought
 
 

@@ -101,6 +101,11 @@ def is_labelled(value: Object) -> bool:
     return other_label({name: value[name] for name in _LABELS if name in value}) is not None
 
 
+def is_named_for_reasoning(name: str) -> bool:
+    """Whether the name of a message's author speaks of reasoning, by the same rule. It may also be a person's or a model's."""
+    return other_label({"written_by": name}) is not None
+
+
 def question(text: str) -> tuple[Frame, ...]:
     """The frame of a person's message; none if it is empty."""
     return (Frame(Header(Role.USER), text),) if text.strip() else ()

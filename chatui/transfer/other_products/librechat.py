@@ -77,7 +77,8 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
     for part in list_of(message.get("content")):
         hidden += _part(object_of(part), texts, counts)
     text = frames.joined(texts) if message.get("content") else text_of(message.get("text"))
-    if not by_user and (frames.is_labelled(message) or frames.is_labelled(object_of(message.get("metadata")))):
+    is_thought = sender != text_of(message.get("model")).casefold() and frames.is_named_for_reasoning(sender)
+    if not by_user and (is_thought or frames.is_labelled(message) or frames.is_labelled(object_of(message.get("metadata")))):
         return (*hidden, *frames.hidden(DroppedKind.REASONING, text, counts))
     return (*hidden, *(frames.question(text) if by_user else frames.answer(text, counts)))
 

@@ -194,3 +194,19 @@ def test_text_before_a_call_of_a_broken_stream_stays_the_answer() -> None:
     result = read(message(), text("I look."), ended(), CALL, breaks=True, has_tools=True)
     assert result.pairs == [("final", "I look.")]
     assert [finished.complete for finished in result.finished] == [False, False]
+
+
+@pytest.mark.parametrize("label", [{"phase": "analysis"}, {"channel": "analysis"}, {"is_thought": True}, {"visible": False}], ids=str)
+def test_a_label_beside_an_item_or_of_the_response_hides_its_text(label: dict[str, Any]) -> None:
+    for events in (
+        [message() | label, text("words"), ended(), completed()],
+        [message(), text("words"), ended() | label, completed()],
+        [message(), text("words"), ended(), {**completed(), "response": completed()["response"] | label}],
+    ):
+        assert "final" not in [kind for kind, _ in read(*events).pairs]
+
+
+def test_what_a_response_repeats_of_its_request_labels_nothing() -> None:
+    echoes = {"instructions": "Think!", "user": "thinker", "reasoning": {"effort": "low"}, "tools": [{"type": "function", "name": "think"}]}
+    done = {**completed(), "response": completed()["response"] | echoes}
+    assert read(message(), text("words"), ended(), done).pairs == [("final", "words")]

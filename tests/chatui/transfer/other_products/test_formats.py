@@ -326,6 +326,13 @@ def test_an_answer_that_is_labelled_as_reasoning_is_hidden_as_at_a_model_server(
     assert result(of_open_webui(webui(content=[part])))[0] == result(of_librechat(libre(content=[part])))[0] == []
 
 
+def test_an_answer_whose_author_is_named_for_reasoning_is_hidden_and_a_model_of_that_name_answers() -> None:
+    assert result(of_chatgpt(gpt(author={"role": "assistant", "name": "analysis"}))) == hides(DroppedKind.HIDDEN)
+    assert result(of_chatgpt(gpt(author={"role": "assistant", "name": "Ada"}))) == shows("words")
+    assert result(of_librechat(libre(text="words", sender="Thinking"))) == hides(DroppedKind.REASONING)
+    assert result(of_librechat(libre(text="words", sender="our-reasoner", model="our-reasoner"))) == shows("words")
+
+
 def test_a_thought_of_chatgpt_is_hidden_whatever_its_kind() -> None:
     assert result(of_chatgpt(gpt(metadata={"reasoning_status": "is_reasoning"}))) == hides(DroppedKind.HIDDEN)
     assert result(of_chatgpt(gpt(metadata={"model_slug": "gpt-thinking"}))) == shows("words")
