@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 import pytest
 
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.leaks.labels import visible_of
-from chatui.backends.leaks.patterns import bare, folded
 from chatui.operations.canary.answers.scripts import Shape, all_shapes, sample
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta
@@ -112,63 +109,6 @@ def test_a_sign_in_a_suspect_answer_ends_it_and_is_judged_once() -> None:
     """Repeated judgement used to recurse without end."""
     for text in ("analysis of <|start|> SECRET<|end|>", "assistant\nanalysis\nSECRET\nassistant\nfinal\n42", "Analysis: a\n<|call|>SECRET"):
         assert "SECRET" not in guarded(text)
-
-
-# Data
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ('{"reasoning": "SECRET", "answer": "42"}', "42"),
-        ('[{"type": "thinking", "thinking": "SECRET"}, {"type": "text", "text": "42"}]', "42"),
-        ("[{'type': 'thinking', 'thinking': 'SECRET'}, {'type': 'text', 'text': '42'}]", "42"),
-        ('{"name": "look", "arguments": {"q": "SECRET"}}', ""),
-        ('{"reasoning": "SECRET", "answer": "<think>SECRET</think>42"}', "42"),
-        ('{"reasoning": "SECR', ""),
-        ('{"thinking": "SECRET"} and more', ""),
-        (json.dumps({"role": "assistant", "reasoning_content": "SECRET", "content": "42"}), "42"),
-    ],
-)
-def test_serialized_parts_show_only_the_text_of_the_answer(text: str, shown: str) -> None:
-    assert guarded(text) == shown
-    assert "SECRET" not in (visible_of(text) or "").replace("<think>SECRET</think>", "")
-
-
-@pytest.mark.parametrize("text", ['{"a": 1}', "[1]", '{"name": "Ada", "age": 36}', '{"reason": "late"}', "{", '{"open": '])
-def test_other_data_is_shown_unchanged(text: str) -> None:
-    assert visible_of(text) is None
-    assert guarded(text) == text
-
-
-# Folding
-
-
-@pytest.mark.parametrize(
-    ("text", "looks"),
-    [
-        ("&lt;think&gt;", "<think>"),
-        ("&amp;lt;think&amp;gt", "<think>"),
-        ("&#60;&#x3C;&#0060;&LT;", "<<<<"),
-        ("\\u003cthink\\x3e", "<think>"),
-        ("＜ｔｈｉｎｋ＞", "<think>"),
-        ("<th\u0301ink\ufe0f>", "<think>"),
-        ("<\x00think\u202e>", "<think>"),
-        ("<thіnk>", "<think>"),
-        ("&copy; \\u2028 &quot; \\n `", "&copy; \\u2028 &quot; \\n `"),
-        ("&#96;&#10;", "&#96;&#10;"),
-    ],
-)
-def test_folded_text_keeps_character_positions(text: str, looks: str) -> None:
-    assert len(folded(text)) == len(text)
-    assert bare(folded(text)) == looks
-
-
-def test_the_cache_of_characters_is_bounded() -> None:
-    from chatui.backends.leaks import patterns
-
-    folded("".join(map(chr, range(0x10000, 0x30000))))
-    assert len(patterns._LOOKS) <= patterns._MAX_CACHED
 
 
 # The same text as reasoning and as answer

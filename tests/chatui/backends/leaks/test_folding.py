@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chatui.backends.leaks import patterns
 from chatui.backends.leaks.patterns import ZERO, bare, folded
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
@@ -14,21 +15,7 @@ LOOK_ALIKES = {
     "|": "\u2223\u2502\uffe8\u01c0\u2758\uff5c",
     "_": "\u2581\uff3f",
 }
-CYRILLIC = {
-    "а": "a",
-    "е": "e",
-    "о": "o",
-    "р": "p",
-    "с": "c",
-    "х": "x",
-    "у": "y",
-    "і": "i",
-    "ѕ": "s",
-    "һ": "h",
-    "ԁ": "d",
-    "ο": "o",
-    "ν": "v",
-}
+CYRILLIC = dict(zip("\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u04bb\u0501\u03bf\u03bd", "aeopcxyishdov", strict=True))
 NAMED = {
     "lt": "<", "gt": ">", "VerticalLine": "|", "verbar": "|", "vert": "|", "sol": "/", "lsqb": "[", "rsqb": "]", "lbrack": "[",
     "rbrack": "]", "lowbar": "_", "colon": ":",
@@ -113,3 +100,8 @@ def test_each_character_of_a_sign_may_be_escaped(character: str) -> None:
 def test_other_escaped_characters_stay_as_they_are(character: str) -> None:
     for escape in (f"&#{ord(character)};", f"&#x{ord(character):02x};", f"\\u00{ord(character):02x}"):
         assert folded(escape) == escape
+
+
+def test_the_cache_of_characters_is_bounded() -> None:
+    folded("".join(map(chr, range(0x10000, 0x30000))))
+    assert len(patterns._LOOKS) <= patterns._MAX_CACHED
