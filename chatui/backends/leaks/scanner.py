@@ -152,11 +152,8 @@ class Scanner:
             return place.end()
         decided = self._at_place(view, place.start(), is_end=is_end, begins_line=False)
         if decided is None or self.held:
-            return self._undecided(place.start(), at) if decided is None else place.start()
+            return place.start() if decided or place.start() > at else None
         return place.start() + 1
-
-    def _undecided(self, place: int, at: int) -> int | None:
-        return place if place > at else None
 
     def _at_place(self, view: str, place: int, *, is_end: bool, begins_line: bool) -> bool | None:
         """Whether a sign stands here; then the text from it on is held. None if more text is needed."""

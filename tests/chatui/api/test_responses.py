@@ -158,6 +158,27 @@ async def test_revoking_a_key_ends_a_running_stream(program: Program, backend: S
     await asyncio.wait_for(running.settle(), 10)
 
 
+@pytest.mark.parametrize(("path", "body"), [
+    ("/v1/responses", {"input": "Hi"}), ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]}),
+])  # fmt: skip
+async def test_a_program_gets_comments_while_the_text_of_an_answer_is_held(
+    program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
+    backend.script = [asyncio.Event()]
+    response = await program.post(path, body | {"stream": True})
+    chunks: Any = aiter(response)  # type: ignore[arg-type]
+    comments = 0
+    async with asyncio.timeout(10):
+        async for chunk in chunks:
+            comments += chunk.startswith(b":")
+            if comments == 2:
+                break
+    await chunks.aclose()
+    await sync_to_async(response.close)()
+    await asyncio.wait_for(running.settle(), 10)
+
+
 async def test_a_response_is_cancelled_by_another_request(program: Program, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
