@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from chatui.backends.leaks.patterns import HARMONY
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 from tests.support.places import QUIRKS
@@ -108,24 +107,6 @@ def test_a_whole_answer_after_a_late_sign_of_stripped_markers_is_shown() -> None
 def test_the_definition_of_a_link_is_no_tag() -> None:
     text = "[thinking]: https://example.org/t\n\nIt is explained in [the notes][1]."
     assert guarded(text) == text
-
-
-def test_an_answer_followed_by_reasoning_is_not_proven() -> None:
-    text = "analysisSECRET.assistantfinalHi there.assistantanalysisSECRET"
-    assert guarded(text) == ""
-    assert guarded(text.removesuffix("assistantanalysisSECRET")) == "Hi there."
-
-
-def test_an_answer_whose_sign_may_be_quoted_is_not_proven() -> None:
-    for quoting in ('They say "so it is. Wait', "They say `so it is. Wait", "They say (", "They say:"):
-        assert guarded(f"analysis{quoting}.assistantfinalHi there." if quoting[-1] == "t" else f"analysis{quoting}assistantfinalHi") == ""
-    assert guarded('analysisThey say "so". It is. Wait.assistantfinalHi there.') == "Hi there."
-
-
-@pytest.mark.parametrize("word", HARMONY)
-def test_half_a_marker_is_buffered_whatever_its_length(word: str) -> None:
-    for text in (f"Hi.{word}|>SECRET", f"Hi.<|{word}|>SECRET", f"Hi.|{word}|>SECRET"):
-        assert "SECRET" not in guarded(text)
 
 
 def test_a_tag_in_indented_code_is_code_only_if_it_closes_there() -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chatui.backends.leaks.guard import TextSpan, is_collapsed, judge
+from chatui.backends.leaks.guard import TextSpan, judge
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
@@ -129,21 +129,3 @@ def test_the_sign_of_an_answer_may_be_quoted_inside_an_open_quotation(before: st
 def test_the_sign_of_an_answer_may_be_quoted_if_a_sentence_continues_after_it(after: str) -> None:
     assert shown(f"analysisSECRET.assistantfinal{after}") == []
     assert shown(f"assistantfinal{after}") == [after], "at the beginning of an output, nothing can quote it"
-
-
-@for_each([
-    ("so.assistantfinalHello", True),
-    ("so.assistantanalysisHello", True),
-    ("so.assistantcommentary to=x", True),
-    ("so.\nassistant final\nHello", True),
-    ("so.\nassistant channel analysis\nHello", True),
-    ("so.\nassistant: commentary", True),
-    ("so. assistantf", True),
-    ("so. assistantcommen", True),
-    ("so.assistantx", False),
-    ("the assistant finally answered", False),
-    ("the assistants final exam", False),
-    ("Hello", False),
-])  # fmt: skip
-def test_the_remains_of_stripped_markers_are_recognized_anywhere(text: str, is_raw: bool) -> None:
-    assert is_collapsed(text) == is_raw

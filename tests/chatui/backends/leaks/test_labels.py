@@ -8,56 +8,8 @@ from __future__ import annotations
 
 import json
 
-from chatui.backends.leaks.labels import AnswerLabel, Manner, answer_after, label_of, visible_of
+from chatui.backends.leaks.labels import AnswerLabel, answer_after, label_of, visible_of
 from tests.support.cases import for_each
-
-
-def manner(begun: str) -> Manner | None:
-    label = label_of(begun)
-    return label.manner if isinstance(label, AnswerLabel) else None
-
-
-@for_each([
-    ("Here is my thought process: x", Manner.ANNOUNCED),
-    ("Here’s my reasoning: x", Manner.ANNOUNCED),
-    ("This is my chain-of-thought: x", Manner.ANNOUNCED),
-    ("Thinking: x", Manner.PRIVATE),
-    ("**Thinking**\n", Manner.PRIVATE),
-    ("# Inner Monologue\n", Manner.PRIVATE),
-    ("> [thoughts] x", Manner.PRIVATE),
-    ("Thinking... x", Manner.PRIVATE),
-    ("Thoughts - x", Manner.PRIVATE),
-    ("\U0001f4ad Thinking: x", Manner.PRIVATE),
-    ("思考：x", Manner.PRIVATE),
-    ("**思考过程**\n", Manner.PRIVATE),
-    ("推理链: x", Manner.PRIVATE),
-    ("Analysis: x", Manner.COMMON),
-    ("**Commentary:** x", Manner.COMMON),
-    ("analysis\nx", Manner.COMMON),
-    ("```thinking\nx", Manner.BLOCK),
-    ("~~~analysis `\nx", Manner.BLOCK),
-    (":::reasoning\nx", Manner.BLOCK),
-    ("Analysis\nx", None),
-    ("## Analysis\nx", None),
-    ("# Reasoning: x", None),
-    ("Thinking about it: x", None),
-    ("Thinking", None),
-    ("My analysis: x", None),
-    ("```python\nx", None),
-    ("```thinking of\nx", None),
-    ("思想：x", None),
-    ("思考", None),
-    ("Hi: x", None),
-])  # fmt: skip
-def test_a_label_has_a_manner(begun: str, expected: Manner | None) -> None:
-    assert manner(begun) is expected
-    assert manner(f"{begun}      ") is expected
-
-
-@for_each([("thinking\nx", True), ("Thinking\nx", False), ("thinking: x", False), ("analysis\nx", False), ("**thinking**\nx", False)])
-def test_only_a_bare_word_in_lower_case_is_raw(begun: str, is_raw: bool) -> None:
-    label = label_of(begun)
-    assert isinstance(label, AnswerLabel) and label.is_raw is is_raw
 
 
 def answer(text: str) -> str | None:

@@ -205,9 +205,6 @@ def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: st
     assert judged(text, resumes=True) == text, "a continuation may continue a word"
 
 
-# Nothing is shown before the end
-
-
 # After other text of the same completion
 
 
@@ -245,6 +242,3 @@ def test_a_sign_withdraws_the_earlier_text_of_the_completion(text: str, result: 
 ])  # fmt: skip
 def test_in_a_continuation_a_word_alone_is_no_sign(text: str, result: str) -> None:
     assert judged(text, resumes=True) == judged(text, resumes=True, complete=False) == result
-
-
-# After the end
