@@ -20,10 +20,12 @@ _LEAD_CHARS = 60
 _LEAD = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*")
 _FENCE = re.compile(r"`{3,60}|~{3,60}")
 _SPAN = re.compile(
-    r"(?<![\\`])(?P<run>`+)(?=[^`\s]|``)[^`\n]{0,400}?(?<!`)(?P=run)(?!`)|(?<![\\`])(?P<two>``+)[^\n]{0,400}?(?<!`)(?P=two)(?!`)"
+    r"(?<![\\`])`(?=[^`\s])(?:[^`\n]|``++|(?<=[\s(\[{])`(?=[^\W_])){0,400}?(?:(?<![`\s(\[{])`|(?<!`)`(?![^\W_]))(?!`)"
+    r"|(?<![\\`])(?P<run>``++)[^\n]{0,400}?(?<!`)(?P=run)(?!`)"
 )
+"""A code span. A backtick that looks like the opening of another span does not close one that may have begun with a stray backtick."""
 _MAX_SPAN_CHARS = 400
-"""A code span is within a line. Longer ones do not count: a stray backtick must not turn a whole page into code."""
+"""Longer ones do not count: a stray backtick must not turn a whole page into code."""
 
 
 _INDENTED = re.compile(r"(?:(?: {4}| {0,3}\t)[^\n]*(?:\n|\Z)|[ \t]*\n)+")

@@ -190,6 +190,7 @@ def test_tags_in_code_are_shown(text: str) -> None:
     f"Hi \\`{TAG} and `x`",
     f"The `User`s {TAG} and `x`",
     f"The `User`s {TAG} and `x",
+    f"Note `a.{TAG} and `x",
     f"Hi `{TAG}``",
     f"Hi `a\n{TAG}`",
     f"Hi `{TAG}\nHi ` so",
