@@ -1,7 +1,8 @@
 """Reads the text of an answer as it comes: shows it at once where reasoning has a place of its own, else holds it to its end.
 
 What a server's parser leaves behind in proven text is found by its place alone: a sign at the beginning of the text or of a line, or glued
-to the end of a sentence, outside code. Everything from there on is held, and judged whole at the end.
+to what stands before it, outside code. Everything from there on is held, and judged whole at the end. Glued to anything but a sentence, it
+may also be a mention: then the whole text decides.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from chatui.backends.separation import Separation
 _LEAD = re.compile(r"[ \t\u200b\ufeff\r]*")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*(?P<run>`{3,}|~{3,})(?P<info>[^\n]*)")
 _FENCE_BEGUN = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)]?)[ \t]*)*(?:`{0,2}|~{0,2})\Z")
-_PLACE = re.compile(r"\n|`+|(?<=[.!?…。！？])(?=[^\s.!?…。！？])")
+_ENDS = ".!?…。！？"
+_GLUED_PLACE = re.compile(
+    rf"(?<=[{_ENDS}])(?=[^\s{_ENDS}])"
+    r"|(?:(?<=[^\s\"'“‘«„「『(\[{/\\])|(?<=[^\s(\[{][\"']))(?=<|\\{1,8}<|assistant|(?:commentary|analysis)\s?to=)"
+)
+"""The end of a sentence; or where a sign may be glued to anything but an opening quotation mark or bracket."""
+_PLACE = re.compile(rf"\n|`+|{_GLUED_PLACE.pattern}")
 _LONGEST_SIGN = 90
 _LONGEST_FENCE = 200
 _AFTER = 3
@@ -34,7 +41,15 @@ _WORDS = (
 )
 _CALL = re.compile(r"(?:(?:assistant|commentary|analysis)\s?)?to=[\w.-]{1,60}[^\n{]{0,60}\s*\{")
 _CALL_BEGUN = re.compile(r"(?:(?:assistant|commentary|analysis)\s?)?(?:t|to|to=[\w.-]{0,60}[^\n{]{0,60}\s*)?\Z")
+_GLUED_BEGUN = re.compile(
+    r"\\{0,8}(?:<[\s\u200b]?[|/]?[\w.:|/\u200b-]{0,60})?\Z|(?:assistant|commentary|analysis)[\s\u200b]{0,4}(?:[acft][a-z]{0,9}=?)?\Z"
+)
+_WORD_BEGUN = re.compile(
+    r"(?<=\S)(?:a|as|ass|assi|assis|assist|assista|assistan|assistant|an|ana|anal|analy|analys|analysis|analysis t|analysis to"
+    r"|co|com|comm|comme|commen|comment|commenta|commentar|commentary|commentary t|commentary to)\Z"
+)
 _GLUED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-])")
+_NAMES_REASONING = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 _EXPLAINED = re.compile(r"\s?[:|=–—]| [^\W\d_A-Z]")
 _NAMES_A_PLACE = re.compile(r" (?:assistant|analysis|commentary|final|user|system|developer|tool|functions)\b")
 _DATA = re.compile(r"\s*(?:\[\s*)?\{\s*[\"'](?P<key>\w*)(?P<closed>[\"'])?")
@@ -56,6 +71,8 @@ class Scanner:
         self._is_doubting = self._is_blank = self._is_indented = False
         self._ticks = 0
         self._last = ""
+        self.is_doubtful = False
+        """Whether what is held may be an honest text with a mention."""
 
     def feed(self, text: str) -> str:
         """More text; returns what can be shown now."""
@@ -88,7 +105,7 @@ class Scanner:
 
     def _release(self, at: int) -> str:
         text, self._buffer = self._buffer[:at], self._buffer[at:]
-        self._last = text[-1:] or self._last
+        self._last = (self._last + text)[-2:]
         if self._is_doubting and self._doubt < 0:
             self._kept.append(text)
             return ""
@@ -136,12 +153,14 @@ class Scanner:
 
     def _in_line(self, view: str, at: int, *, is_end: bool) -> int | None:
         place = _PLACE.search(view, at)
-        if at == 0 and self._last in ".!?…。！？" and self._last and not view[0].isspace() and (place is None or place.start() > 0):
+        last = folded(self._last) if at == 0 else view[max(at - 2, 0) : at]
+        if at == 0 and (place is None or place.start() > 0) and _GLUED_PLACE.match(last + view, len(last)):
             decided = self._at_place(view, 0, is_end=is_end, begins_line=False)
             if decided is None or self.held:
                 return None if decided is None else 0
         if place is None:
-            return len(view)
+            begun = None if is_end else _WORD_BEGUN.search(last + view[at:])
+            return self._undecided(at - len(last) + begun.start(), at) if begun else len(view)
         if place[0] == "\n":
             self._at_line = True
             return place.end()
@@ -159,7 +178,11 @@ class Scanner:
         """Whether a sign stands here; then the text from it on is held. None if more text is needed."""
         if self._is_indented or self._is_doubting:
             return False
-        found = _sign(view, place, is_end=is_end, begins_line=begins_line, is_first=self._is_first)
+        is_sure = begins_line or (view[place - 1] if place else self._last[-1:]) in _ENDS
+        if is_sure:
+            found = _sign(view, place, is_end=is_end, begins_line=begins_line, is_first=self._is_first)
+        else:
+            found = _glued_sign(view, place, is_end=is_end)
         if not found:
             return found
         if self._fence:
@@ -167,7 +190,7 @@ class Scanner:
             return False
         if self._ticks % 2 and (closing := self._closing_tick(view, place, is_end=is_end)) is not False:
             return None if closing is None else False
-        self.held = self._buffer[place:]
+        self.held, self.is_doubtful = self._buffer[place:], not is_sure
         return True
 
     def _closing_tick(self, view: str, place: int, *, is_end: bool) -> bool | None:
@@ -182,6 +205,8 @@ def _sign(view: str, at: int, *, is_end: bool, begins_line: bool, is_first: bool
     """Whether a sign stands at a place where one counts. None if more text is needed."""
     rest = view[at : at + _LONGEST_SIGN + _AFTER]
     is_whole = is_end or len(rest) == _LONGEST_SIGN + _AFTER
+    if not is_end and _GLUED_BEGUN.match(view, at):
+        return None
     if _BEGINS.match(rest):
         end = _SIGN_ENDS.search(rest)
         if not is_whole and "\n" not in rest and (end is None or len(rest) < end.end() + _AFTER):
@@ -196,6 +221,18 @@ def _sign(view: str, at: int, *, is_end: bool, begins_line: bool, is_first: bool
     return sign is not None and _counts(view, sign, begins_line=begins_line)
 
 
+def _glued_sign(view: str, at: int, *, is_end: bool) -> bool | None:
+    """Whether a sign is glued to what stands before the place. None if more text is needed."""
+    if _GLUED_BEGUN.match(view, at) and not is_end:
+        return None
+    if _CALL.match(view, at):
+        return True
+    sign = patterns.sign_at(view, at) if patterns.TRIGGER.match(view, at) else None
+    if sign is None and not is_end and len(view) - at < _LONGEST_SIGN and _CALL_BEGUN.match(view, at):
+        return None
+    return sign is not None and sign.kind in (SignKind.SPECIAL, SignKind.COLLAPSED)
+
+
 def _is_word_begun(rest: str) -> bool:
     word = bare(rest).lower()
     return any(each.startswith(word) for each in _WORDS)
@@ -203,7 +240,9 @@ def _is_word_begun(rest: str) -> bool:
 
 def _counts(view: str, sign: Sign, *, begins_line: bool) -> bool:
     after = view[sign.end : sign.end + 14]
-    if sign.kind in (SignKind.PLAIN, SignKind.WRAPPER) or sign.name == "details":
+    if sign.kind in (SignKind.PLAIN, SignKind.WRAPPER):
+        return False
+    if sign.name == "details" and not _NAMES_REASONING.search(view, sign.start, sign.end):
         return False
     if sign.kind is SignKind.CLOSING:
         return begins_line and not after.partition("\n")[0].strip()
@@ -220,6 +259,7 @@ class LeakGuard:
         self._resumes, self._asked = resumes, asked
         self._scanner = Scanner()
         self._text: list[str] = []
+        self._whole = ""
         self._thought = "".join(thought.split())
         self._begin: str | None = ""
         """The beginning of a text that may be nothing but calls, while that is not decided; then None."""
@@ -245,7 +285,8 @@ class LeakGuard:
 
     def finish(self, *, complete: bool) -> list[TextSpan]:
         """The field has ended. ``complete``: the server said that the model stopped by itself."""
-        whole, self._text = "".join(self._text), []
+        self._whole = whole = "".join(self._text)
+        self._text = []
         if self._separation is Separation.UNPROVEN:
             return self._judged(whole, complete=complete)
         spans = self._rest(complete=complete)
@@ -271,9 +312,17 @@ class LeakGuard:
             self.has_sign = not is_thought
             return [TextSpan(False, begin, is_withheld=True)]
         shown = self._shown(self._scanner.feed(begin) + self._scanner.finish())
-        held = judged(self._scanner.held, complete=complete, resumes=self._resumes, follows=self._has_shown)
-        self.has_sign = held.has_sign
-        return [*shown, *held.spans]
+        spans = self._of_held(self._scanner.held, complete=complete)
+        self.has_sign = any(not span.visible for span in spans)
+        return [*shown, *spans]
+
+    def _of_held(self, text: str, *, complete: bool) -> list[TextSpan]:
+        spans = judged(text, complete=complete, resumes=self._resumes, follows=self._has_shown).spans
+        if not self._scanner.is_doubtful:
+            return spans
+        if complete and not judged(self._whole, complete=True, resumes=self._resumes, is_json=self._is_json).has_sign:
+            return [TextSpan(True, text)]
+        return spans if any(not span.visible for span in spans) else [TextSpan(False, text, is_withheld=True)]
 
     def _shown(self, text: str) -> list[TextSpan]:
         self._has_shown = self._has_shown or bool(text.strip())

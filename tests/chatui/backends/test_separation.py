@@ -12,6 +12,7 @@ from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.discovery import Discovered
+from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import HasSeparation, Read, Separates, Separation, Separations
 from chatui.backends.sse import Decoder
@@ -162,3 +163,24 @@ def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_thos
             reader.feed(json.loads(event.data))
     reader.finish()
     assert reader.read.separation is (Separation.STRUCTURED if name in PROVED_BY.split() else Separation.UNPROVEN)
+
+
+HEADERS = ("<|end|><|start|>assistant<|channel|>analysis<|message|>", "assistantanalysis", "<|channel|>analysis<|message|>", "assistant\nanalysis\n")
+
+
+@pytest.mark.parametrize("before", ["Sum is 4", "Here:", "**Hi**", "Hi (there)", 'She said "hi."', "use `x`", "你好", "Hi 😊", "```\nx\n```", "Hi.\n"])
+def test_a_header_glued_to_anything_is_hidden_in_proven_text_however_it_comes(before: str) -> None:
+    for header in HEADERS[: 4 if before.endswith("\n") else 3]:
+        text = f"{before}{header}SECRET thought."
+        for size in (1, 2, 7, len(text)):
+            guard = LeakGuard(Separation.STRUCTURED)
+            spans = [span for at in range(0, len(text), size) for span in guard.feed(text[at : at + size])]
+            spans += guard.finish(complete=True)
+            assert "".join(span.text for span in spans if span.visible).strip() == before.strip(), (header, size)
+
+
+@pytest.mark.parametrize("text", ["The tokens (<|end|>, <|start|>) end it.", "an assistant, a commentary and banana", 'It is "<|end|>".', "a<b, x<y"])
+def test_a_marker_that_is_not_glued_is_text_and_comes_at_once(text: str) -> None:
+    guard = LeakGuard(Separation.STRUCTURED)
+    shown = "".join(span.text for character in f"{text} So." for span in guard.feed(character) if span.visible)
+    assert shown.startswith(text)
