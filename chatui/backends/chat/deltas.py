@@ -253,9 +253,11 @@ class Deltas:
         events: list[RawEvent] = []
         if summary:
             events += self._between(_SUMMARY, self._within_limit(summary))
-        if self._guard is None and reasoning:
+        if self._guard is None and (summary or reasoning):
             self._thought.append(reasoning)
-            self._proves = self._proves or bool(reasoning.strip())
+            self._proves = self._proves or bool((summary + reasoning).strip())
+        elif self._guard and reasoning:
+            self._guard.reasoned(reasoning)
         if reasoning or other:
             events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
         if label and (answer or refusal):

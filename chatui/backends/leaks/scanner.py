@@ -8,6 +8,7 @@ may also be a mention: then the whole text decides.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from chatui.backends.leaks import labels, patterns
 from chatui.backends.leaks.guard import TextSpan, judged
@@ -250,6 +251,19 @@ def _counts(view: str, sign: Sign, *, begins_line: bool) -> bool:
     return not is_explained
 
 
+_LEAST_THOUGHT = 24
+"""A thought with fewer characters than that, white space aside, may well be how its answer begins, too."""
+
+
+def after_thought(text: str, thought: str) -> int:
+    """Where the answer begins in a text that begins with the whole thought once more, whatever its white space; 0 if it does not."""
+    words, thought = "".join(text.split()), "".join(thought.split())
+    if len(thought) < _LEAST_THOUGHT or not words.startswith(thought):
+        return 0
+    places = (at for at, character in enumerate(text, 1) if not character.isspace())
+    return next(islice(places, len(thought) - 1, None))
+
+
 class LeakGuard:
     """Text in, spans out. ``has_sign``: something in the text is raw output."""
 
@@ -266,6 +280,10 @@ class LeakGuard:
         self._has_shown = False
         self.has_sign = False
 
+    def reasoned(self, text: str) -> None:
+        """More reasoning came after the text began: servers repeat it in pieces, too."""
+        self._thought += "".join(text.split())
+
     @property
     def is_holding(self) -> bool:
         """Whether text waits for its end."""
@@ -280,8 +298,15 @@ class LeakGuard:
             self._begin += text
             if self._repeats_thought() or self._may_be_calls():
                 return []
-            text, self._begin = self._begin, None
+            begin, self._begin = self._begin, None
+            return self._past_thought(begin)
         return self._shown(self._scanner.feed(text))
+
+    def _past_thought(self, begin: str) -> list[TextSpan]:
+        """The first text that can be read: without the thought, if all of that is repeated before it."""
+        at = after_thought(begin, self._thought)
+        hidden = [TextSpan(False, begin[:at])] if at else []
+        return [*hidden, *self._shown(self._scanner.feed(begin[at:]))]
 
     def finish(self, *, complete: bool) -> list[TextSpan]:
         """The field has ended. ``complete``: the server said that the model stopped by itself."""
@@ -298,9 +323,10 @@ class LeakGuard:
         if not complete and text.strip():
             # The sign may be what is missing.
             return [TextSpan(False, text, is_withheld=True)]
-        judgement = judged(text, complete=complete, resumes=self._resumes, asked=self._asked)
+        at = after_thought(text, self._thought)
+        judgement = judged(text[at:], complete=complete, resumes=self._resumes, asked=self._asked)
         self.has_sign = judgement.has_sign
-        return judgement.spans
+        return [*([TextSpan(False, text[:at])] if at else []), *judgement.spans]
 
     def _rest(self, *, complete: bool) -> list[TextSpan]:
         begin, self._begin = self._begin or "", None
@@ -311,7 +337,7 @@ class LeakGuard:
         if is_thought or is_call:
             self.has_sign = not is_thought
             return [TextSpan(False, begin, is_withheld=True)]
-        shown = self._shown(self._scanner.feed(begin) + self._scanner.finish())
+        shown = [*self._past_thought(begin), *self._shown(self._scanner.finish())]
         spans = self._of_held(self._scanner.held, complete=complete)
         self.has_sign = any(not span.visible for span in spans)
         return [*shown, *spans]

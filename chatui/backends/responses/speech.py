@@ -15,7 +15,7 @@ from chatui.backends.base import Usage
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import ANY_TEXT
-from chatui.backends.leaks.scanner import LeakGuard
+from chatui.backends.leaks.scanner import LeakGuard, after_thought
 from chatui.backends.raw_frames import FrameSource, FrameWriter, leak
 from chatui.backends.responses.items import TEXT, OutputItem
 from chatui.backends.separation import Read, Separation
@@ -131,6 +131,7 @@ class Speech:
         self._oddities = oddities
         self._separation = separation
         self._thoughts: list[str] = []
+        self._late_thoughts: list[str] = []
         self._has_text = self._has_sign = self._is_whole = False
         self._held: dict[OutputItem, list[str]] = {}
         """The text of each message, where nothing is shown before the end."""
@@ -160,6 +161,8 @@ class Speech:
         if text.strip() and not self._has_text:
             self._separation = Separation.STRUCTURED
             self._thoughts.append(text)
+        else:
+            self._late_thoughts.append(text)
 
     def write(self, item: OutputItem, text: str) -> list[RawEvent]:
         """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""
@@ -192,11 +195,12 @@ class Speech:
                 # The sign may be what is missing.
                 spans[item] = [TextSpan(False, text, is_withheld=True)]
                 continue
-            judgement = judged(text, complete=True, follows=bool(spans), asked=self.asked)
+            at = after_thought(text, "".join(self._late_thoughts))
+            judgement = judged(text[at:], complete=True, follows=bool(spans), asked=self.asked)
             self._has_sign = self._has_sign or judgement.has_sign
             if judgement.hides_before:
                 spans = {other: [TextSpan(False, held[other], is_withheld=True)] for other in spans}
-            spans[item] = judgement.spans
+            spans[item] = [*([TextSpan(False, text[:at])] if at else []), *judgement.spans]
         events: list[RawEvent] = []
         for item, of_item in spans.items():
             events += self._begin(item)

@@ -184,3 +184,32 @@ def test_a_marker_that_is_not_glued_is_text_and_comes_at_once(text: str) -> None
     guard = LeakGuard(Separation.STRUCTURED)
     shown = "".join(span.text for character in f"{text} So." for span in guard.feed(character) if span.visible)
     assert shown.startswith(text)
+
+
+THOUGHT = "The user says hello, so SECRET we greet."
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("deltas", [
+    [{"reasoning": THOUGHT}, {"content": f"{THOUGHT}\n\n"}, {"content": "Hi there"}],
+    [{"reasoning": THOUGHT}, {"content": f"{THOUGHT}assistantfinal"}, {"content": "Hi there"}],
+    [*({field: word} for word in THOUGHT.split() for field in ("reasoning", "content")), {"content": " Hi there"}],
+    [{"content": THOUGHT}, {"reasoning": THOUGHT}, {"content": "Hi there"}],
+])  # fmt: skip
+async def test_a_thought_that_the_answer_field_repeats_is_not_shown_with_the_answer(deltas: list[Any]) -> None:
+    async with stub.running(stub.plays(b"".join(chunk(**delta) for delta in deltas) + END)) as server:
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        assert (await outcome(backend, sample_request("Hello!"))).visible.strip() == "Hi there"
+        await backend.aclose()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_message_item_that_repeats_the_thought_shows_only_its_answer(is_first: bool) -> None:
+    thought = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": THOUGHT}]}
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"{THOUGHT}\nHi there"}]}
+    body = {"status": "completed", "output": [thought, message] if is_first else [message, thought]}
+    async with stub.running(stub.responds("200 OK", json.dumps(body).encode())) as server:
+        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        assert (await outcome(backend, sample_request("Hello!"))).visible.strip() == "Hi there"
+        await backend.aclose()
