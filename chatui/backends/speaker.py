@@ -51,7 +51,7 @@ _DEEPEST = 8
 _OF_REASONING = re.compile(r"think|thought|reason|analysis|commentary|scratch|hidden|internal|private", re.IGNORECASE)
 _WORD_OF_REASONING = re.compile(rf"[\w.-]{{0,20}}(?:{_OF_REASONING.pattern})[\w.-]{{0,20}}", re.IGNORECASE)
 _MAX_WORD_CHARS = 20 + max(map(len, _OF_REASONING.pattern.split("|"))) + 20
-_MEANS_VISIBLE = re.compile(r"(?:is_?)?(?:visible|shown|displayed|public|final)", re.IGNORECASE)
+_MEANS_VISIBLE = re.compile(r"(?:is_?)?(?:visible|show|shown|display|displayed|public|final)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ class _Reader:
         """
         self._take_waiting()
         self._check_end()
-        rest, reason = self.deltas.finish()
+        rest, reason = self.deltas.finish(is_stated=self.deltas.has_finished)
         return [*self._rest, *rest], reason
 
     def break_off(self, error: ErrorCode) -> list[RawEvent]:
@@ -189,7 +189,8 @@ class _Reader:
         if event.name == "error" or chunk.get("object") == "error":
             raise self._error(chunk.get("error") or chunk)
         # What came with an error is kept.
-        raws = self.deltas.feed(chunk)
+        # The name of an event is a label, too.
+        raws = self.deltas.feed({**chunk, "event": event.name} if event.name and event.name != WHOLE else chunk)
         self._failure = chunk.get("error") or _error_of_choice(chunk)
         self.is_done = event.name == WHOLE or self.deltas.is_full or bool(self._failure)
         return raws

@@ -197,10 +197,12 @@ class Deltas:
             self._reason = reason
         return events
 
-    def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
+    def finish(self, *, is_stated: bool = True) -> tuple[list[RawEvent], EndReason]:
+        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls. ``is_stated``: the server said why
+        the model stopped; else what is held may be cut.
+        """
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
-        events = self._answer_ended(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER))
+        events = self._answer_ended(complete=is_stated and reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER))
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
         if self._has_tools and self._calls and self._writer.open == _ANSWER and not error:

@@ -213,3 +213,22 @@ async def test_a_message_item_that_repeats_the_thought_shows_only_its_answer(is_
         backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT))
         assert (await outcome(backend, sample_request("Hello!"))).visible.strip() == "Hi there"
         await backend.aclose()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("end", "visible"), [(END, "Hi"), (b"data: [DONE]\n\n", "")])
+async def test_what_no_server_says_has_ended_is_shown_only_where_separation_is_proved(end: bytes, visible: str) -> None:
+    async with stub.running(stub.plays(chunk(content="Hi") + end)) as server:
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
+        assert (await outcome(backend, sample_request("Hello!"))).visible == visible
+        await backend.aclose()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("name", "visible"), [("thinking", "Hi"), ("message", "SECRETHi")])
+async def test_the_name_of_an_event_is_a_label(name: str, visible: str) -> None:
+    events = f"event: {name}\n".encode() + chunk(content="SECRET") + chunk(content="Hi") + END
+    async with stub.running(stub.plays(events)) as server:
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT, separates="always"))
+        assert (await outcome(backend, sample_request("Hello!"))).visible == visible
+        await backend.aclose()
