@@ -346,7 +346,7 @@ class LeakGuard:
         spans = judged(text, complete=complete, resumes=self._resumes, follows=self._has_shown).spans
         if not self._scanner.is_doubtful:
             return spans
-        if complete and not judged(self._whole, complete=True, resumes=self._resumes, is_json=self._is_json).has_sign:
+        if complete and not judged(self._whole, complete=True, resumes=self._resumes, asked=self._asked).has_sign:
             return [TextSpan(True, text)]
         return spans if any(not span.visible for span in spans) else [TextSpan(False, text, is_withheld=True)]
 
