@@ -47,7 +47,7 @@ async def _sample_with_fallback(request: SampleRequest, sample: Sample) -> Async
         if has_begun or not (_is_refused_format(request, error) or _is_refused_choice(request, error)):
             raise
         _log.info("a model server refused a format or a choice of tools (%s): asking without", error.told)
-    async with aclosing(sample(replace(request, answer_format=None, must_call=False))) as events:
+    async with aclosing(sample(replace(request, asks_for_format=False, must_call=False))) as events:
         async for event in events:
             yield event
 

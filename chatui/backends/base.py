@@ -62,7 +62,7 @@ class SampleRequest:
     conversation that is too long; it fails like a question that is too long.
     ``given_back``: by call id, the reasoning before the call as the same server gave it; otherwise the reasoning is rebuilt from the
     frames. ``answer_format``: the required format of the answer, not of the text before it. The prompt states it, and the request too if
-    the server can enforce it; if the server refuses, the request is repeated without. Nothing here checks it.
+    the server can enforce it; if the server refuses, the request is repeated without (``asks_for_format``). Nothing here checks it.
     ``today``: the date in the prompt, if the prompt is built here; None for the date of this machine's clock (UTC).
     ``counted``: the token counts of documents among the frames, where known.
     ``hosted``: the tools that the server should run by itself, if it can; collects what the server reports about them.
@@ -81,6 +81,7 @@ class SampleRequest:
     must_fit: bool = False
     must_call: bool = False
     answer_format: AnswerFormat | None = None
+    asks_for_format: bool = True
     today: date | None = None
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
     counted: Mapping[Frame, int] = field(default_factory=dict, compare=False, repr=False)

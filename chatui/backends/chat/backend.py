@@ -130,7 +130,7 @@ class ChatCompletionsBackend(DetectedServer):
             payload |= {"continue_final_message": True, "add_generation_prompt": False}
         if request.tools:
             payload["tools"] = [{"type": "function", "function": as_json(tool)} for tool in request.tools]
-        if request.answer_format and request.cut_answer is None:
+        if request.answer_format and request.asks_for_format and request.cut_answer is None:
             payload["response_format"] = as_chat(request.answer_format)
         if model:
             payload["model"] = model

@@ -224,7 +224,7 @@ class ResponsesBackend(DetectedServer):
         if request.tools:
             # A server that withholds its reasoning sends it encrypted, so that it can be sent back with the reply.
             payload["include"] = ["reasoning.encrypted_content"]
-        if request.answer_format and request.cut_answer is None:
+        if request.answer_format and request.asks_for_format and request.cut_answer is None:
             payload["text"] = {"format": as_responses(request.answer_format)}
             if await self._product() == _READS_CHAT_FIELDS:
                 payload["response_format"] = as_chat(request.answer_format)

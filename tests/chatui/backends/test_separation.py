@@ -16,6 +16,7 @@ from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import HasSeparation, Read, Separates, Separation, Separations
 from chatui.backends.sse import Decoder
+from chatui.json_schemas import AnswerFormat
 from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, outcome, sample_request
@@ -165,10 +166,17 @@ def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_thos
     assert reader.read.separation is (Separation.STRUCTURED if name in PROVED_BY.split() else Separation.UNPROVEN)
 
 
-HEADERS = ("<|end|><|start|>assistant<|channel|>analysis<|message|>", "assistantanalysis", "<|channel|>analysis<|message|>", "assistant\nanalysis\n")
+HEADERS = (
+    "<|end|><|start|>assistant<|channel|>analysis<|message|>",
+    "assistantanalysis",
+    "<|channel|>analysis<|message|>",
+    "assistant\nanalysis\n",
+)
 
 
-@pytest.mark.parametrize("before", ["Sum is 4", "Here:", "**Hi**", "Hi (there)", 'She said "hi."', "use `x`", "你好", "Hi 😊", "```\nx\n```", "Hi.\n"])
+@pytest.mark.parametrize(
+    "before", ["Sum is 4", "Here:", "**Hi**", "Hi (there)", 'She said "hi."', "use `x`", "你好", "Hi 😊", "```\nx\n```", "Hi.\n"]
+)
 def test_a_header_glued_to_anything_is_hidden_in_proven_text_however_it_comes(before: str) -> None:
     for header in HEADERS[: 4 if before.endswith("\n") else 3]:
         text = f"{before}{header}SECRET thought."
@@ -179,7 +187,9 @@ def test_a_header_glued_to_anything_is_hidden_in_proven_text_however_it_comes(be
             assert "".join(span.text for span in spans if span.visible).strip() == before.strip(), (header, size)
 
 
-@pytest.mark.parametrize("text", ["The tokens (<|end|>, <|start|>) end it.", "an assistant, a commentary and banana", 'It is "<|end|>".', "a<b, x<y"])
+@pytest.mark.parametrize(
+    "text", ["The tokens (<|end|>, <|start|>) end it.", "an assistant, a commentary and banana", 'It is "<|end|>".', "a<b, x<y"]
+)
 def test_a_marker_that_is_not_glued_is_text_and_comes_at_once(text: str) -> None:
     guard = LeakGuard(Separation.STRUCTURED)
     shown = "".join(span.text for character in f"{text} So." for span in guard.feed(character) if span.visible)
@@ -231,4 +241,20 @@ async def test_the_name_of_an_event_is_a_label(name: str, visible: str) -> None:
     async with stub.running(stub.plays(events)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT, separates="always"))
         assert (await outcome(backend, sample_request("Hello!"))).visible == visible
+        await backend.aclose()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("kind", [ChatCompletionsBackend, ResponsesBackend])
+async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: type[ChatCompletionsBackend | ResponsesBackend]) -> None:
+    answer = '{"reasoning": "it is even", "answer": 4}'
+
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer}]}
+    whole = {"status": "completed", "output": [message], "choices": [{"message": {"content": answer}, "finish_reason": "stop"}]}
+    refusal = stub.responds("400 Bad Request", b'{"error": {"message": "response_format is not supported"}}')
+    answers = iter([refusal, stub.responds("200 OK", json.dumps(whole).encode())])
+    async with stub.running(lambda writer: next(answers)(writer)) as server:
+        backend = kind(Endpoint(server.url, model="m", limits=PATIENT))
+        wanted = replace(sample_request("Hello!"), answer_format=AnswerFormat("sum", None))
+        assert (await outcome(backend, wanted)).visible == answer
         await backend.aclose()
