@@ -255,11 +255,7 @@ class Deltas:
         events: list[RawEvent] = []
         if summary:
             events += self._between(_SUMMARY, self._within_limit(summary))
-        if self._guard is None and (summary or reasoning):
-            self._thought.append(reasoning)
-            self._proves = self._proves or bool((summary + reasoning).strip())
-        elif self._guard and reasoning:
-            self._guard.reasoned(reasoning)
+        self._reasoned(summary, reasoning)
         if reasoning or other:
             events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
         if label and (answer or refusal):
@@ -270,6 +266,14 @@ class Deltas:
                 events += self._answer(self._within_limit(self._joint(text) + text))
         self._take_calls(delta.get("tool_calls"))
         return events
+
+    def _reasoned(self, summary: str, reasoning: str) -> None:
+        """Reasoning came in a field of its own. Before the first text, it proves that the server separates it."""
+        if self._guard:
+            self._guard.reasoned(reasoning)
+            return
+        self._thought.append(reasoning)
+        self._proves = self._proves or bool((summary + reasoning).strip())
 
     def _answer(self, text: str) -> list[RawEvent]:
         if self._is_after_call:

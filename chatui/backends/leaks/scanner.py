@@ -20,15 +20,15 @@ _LEAD = re.compile(r"[ \t\u200b\ufeff\r]*")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*(?P<run>`{3,}|~{3,})(?P<info>[^\n]*)")
 _FENCE_BEGUN = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)]?)[ \t]*)*(?:`{0,2}|~{0,2})\Z")
 _ENDS = ".!?…。！？"
-_GLUED_PLACE = re.compile(
-    rf"(?<=[{_ENDS}])(?=[^\s{_ENDS}])"
+_PLACE = re.compile(
+    r"\n|`+"
+    rf"|(?<=[{_ENDS}])(?=[^\s{_ENDS}])"
     r"|(?:(?<=[^\s\"'“‘«„「『(\[{/\\])|(?<=[^\s(\[{][\"']))(?=<|\\{1,8}<|assistant|(?:commentary|analysis)\s?to=)"
 )
-"""The end of a sentence; or where a sign may be glued to anything but an opening quotation mark or bracket."""
-_PLACE = re.compile(rf"\n|`+|{_GLUED_PLACE.pattern}")
+"""The end of a line or of a sentence, backticks; or where a sign may be glued to anything but an opening quotation mark or bracket."""
 _LONGEST_SIGN = 90
 _LONGEST_FENCE = 200
-_AFTER = 3
+_AFTER = 4
 """So many characters after a sign are enough to tell an explanation from it."""
 _BEGINS = re.compile(r"[<\[◁\\&|]")
 _SIGN_ENDS = re.compile(r"[>\]▷]")
@@ -45,14 +45,15 @@ _CALL_BEGUN = re.compile(r"(?:(?:assistant|commentary|analysis)\s?)?(?:t|to|to=[
 _GLUED_BEGUN = re.compile(
     r"\\{0,8}(?:<[\s\u200b]?[|/]?[\w.:|/\u200b-]{0,60})?\Z|(?:assistant|commentary|analysis)[\s\u200b]{0,4}(?:[acft][a-z]{0,9}=?)?\Z"
 )
-_WORD_BEGUN = re.compile(
-    r"(?<=\S)(?:a|as|ass|assi|assis|assist|assista|assistan|assistant|an|ana|anal|analy|analys|analysis|analysis t|analysis to"
-    r"|co|com|comm|comme|commen|comment|commenta|commentar|commentary|commentary t|commentary to)\Z"
+_SIGN_BEGUN = re.compile(
+    r"(?<=\S)(?:a|as|ass|assi|assis|assist|assista|assistan|assistant|an|ana|anal|analy|analys|analysis|analysis |analysis t|analysis to"
+    r"|co|com|comm|comme|commen|comment|commenta|commentar|commentary|commentary |commentary t|commentary to"
+    r"|&[#\w]{0,7}|\\{1,8}\w{0,4})\Z"
 )
 _GLUED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-])")
 _NAMES_REASONING = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 _EXPLAINED = re.compile(r"\s?[:|=–—]| [^\W\d_A-Z]")
-_NAMES_A_PLACE = re.compile(r" (?:assistant|analysis|commentary|final|user|system|developer|tool|functions)\b")
+_NAMES_A_PLACE = re.compile(r" (?:to=|(?:assistant|analysis|commentary|final|user|system|developer|tool|functions)\b)")
 _DATA = re.compile(r"\s*(?:\[\s*)?\{\s*[\"'](?P<key>\w*)(?P<closed>[\"'])?")
 _DATA_BEGUN = re.compile(r"\s*(?:\[\s*)?(?:\{\s*)?\Z")
 
@@ -153,27 +154,28 @@ class Scanner:
         return True
 
     def _in_line(self, view: str, at: int, *, is_end: bool) -> int | None:
-        place = _PLACE.search(view, at)
-        last = folded(self._last) if at == 0 else view[max(at - 2, 0) : at]
-        if at == 0 and (place is None or place.start() > 0) and _GLUED_PLACE.match(last + view, len(last)):
-            decided = self._at_place(view, 0, is_end=is_end, begins_line=False)
-            if decided is None or self.held:
-                return None if decided is None else 0
+        last = folded(self._last) if at < 2 else ""
+        seen = last + view if last else view
+        place = _PLACE.search(seen, at + len(last))
         if place is None:
-            begun = None if is_end else _WORD_BEGUN.search(last + view[at:])
-            return self._undecided(at - len(last) + begun.start(), at) if begun else len(view)
+            begun = None if is_end else _SIGN_BEGUN.search(seen, at + len(last))
+            return self._undecided(begun.start() - len(last), at) if begun else len(view)
+        start, end = place.start() - len(last), place.end() - len(last)
         if place[0] == "\n":
             self._at_line = True
-            return place.end()
+            return end
         if place[0]:
-            if place.end() == len(view) and not is_end and len(place[0]) < _LONGEST_SIGN:
+            if end == len(view) and not is_end and len(place[0]) < _LONGEST_SIGN:
                 return None
             self._ticks += 1
-            return place.end()
-        decided = self._at_place(view, place.start(), is_end=is_end, begins_line=False)
+            return end
+        decided = self._at_place(view, start, is_end=is_end, begins_line=False)
         if decided is None or self.held:
-            return place.start() if decided or place.start() > at else None
-        return place.start() + 1
+            return start if decided else self._undecided(start, at)
+        return start + 1
+
+    def _undecided(self, place: int, at: int) -> int | None:
+        return place if place > at else None
 
     def _at_place(self, view: str, place: int, *, is_end: bool, begins_line: bool) -> bool | None:
         """Whether a sign stands here; then the text from it on is held. None if more text is needed."""
@@ -219,6 +221,8 @@ def _sign(view: str, at: int, *, is_end: bool, begins_line: bool, is_first: bool
     if not is_whole and _CALL_BEGUN.match(rest):
         return None
     sign = patterns.sign_at(view, at) if patterns.TRIGGER.match(view, at) else None
+    if sign and not is_end and len(view) < sign.end + _AFTER and "\n" not in view[sign.end :]:
+        return None
     return sign is not None and _counts(view, sign, begins_line=begins_line)
 
 

@@ -258,3 +258,16 @@ async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: typ
         wanted = replace(sample_request("Hello!"), answer_format=AnswerFormat("sum", None))
         assert (await outcome(backend, wanted)).visible == answer
         await backend.aclose()
+
+
+@pytest.mark.parametrize("text", [
+    'He said "hi"<|channel|>analysis SECRET',
+    'I will look.\nassistantanalysis to=functions.x SECRET',
+    'Let me lookcommentary to=functions.x{"q": "SECRET"}',
+    "Sum is 4&lt;|channel|&gt;analysis&lt;|message|&gt;SECRET",
+])  # fmt: skip
+def test_a_header_is_found_however_its_text_is_cut(text: str) -> None:
+    for size in range(1, 12):
+        guard = LeakGuard(Separation.STRUCTURED)
+        spans = [span for at in range(0, len(text), size) for span in guard.feed(text[at : at + size])]
+        assert not any("SECRET" in span.text for span in [*spans, *guard.finish(complete=True)] if span.visible), size
