@@ -50,7 +50,7 @@ _SIGN_BEGUN = re.compile(
     r"|co|com|comm|comme|commen|comment|commenta|commentar|commentary|commentary |commentary t|commentary to"
     r"|&[#\w]{0,7}|\\{1,8}\w{0,4})\Z"
 )
-_GLUED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-])")
+_GLUED = re.compile(r"(?:analysis|commentary)(?:(?![\s.,:;!?'’)/-])|[ \t]*\n|[ \t]+(?=[A-Z]))")
 _NAMES_REASONING = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 _EXPLAINED = re.compile(r"\s?[:|=–—]| [^\W\d_A-Z]")
 _NAMES_A_PLACE = re.compile(r" (?:to=|(?:assistant|analysis|commentary|final|user|system|developer|tool|functions)\b)")

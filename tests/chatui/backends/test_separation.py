@@ -264,6 +264,8 @@ async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: typ
     'He said "hi"<|channel|>analysis SECRET',
     'I will look.\nassistantanalysis to=functions.x SECRET',
     'Let me lookcommentary to=functions.x{"q": "SECRET"}',
+    "analysis We need SECRET. assistantfinal Hi",
+    "analysis\nWe need SECRET.assistantfinalHi",
     "Sum is 4&lt;|channel|&gt;analysis&lt;|message|&gt;SECRET",
 ])  # fmt: skip
 def test_a_header_is_found_however_its_text_is_cut(text: str) -> None:
