@@ -189,8 +189,7 @@ class _Reader:
         if event.name == "error" or chunk.get("object") == "error":
             raise self._error(chunk.get("error") or chunk)
         # What came with an error is kept.
-        # The name of an event is a label, too.
-        raws = self.deltas.feed({**chunk, "event": event.name} if event.name and event.name != WHOLE else chunk)
+        raws = self.deltas.feed(chunk)
         self._failure = chunk.get("error") or _error_of_choice(chunk)
         self.is_done = event.name == WHOLE or self.deltas.is_full or bool(self._failure)
         return raws

@@ -142,15 +142,6 @@ async def test_a_request_is_told_once_that_an_answer_is_held(deltas: list[Any], 
     assert len(told) == times
 
 
-@pytest.mark.asyncio
-async def test_the_name_of_an_event_is_a_label() -> None:
-    for name, visible in ((b"thinking", ""), (b"message", "Hi")):
-        async with stub.running(stub.plays(b"event: " + name + b"\n" + chunk(content="Hi") + END)) as server:
-            backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
-            assert (await outcome(backend, sample_request("Hello!"))).visible == visible
-            await backend.aclose()
-
-
 PROVED_BY = "vllm/v-chat-greet vllm/v-chat-langs vllm/v-chat-unknown llamacpp/x-chat-greet llamacpp/x-chat-langs transformers/tt-chat-greet"
 NOT_PROVED_BY = [f"transformers/t-chat-{name}" for name in ("greet", "python", "literal")]
 NOT_PROVED_BY += ["vllm/v-chat-ping", "llamacpp/x-chat-trip-reasoning-format-none"]

@@ -18,8 +18,8 @@ from tests.support.cost import cost, costs_at_most
 
 SECRET = "We need the SECRET."
 HEADER = "<|start|>assistant<|channel|>analysis<|message|>"
-SHOWN_OF_HONEST = 489
-"""All honest answers about markers."""
+SHOWN_OF_HONEST = 487
+"""Of 489 honest answers about markers: two have a whole header of Harmony within a sentence."""
 
 
 def visible(spans: list[TextSpan]) -> str:
