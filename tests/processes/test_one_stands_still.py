@@ -31,7 +31,7 @@ OTHER_MODEL = """
 import asyncio
 from tests.support import stub
 async def answer(writer):
-    writer.write(stub.SSE_HEAD)
+    writer.write(stub.SSE_HEAD + stub.chunk(reasoning_content="A long answer."))
     while True:
         writer.write(stub.chunk(content="word "))
         await writer.drain()

@@ -60,6 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self._head("text/event-stream")
         before, after = self.server.writer.parts()
+        self.wfile.write(chunk(reasoning_content="As the test wants it."))
         self._write(before)
         if after:
             self.server.writer.wait()

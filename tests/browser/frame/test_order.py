@@ -16,6 +16,7 @@ pytestmark = pytest.mark.browser
 PLAN = "Plan the launch of our chat"
 
 ORDER = """() => [...document.querySelectorAll(".answer .thought, .answer .part, .answer .working:not([hidden]), .answer .answer-tools")]
+  .filter((each) => each.getClientRects().length)
   .sort((one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top)
   .map((each) => [...each.classList].find((name) => name.startsWith('part-')) ?? each.className)"""
 NOTE_PLACES = f"""() => {{
@@ -59,6 +60,7 @@ def test_a_page_loaded_during_a_preamble_shows_the_same_order(paced: Server, vis
     chat.settle()
     other = Chat(visits.open(paced, "ada", chat.page.url.removeprefix(paced.url)))
     expect(other.last.locator(".part-preamble")).not_to_be_empty()
+    expect(other.last.locator(".thought")).to_be_visible()
     assert other.page.evaluate(ORDER)[:2] == ["thought", "part-preamble"]
     other.finish()
     assert other.page.evaluate(ORDER) == ["thought", "part-preamble", "part-final", "answer-tools"]

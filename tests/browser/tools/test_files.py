@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        self.wfile.write(chunk(None, content="Here it "))
+        self.wfile.write(chunk(reasoning_content="It is drawn.") + chunk(content="Here it "))
         self.wfile.flush()
         self.going.wait(60)
         self.wfile.write(chunk("stop", content="is.") + DONE)

@@ -151,7 +151,7 @@ async def test_text_is_shown_while_it_is_written(environment: dict[str, Any], mo
         loop.call_soon_threadsafe(may_end.set)
 
     async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(stub.SSE_HEAD + stub.chunk(content="First part of it. "))
+        writer.write(stub.SSE_HEAD + stub.chunk(reasoning="hm") + stub.chunk(content="First part of it. "))
         await writer.drain()
         await asyncio.wait_for(may_end.wait(), 10)
         writer.write(stub.chunk("stop", content="Second.") + stub.DONE)
