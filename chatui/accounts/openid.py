@@ -11,13 +11,11 @@ refused in its place.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
-import functools
 import hashlib
-import json
 import secrets
-import ssl
 import threading
 import time
 from collections import defaultdict
@@ -26,12 +24,12 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-import httpx
 from django.core.cache import cache
 from django.utils.crypto import constant_time_compare
 
 from chatui.accounts.sign_in_settings import Provider, is_safe_address
 from chatui.codes import ProductCode
+from chatui.json_requests import JsonRequestError, request_json
 from chatui.limits import CACHE_ERRORS
 
 if TYPE_CHECKING:
@@ -95,10 +93,7 @@ MAX_BYTES = 512 * 1024
 def get(address: str, *, bearer: str = "") -> dict[str, Any]:
     """The JSON object at ``address``. Raises ProviderUnavailableError."""
     headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
-    status, found = _request("GET", address, headers=headers)
-    if status != 200:
-        raise ProviderUnavailableError(f"the provider responded with status {status}")
-    return found
+    return _successful(*_request("GET", address, headers=headers))
 
 
 def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
@@ -107,59 +102,29 @@ def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) 
     Raises ProviderUnavailableError, also if the provider refuses the client, or BadSignInError if it refuses the request.
     """
     status, found = _request("POST", address, data=dict(fields), auth=auth)
-    if status == 401 or found.get("error") in ("invalid_client", "unauthorized_client"):
+    if status == 401 or (found or {}).get("error") in ("invalid_client", "unauthorized_client"):
         # RFC 6749, section 5.2: the operator's mistake, not the visitor's.
         raise ProviderUnavailableError("the provider did not accept client_id and client_secret")
     if status in (400, 403):
         raise BadSignInError("the provider did not accept the code")
+    return _successful(status, found)
+
+
+def _successful(status: int, found: dict[str, Any] | None) -> dict[str, Any]:
     if status != 200:
         raise ProviderUnavailableError(f"the provider responded with status {status}")
+    if found is None:
+        raise ProviderUnavailableError("the provider's response is not a JSON object")
     return found
 
 
-def _request(method: str, address: str, **options: Any) -> tuple[int, dict[str, Any]]:
+def _request(method: str, address: str, **content: Any) -> tuple[int, dict[str, Any] | None]:
     if not is_safe_address(address):
         raise ProviderUnavailableError("the provider's metadata has an address without https")
     try:
-        with (
-            httpx.Client(timeout=SECONDS, follow_redirects=False, verify=_tls()) as client,
-            client.stream(method, address, **_with_accept(options)) as response,
-        ):
-            return response.status_code, _object(_body(response), response.status_code)
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-        # Only the type: the messages of these errors may quote an address with its parameters.
-        raise ProviderUnavailableError(f"the provider cannot be reached ({type(error).__name__})") from None
-
-
-@functools.cache
-def _tls() -> ssl.SSLContext:
-    """A shared context: reading all certificates takes longer than most requests."""
-    return httpx.create_ssl_context()
-
-
-def _with_accept(options: dict[str, Any]) -> dict[str, Any]:
-    return options | {"headers": {**options.get("headers", {}), "Accept": "application/json"}}
-
-
-def _body(response: httpx.Response) -> bytes:
-    until, body = time.monotonic() + SECONDS, b""
-    for part in response.iter_bytes():
-        body += part
-        if len(body) > MAX_BYTES or time.monotonic() > until:
-            raise ProviderUnavailableError("the provider's response is too long or too slow")
-    return body
-
-
-def _object(body: bytes, status: int) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        return found
-    if status == 200:
-        raise ProviderUnavailableError("the provider's response is not a JSON object")
-    return {}
+        return asyncio.run(request_json(method, address, seconds=SECONDS, max_bytes=MAX_BYTES, uses_environment=True, **content))
+    except JsonRequestError as error:
+        raise ProviderUnavailableError(f"the provider {error}") from None
 
 
 CACHE_SECONDS = 3600.0

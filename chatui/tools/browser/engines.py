@@ -5,24 +5,17 @@ Requests go to a service that the operator configured. Its address may be privat
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
-
 from chatui.env import Environment
+from chatui.json_requests import JsonRequestError, request_json
 from chatui.tools.tool import ToolError
 
 SECONDS = 15.0
 MAX_BYTES = 1_000_000
-
-
-class ServiceError(Exception):
-    """The service failed. The text gives the reason, for the log, and quotes nothing from the response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +27,14 @@ class ServiceRequest:
     params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
-
-async def request_json(request: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
-    """The JSON object in the service's response. Redirects are not followed: the key belongs to this address.
-
-    Raises:
-        ServiceError: the service did not return one.
-    """
-    method = "GET" if request.body is None else "POST"
-    try:
-        async with (
-            asyncio.timeout(seconds),
-            httpx.AsyncClient(trust_env=False, timeout=seconds, headers={"Accept-Encoding": "identity"}) as client,
-            client.stream(method, request.url, headers=request.headers, params=request.params, json=request.body) as response,
-        ):
-            if response.status_code != httpx.codes.OK:
-                raise ServiceError(f"HTTP {response.status_code}")
-            body = bytearray()
-            async for chunk in response.aiter_raw():
-                body += chunk
-                if len(body) > MAX_BYTES:
-                    raise ServiceError("the response is too long")
-        found = json.loads(body)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError, RecursionError) as error:
-        raise ServiceError(type(error).__name__) from None
-    if not isinstance(found, dict):
-        raise ServiceError("the response is not a JSON object")
-    return found
+    async def results(self) -> dict[str, Any]:
+        """The JSON object in the service's response. Raises JsonRequestError if it did not return one."""
+        method = "GET" if self.body is None else "POST"
+        content: dict[str, Any] = {"headers": self.headers, "params": self.params, "json": self.body}
+        status, found = await request_json(method, self.url, seconds=SECONDS, max_bytes=MAX_BYTES, **content)
+        if status != 200 or found is None:
+            raise JsonRequestError(f"sent no results (HTTP {status})")
+        return found
 
 
 log = logging.getLogger(__name__)
@@ -138,9 +112,9 @@ async def search(env: Environment, query: str, max_results: int) -> list[Result]
     engine = ENGINES[env.search]
     max_results = max(1, min(max_results, MAX_RESULTS))
     try:
-        answer: Any = await request_json(engine.build_request(env.search_url or engine.url, env.search_key, query, max_results))
-    except ServiceError as error:
-        log.warning("the search engine %s failed: %s", engine.name, error)
+        answer: Any = await engine.build_request(env.search_url or engine.url, env.search_key, query, max_results).results()
+    except JsonRequestError as error:
+        log.warning("the search engine %s %s", engine.name, error)
         raise ToolError("The search engine is not available now.") from None
     for key in engine.place:
         answer = answer.get(key) if isinstance(answer, dict) else None

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import httpx
-
+from chatui.json_requests import JsonRequestError, request_json
 from chatui.tools.file_access import CreatedFile
 from chatui.tools.python.answers import files_of
 from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles
 from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.tool import ToolError
 
+CONNECT_SECONDS = 10.0
 MORE_SECONDS = 3.0
 """How much longer than the code's time limit to wait for the service."""
 MAX_TELLING = 16
-"""The maximum number of simultaneous notifications about ended sessions. They and runs use separate connections."""
+"""The maximum number of simultaneous notifications about ended sessions."""
+_SUCCESS = range(200, 300)
 MAX_BYTES = 1_000_000
 VERSION = 1
 """The version of the file protocol."""
@@ -37,8 +37,7 @@ class Service:
         self._url = url.rstrip("/")
         self._used: dict[UUID, None] = {}
         self._telling = asyncio.Semaphore(MAX_TELLING)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
         """See ``Executor``. If cancelled, the connection is closed, which notifies the service."""
@@ -47,12 +46,13 @@ class Service:
         if asked.files is not None:
             body |= {"max_files": asked.max_files, "max_file_bytes": asked.max_file_bytes}
         try:
-            reply = await asyncio.to_thread(json.loads, await self._posted(body, MAX_BYTES + _contents_bytes(asked)))
-        except (httpx.HTTPError, ValueError, RecursionError):
+            seconds, max_bytes = CONNECT_SECONDS + asked.seconds + MORE_SECONDS, MAX_BYTES + _contents_bytes(asked)
+            status, reply = await self._asked("POST", "/run", seconds=seconds, max_bytes=max_bytes, json=body)
+        except JsonRequestError:
             raise ToolError("Python cannot be used at the moment.") from None
-        if not isinstance(reply, dict) or not isinstance(reply.get("output"), str):
+        if status != 200 or reply is None or not isinstance(reply.get("output"), str):
             raise ToolError("Python cannot be used at the moment.")
-        # In a thread, as above: with its files, a reply can take a while, and all tools share this event loop.
+        # In a thread: with its files, a reply can take a while, and all tools share this event loop.
         return await asyncio.to_thread(_outcome, reply, asked)
 
     async def forget(self, conversation_id: UUID) -> None:
@@ -74,40 +74,26 @@ class Service:
         return conversation_id in self._used
 
     async def aclose(self) -> None:
-        """Close its connections."""
-        await self._client.aclose()
+        """See ``Executor``: no connection is kept."""
 
     async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
         """Send a notification. Returns whether the service confirms it."""
         try:
-            # One time limit for the whole request, inside the semaphore: a service that trickles bytes could hold a connection for hours,
-            # and further requests would get no connection in time.
-            async with (
-                self._telling,
-                asyncio.timeout(MORE_SECONDS),
-                self._client.stream(method, f"{self._url}{path}", json=body, timeout=MORE_SECONDS) as response,
-            ):
-                return response.is_success
-        except (httpx.HTTPError, TimeoutError):
+            # The time limit counts inside the semaphore, or further notifications would not get their turn in time.
+            async with self._telling:
+                status, _ = await self._asked(method, path, seconds=MORE_SECONDS, max_bytes=MAX_BYTES, json=body)
+        except JsonRequestError:
             return False
+        return status in _SUCCESS
+
+    async def _asked(self, method: str, path: str, **options: Any) -> tuple[int, dict[str, Any] | None]:
+        return await request_json(method, f"{self._url}{path}", headers=self._headers, **options)
 
     def _use(self, conversation_id: UUID) -> None:
         self._used.pop(conversation_id, None)
         self._used[conversation_id] = None
         if len(self._used) > _MAX_USED:
             del self._used[next(iter(self._used))]
-
-    async def _posted(self, body: dict[str, Any], max_bytes: int) -> bytes:
-        timeout = httpx.Timeout(10.0, read=body["seconds"] + MORE_SECONDS)
-        data = bytearray()
-        async with self._client.stream("POST", f"{self._url}/run", json=body, timeout=timeout) as response:
-            if response.status_code != httpx.codes.OK:
-                raise ValueError("no success")
-            async for piece in response.aiter_raw():
-                data += piece
-                if len(data) > max_bytes:
-                    raise ValueError("too long")
-        return bytes(data)
 
 
 def _contents_bytes(asked: CodeRequest) -> int:
