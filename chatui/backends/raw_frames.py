@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from chatui.backends.speaker import Restorer
+from chatui.backends.speaker import restored
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent, hidden
@@ -67,10 +67,10 @@ class FrameSource:
 
 
 class FrameWriter:
-    """Text in, raw events out. ``restore``: markers in the request were escaped, and echoes of them must be restored."""
+    """Text in, raw events out. Echoes of markers that were escaped in the request are restored."""
 
-    def __init__(self, *, restore: bool) -> None:
-        self._restorer = Restorer() if restore else None
+    def __init__(self) -> None:
+        self._last = ""
         self.open: FrameSource | None = None
 
     def write(self, source: FrameSource, text: str) -> list[RawEvent]:
@@ -80,9 +80,9 @@ class FrameWriter:
         events: list[RawEvent] = []
         if self.open != source:
             events = [*self.close(Terminator.END), FrameOpened(source.header)]
-            self.open = source
-        if self._restorer:
-            text = self._restorer.feed(text)
+            self.open, self._last = source, ""
+        text = restored(text, last=self._last)
+        self._last = text[-1:] or self._last
         return [*events, FrameText(text)] if text else events
 
     def withdraw(self) -> list[RawEvent]:
@@ -98,19 +98,14 @@ class FrameWriter:
         source, self.open = self.open, None
         if source is None:
             return []
-        rest = self._restorer.finish() if self._restorer else ""
-        events: list[RawEvent] = [FrameText(rest)] if rest else []
         if error:
-            return [*events, FrameClosed(None, error, becomes)]
+            return [FrameClosed(None, error, becomes)]
         is_answer = source.header is ANSWER and becomes is None
-        return [*events, FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
+        return [FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
 
     def call(self, call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
         """A complete call. ``call_id``: already valid in a header."""
-        events = self.close(Terminator.END)
-        if self._restorer:
-            arguments = self._restorer.feed(arguments) + self._restorer.finish()
-        return [*events, *call_frame(call_id, name, arguments, error)]
+        return [*self.close(Terminator.END), *call_frame(call_id, name, restored(arguments), error)]
 
 
 def leak(item: int, *, is_withheld: bool) -> FrameSource:

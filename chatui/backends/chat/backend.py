@@ -24,7 +24,6 @@ from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
 from chatui.backends.http import WHOLE
 from chatui.backends.leaks.labels import Asked
-from chatui.backends.speaker import is_defanged
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -89,7 +88,6 @@ class ChatCompletionsBackend(DetectedServer):
             _new_call_id,
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(payload.get("model")),
-            restore=is_defanged(payload["messages"]),
             resumes=request.cut_answer is not None,
             has_tools=bool(request.tools),
             asked=Asked(request.answer_format is not None, request.tools),

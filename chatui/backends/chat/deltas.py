@@ -100,13 +100,12 @@ class Deltas:
         *,
         max_chars: int,
         separation: Separation = Separation.UNPROVEN,
-        restore: bool = False,
         summaries_are_trusted: bool = False,
         resumes: bool = False,
         has_tools: bool = False,
         asked: Asked = ANY_TEXT,
     ) -> None:
-        """``separation``: what is known of the server and the model. ``restore``: markers in the request were defanged.
+        """``separation``: what is known of the server and the model.
 
         ``resumes``: the text continues an answer from the middle. ``has_tools``: text before a tool call is a preamble.
         ``asked``: what the request asked for.
@@ -114,7 +113,7 @@ class Deltas:
         """
         self._new_call_id = new_call_id
         self._chars_left = max_chars
-        self._writer = FrameWriter(restore=restore)
+        self._writer = FrameWriter()
         self._aside: list[tuple[FrameSource, str]] = []
         self._separation = separation
         self._resumes, self._asked = resumes, asked

@@ -26,7 +26,7 @@ from chatui.backends.http import WHOLE
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
-from chatui.backends.speaker import defang, is_defanged
+from chatui.backends.speaker import defang
 from chatui.backends.sse import ServerSentEvent
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -175,7 +175,6 @@ class ResponsesBackend(DetectedServer):
             _new_call_id,
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(payload.get("model")),
-            restore=is_defanged(payload["input"]) or is_defanged(payload.get("instructions")),
             summaries_are_trusted=self._summaries_are_trusted,
         )
         reducer.token_limit = TokenLimit(request.max_tokens, context)

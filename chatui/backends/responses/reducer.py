@@ -73,16 +73,15 @@ class Reducer:
         *,
         max_chars: int,
         separation: Separation = Separation.UNPROVEN,
-        restore: bool = False,
         summaries_are_trusted: bool = False,
     ) -> None:
-        """``separation``: what is known of the server and the model. ``restore``: markers in the request were defanged."""
+        """``separation``: what is known of the server and the model."""
         self._new_call_id = new_call_id
         self._allowance = Allowance(max_chars)
         self.token_limit: TokenLimit | None = None
         """To detect a cut that is not reported."""
         self._summary = SUMMARY_HEADER if summaries_are_trusted else ANALYSIS
-        self._writer = FrameWriter(restore=restore)
+        self._writer = FrameWriter()
         self.items = Items()
         self._refused = False
         self._cut: str | None = None

@@ -39,7 +39,7 @@ def test_a_name_that_is_none_is_never_that_of_a_tool(name: str, known_as: str) -
 
 @for_each([ANSWER, PREAMBLE])
 def test_a_frame_that_people_see_is_withdrawn_and_holds_what_is_hidden_of_the_same_message(header: Header) -> None:
-    writer = FrameWriter(restore=False)
+    writer = FrameWriter()
     assert writer.write(FrameSource(3, "text", header), "so") == [FrameOpened(header), FrameText("so")]
     assert writer.withdraw() == [FrameWithdrawn()]
     assert writer.withdraw() == [], "it is hidden already"
@@ -49,7 +49,7 @@ def test_a_frame_that_people_see_is_withdrawn_and_holds_what_is_hidden_of_the_sa
 
 @for_each([ANALYSIS, BROKEN])
 def test_a_hidden_frame_is_not_withdrawn(header: Header) -> None:
-    writer = FrameWriter(restore=False)
+    writer = FrameWriter()
     assert writer.withdraw() == [], "nothing is open"
     writer.write(FrameSource(3, "text", header, Code.PARSE_HEADER), "so")
     assert writer.withdraw() == []

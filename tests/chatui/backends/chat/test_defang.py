@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
-from chatui.backends.speaker import Restorer, defang, is_defanged
+from chatui.backends.raw_frames import FrameSource, FrameWriter
+from chatui.backends.speaker import defang
+from renderer.events import FrameClosed, FrameText
+from renderer.frame_kinds import ANSWER
+from renderer.frames import Terminator
 from tests.support.cases import for_each
 
-ESCAPED = "<\u2060|end|>"
+ESCAPED, SOURCE = "<\u2060|end|>", FrameSource(0, "answer", ANSWER)
 
 
 @for_each([
@@ -20,36 +22,16 @@ ESCAPED = "<\u2060|end|>"
 ])  # fmt: skip
 def test_every_marker_is_escaped_and_nothing_else(text: str, escaped: str) -> None:
     assert defang(text) == escaped
-    assert is_defanged(escaped) is (text != escaped)
 
 
 @for_each([
     (f"Write {ESCAPED}.", "Write <|end|>."),
     (f"{ESCAPED}{ESCAPED}", "<|end|><|end|>"),
-    *((text, text) for text in ("a < b", "<", "<<", "<\u2060", "<\u2060a", "\u2060|", "<a\u2060|", "<|end|>", "a\u2060b")),
+    *((text, text) for text in ("a < b", "<", "<<", "\u2060|", "<a\u2060|", "<|end|>", "a\u2060b")),
 ])  # fmt: skip
-def test_an_echo_is_restored_at_every_split(text: str, restored: str) -> None:
+def test_an_echo_is_restored_at_every_split_and_nothing_waits_for_it(text: str, shown: str) -> None:
     for size in range(1, len(text) + 1):
-        restorer = Restorer()
-        pieces = [restorer.feed(text[at : at + size]) for at in range(0, len(text), size)]
-        assert "".join([*pieces, restorer.finish()]) == restored, size
-        assert restorer.finish() == ""
-
-
-@pytest.mark.parametrize(("text", "released"), [("so it is", "so it is"), ("a <", "a "), ("a <\u2060", "a "), ("<\u2060a", "<\u2060a")])
-def test_only_the_beginning_of_an_escaped_marker_is_held(text: str, released: str) -> None:
-    assert Restorer().feed(text) == released
-
-
-@for_each([
-    (ESCAPED, True),
-    ([{"role": "user", "content": "Hi"}, {"role": "user", "content": [{"text": ESCAPED}]}], True),
-    ({"instructions": ESCAPED}, True),
-    ({ESCAPED: "Hi"}, False),
-    ([{"role": "user", "content": "<|end|>"}], False),
-    ([], False),
-    (None, False),
-    (7, False),
-])  # fmt: skip
-def test_a_request_is_searched_for_escaped_markers(messages: object, is_found: bool) -> None:
-    assert is_defanged(messages) is is_found
+        writer = FrameWriter()
+        events = [event for at in range(0, len(text), size) for event in writer.write(SOURCE, text[at : at + size])]
+        assert "".join(event.text for event in events if isinstance(event, FrameText)) == shown, size
+        assert writer.close(Terminator.RETURN) == [FrameClosed(Terminator.RETURN)]

@@ -243,8 +243,8 @@ def test_what_interrupted_an_answer_that_is_held_comes_before_it() -> None:
 
 def test_escaped_markers_are_restored_in_answers_and_arguments_to_the_last_character() -> None:
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"q": "<\u2060|end|>"}'}}]}
-    reader, events = reader_of({"content": "I say <\u2060|end|>, 1 <"}, call, restore=True)
+    reader, events = reader_of({"content": "I say <\u2060|end|>, 1 <"}, call)
     answer, called = fold([*events, *reader.finish()[0]])
     assert (answer.frame.body, called.frame.body) == ("I say <|end|>, 1 <", '{"q": "<|end|>"}')
-    reader, events = reader_of({"content": "1 <"}, restore=True)
+    reader, events = reader_of({"content": "1 <"})
     assert [(done.frame.body, done.complete) for done in fold([*events, *reader.break_off()])] == [("1 <", False)]

@@ -500,7 +500,7 @@ def test_a_full_sample_takes_no_more_from_the_last_event() -> None:
 
 
 def test_escaped_markers_in_echoes_are_restored() -> None:
-    result = read(message(), text("You wrote <"), text("\u2060|end|>."), completed(), restore=True)
+    result = read(message(), text("You wrote <"), text("\u2060|end|>."), completed())
     assert result.visible == "You wrote <|end|>."
 
 

@@ -83,15 +83,6 @@ async def test_reasoning_goes_back_as_its_server_gave_it() -> None:
     assert server.posted["input"][0] == item
 
 
-async def test_markers_that_were_escaped_in_instructions_alone_are_restored_in_the_answer() -> None:
-    instructions = Frame(Header(Role.DEVELOPER), "Say <|end|>.")
-    echo = then(BEGUN, message_event("I say <\u2060|end|>."), ended())
-    result, _ = await answered(echo, sample_request("Hello!", instructions))
-    assert result.visible == "I say <|end|>."
-    other, _ = await answered(echo)
-    assert other.visible == "I say <\u2060|end|>.", "nothing was escaped, so the text is the model's own"
-
-
 @pytest.mark.parametrize(("line", "chars", "room"), [(10, 100, 800), (1000, 100, 1000)])
 async def test_the_last_event_may_repeat_a_whole_answer(line: int, chars: int, room: int) -> None:
     backend = ResponsesBackend(Endpoint("http://a.test", limits=SampleLimits(max_line_bytes=line, max_output_chars=chars)))
