@@ -1,4 +1,4 @@
-"""What Django's templates lack: the tag ``gap``, and a loader that makes pages and events an eighth smaller.
+"""What Django's templates lack: the tags ``gap`` and ``module``, and a loader that makes pages and events an eighth smaller.
 
 ``gap`` inserts HTML into a translated sentence, so that the sentence itself contains none:
 ``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``. The content of the gap is
@@ -10,13 +10,17 @@ The loader removes indentation and lines that contain only tags.
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from django import template
+from django.core.files.storage import Storage, storages
 from django.template import Origin
 from django.template.base import NodeList, Parser, TextNode, Token
 from django.template.context import Context
 from django.template.loaders import filesystem
+
+from chatui.site.static_files import imported
 
 register = template.Library()
 
@@ -32,6 +36,18 @@ class GapNode(template.Node):
         """Store the content, and write nothing: the sentence that follows contains it."""
         context[self._name] = self.nodelist.render(context)
         return ""
+
+
+@register.inclusion_tag("site/_module.html")
+def module(name: str) -> dict[str, object]:
+    """``{% module 'js/name.js' %}``: a module that the page runs, and links with which a browser asks at once for all that it imports."""
+    address, *imported = _addresses(storages["staticfiles"], name)
+    return {"address": address, "imported": imported}
+
+
+@cache
+def _addresses(storage: Storage, name: str) -> tuple[str, ...]:
+    return tuple(map(storage.url, (name, *imported(name))))
 
 
 @register.tag

@@ -13,14 +13,15 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, Request, expect
 
+from chatui.site.static_files import imported
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-MAX_BYTES = 69_000
-MAX_REQUESTS = 24
+MAX_BYTES = 90_000
+MAX_REQUESTS = 62
 MAX_TASK_MS = 100
 LATER = ("/static/vendor/", "/static/languages/")
 
@@ -86,13 +87,11 @@ def test_no_task_of_loading_takes_long(demo: Server, visits: Visits) -> None:
     assert min(longest) <= MAX_TASK_MS, longest
 
 
-def test_what_a_page_needs_is_asked_for_in_two_steps(demo: Server, visits: Visits) -> None:
+def test_what_a_page_needs_is_asked_for_in_one_step(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "bela")
     page.wait_for_load_state("networkidle")
-    ends = page.evaluate("""() => Object.fromEntries(performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
-      .map(({ name, startTime, responseEnd }) => [new URL(name).pathname, [startTime, responseEnd]]))""")
-    [first] = [times for name, times in ends.items() if name.startswith("/static/js/chat.")]
-    joined = [times for name, times in ends.items() if "/joined/" in name]
-    assert len(joined) > 2
-    assert all(start < min(ended for _, ended in joined) for start, _ in joined), "no script waits for another"
-    assert all(start >= first[0] for start, _ in joined)
+    times = page.evaluate("""() => Object.fromEntries(performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
+      .map(({ name, startTime, responseEnd }) => [new URL(name).pathname.split(".")[0], [startTime, responseEnd]]))""")
+    needed = [times[f"/static/{name.removesuffix('.js')}"] for name in imported("js/chat.js")]
+    assert len(needed) > 40
+    assert max(start for start, _ in needed) < min(end for _, end in needed), "no script waits for another"
