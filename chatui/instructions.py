@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
-import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from chatui.env import environment
+from chatui.operator_files import OperatorFile
 
 log = logging.getLogger(__name__)
 
@@ -52,42 +50,17 @@ def instruction_texts() -> dict[str, str]:
 @cache
 def read_file(path: Path) -> GroupInstructions:
     """The file at ``path``. Never raises because of its content. Problems are logged, as a server may run without the system checks."""
-    found = _read(path)
-    for problem in found.problems:
-        log.error("CHATUI_GROUP_INSTRUCTIONS_FILE: %s", problem)
-    return found
-
-
-def parsed(text: str) -> GroupInstructions:
-    """As ``read_file``, but from text."""
-    try:
-        parsed_file = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # Only the position, because some messages quote the file.
-        return GroupInstructions(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
-    table = parsed_file.get(TABLE, {})
+    file = OperatorFile(path, (TABLE,))
+    table = file.content.get(TABLE, {})
     if not isinstance(table, dict):
-        return GroupInstructions(problems=(f"{TABLE} must be a table, with a text for each group",))
-    problems = [f"the key {key!r} is unknown; the only one is {TABLE}" for key in parsed_file if key != TABLE]
-    problems += _problems(table)
-    return GroupInstructions({name: text.strip() for name, text in table.items() if _is_text(text)}, tuple(problems))
-
-
-def _read(path: Path) -> GroupInstructions:
-    try:
-        return parsed(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        return GroupInstructions(problems=(f"the file cannot be read ({os.strerror(error.errno or 0)})",))
-    except UnicodeDecodeError:
-        return GroupInstructions(problems=("the file is not UTF-8",))
-
-
-def _problems(table: Mapping[str, Any]) -> Iterator[str]:
-    if not table:
-        yield f"the table {TABLE} names no group"
-    for name, text in table.items():
-        if not _is_text(text):
-            yield f"the group {name!r} needs a text, in quotation marks"
+        file.problems.append(f"{TABLE} must be a table, with a text for each group")
+        table = {}
+    elif file.is_readable and not table:
+        file.problems.append(f"the table {TABLE} names no group")
+    file.problems += [f"the group {name!r} needs a text, in quotation marks" for name, text in table.items() if not _is_text(text)]
+    for problem in file.problems:
+        log.error("CHATUI_GROUP_INSTRUCTIONS_FILE: %s", problem)
+    return GroupInstructions({name: text.strip() for name, text in table.items() if _is_text(text)}, tuple(file.problems))
 
 
 def _is_text(text: object) -> bool:

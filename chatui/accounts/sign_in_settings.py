@@ -9,13 +9,10 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
-import os
-import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -25,7 +22,6 @@ from pydantic import (
     IPvAnyNetwork,
     SecretStr,
     StringConstraints,
-    ValidationError,
     field_validator,
     model_validator,
 )
@@ -33,6 +29,7 @@ from pydantic import (
 from chatui.env import environment
 from chatui.models.sign_in import Passkey
 from chatui.models.user import User
+from chatui.operator_files import FilePath, OperatorFile
 
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{1,60}$", to_lower=True)]
 
@@ -46,7 +43,7 @@ class HeaderRule(BaseModel):
     proxies: tuple[IPvAnyNetwork, ...]
     secret_name: HeaderName = "x-proxy-secret"  # noqa: S105 - the name of a header
     secret: SecretStr = SecretStr("")
-    secret_file: Path | None = None
+    secret_file: FilePath | None = None
     sign_up: bool = True
 
     @model_validator(mode="after")
@@ -91,7 +88,7 @@ class Provider(BaseModel):
     issuer: Text
     client_id: Text
     client_secret: SecretStr = SecretStr("")
-    client_secret_file: Path | None = None
+    client_secret_file: FilePath | None = None
     scopes: Texts = ("openid", "profile", "email")
     groups_claim: Text | tuple[Text, ...] = "groups"
     groups: dict[str, Text | Texts] = Field(default_factory=dict)
@@ -199,36 +196,23 @@ def sign_in_file() -> SignInFile:
 
 @cache
 def read_file(path: Path) -> SignInFile:
-    """The file at ``path``. Never raises for its content."""
-    try:
-        return parsed(path.read_text(encoding="utf-8"), path.parent)
-    except OSError as error:
-        return _unusable(f"the file cannot be read ({os.strerror(error.errno or 0)})")
-    except UnicodeDecodeError:
-        return _unusable("the file is not UTF-8")
-
-
-def parsed(text: str, base: Path) -> SignInFile:
-    """As ``read_file``, from the text of the file. Relative paths are relative to ``base``."""
-    try:
-        settings = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # Only the position: some messages quote the file, which may contain a credential by mistake.
-        return _unusable(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}")
-    known = ("provider", "passwords", "emergency_accounts", "header")
-    problems = [f"{key}: unknown setting; expected one of {', '.join(known)}" for key in settings if key not in known]
-    passwords = settings.get("passwords", EVERYBODY)
-    emergency = _names(settings.get("emergency_accounts", []))
+    """The file at ``path``, with absolute paths. Never raises for its content."""
+    file = OperatorFile(path, ("provider", "passwords", "emergency_accounts", "header"))
+    if not file.is_readable:
+        # The file's rule for passwords is unknown, so nobody may use one.
+        return SignInFile(passwords=EMERGENCY, problems=tuple(file.problems))
+    passwords = file.content.get("passwords", EVERYBODY)
+    emergency = _names(file.content.get("emergency_accounts", []))
     if passwords not in (EVERYBODY, EMERGENCY):
-        problems.append(f"passwords: must be {EVERYBODY} or {EMERGENCY}")
+        file.problems.append(f"passwords: must be {EVERYBODY} or {EMERGENCY}")
     if emergency is None:
-        problems.append("emergency_accounts: must be a list of names")
+        file.problems.append("emergency_accounts: must be a list of names")
     if passwords != EVERYBODY and not emergency:
-        problems.append("emergency_accounts: without one, nobody gets in while a provider is down")
-    providers, wrong = _providers(settings, base)
-    header, wrong_header = _header(settings, base)
+        file.problems.append("emergency_accounts: without one, nobody gets in while a provider is down")
     allowed = EVERYBODY if passwords == EVERYBODY else EMERGENCY
-    return SignInFile(providers, allowed, emergency or (), header, (*problems, *wrong, *wrong_header))
+    providers = _providers(file)
+    header = file.checked("[header]", HeaderRule, file.content["header"]) if "header" in file.content else None
+    return SignInFile(providers, allowed, emergency or (), header, tuple(file.problems))
 
 
 def provider_of(key: str) -> Provider | None:
@@ -236,50 +220,18 @@ def provider_of(key: str) -> Provider | None:
     return next((each for each in sign_in_file().providers if each.key == key), None)
 
 
-def _unusable(problem: str) -> SignInFile:
-    # The file's rule for passwords is unknown, so nobody may use one.
-    return SignInFile(passwords=EMERGENCY, problems=(problem,))
-
-
 def _names(value: object) -> tuple[str, ...] | None:
     return tuple(value) if isinstance(value, list) and all(isinstance(name, str) and name for name in value) else None
 
 
-def _providers(settings: Mapping[str, Any], base: Path) -> tuple[tuple[Provider, ...], list[str]]:
-    tables = settings.get("provider", [])
-    found: dict[str, Provider] = {}
-    problems: list[str] = []
-    for number, table in enumerate(tables if isinstance(tables, list) else [tables], start=1):
-        where = f"[[provider]] {number}"
-        try:
-            provider = Provider.model_validate(table)
-        except ValidationError as error:
-            problems += [f"{where}: {problem}" for problem in _error_texts(error)]
-            continue
-        if provider.key in found or provider.issuer in {each.issuer for each in found.values()}:
-            problems.append(f"{where}: the key or the issuer occurs twice; the first one is used")
-        elif len(found) == MAX_PROVIDERS:
-            problems.append(f"{where}: there are more than {MAX_PROVIDERS} providers")
-        else:
-            file = provider.client_secret_file
-            found[provider.key] = provider.model_copy(update={"client_secret_file": file and base / file})
-    return tuple(found.values()), problems
-
-
-def _header(settings: Mapping[str, Any], base: Path) -> tuple[HeaderRule | None, list[str]]:
-    if "header" not in settings:
-        return None, []
-    try:
-        found = HeaderRule.model_validate(settings["header"])
-    except ValidationError as error:
-        return None, [f"[header]: {problem}" for problem in _error_texts(error)]
-    return found.model_copy(update={"secret_file": found.secret_file and base / found.secret_file}), []
-
-
-def _error_texts(error: ValidationError) -> Iterator[str]:
-    for each in error.errors(include_input=False, include_url=False, include_context=False):
-        place = ".".join(str(part) for part in each["loc"])
-        yield f"{place}: {each['msg']}" if place else each["msg"]
+def _providers(file: OperatorFile) -> tuple[Provider, ...]:
+    found: list[Provider] = []
+    for place, table in file.tables("provider"):
+        provider = file.checked(place, Provider, table)
+        if provider and file.is_first(place, key=provider.key, issuer=provider.issuer):
+            found.append(provider)
+    file.problems += [f"{provider.key}: there are more than {MAX_PROVIDERS} providers" for provider in found[MAX_PROVIDERS:]]
+    return tuple(found[:MAX_PROVIDERS])
 
 
 def may_use(person: User) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -19,6 +18,7 @@ from chatui.backends.hosted_tools import problem_of as hosted_problem
 from chatui.backends.registry import KINDS
 from chatui.backends.route import Route, address_problem
 from chatui.backends.separation import Separates
+from chatui.operator_files import BESIDE, sentences, unknown
 
 DEMO = "demo"
 SPEC_KINDS = (AUTO, *KINDS, DEMO)
@@ -162,6 +162,7 @@ def _tuple(value: object) -> object:
 
 
 Summaries = Literal["none", "built-in", "server", "model"]
+FileName = Annotated[str, BESIDE]
 Names = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
 Sampling = Annotated[dict[str, int | float], AfterValidator(_sampling)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -195,7 +196,7 @@ class BackendSpec(BaseModel):
     url: Annotated[str, _optional(_address)] = ""
     more_urls: Annotated[Names, AfterValidator(_addresses)] = ()
     key_env: Annotated[str, _optional(_variable)] = ""
-    key_file: str = ""
+    key_file: FileName = ""
     key_name: Annotated[str, _optional(_key_name)] = ""
     models: Annotated[Names, AfterValidator(_models)] = ()
     effort: Effort = "medium"
@@ -215,9 +216,9 @@ class BackendSpec(BaseModel):
     api_root: bool | None = None
     query: Annotated[dict[str, str], AfterValidator(_query)] = Field(default_factory=dict)
     key_header: Annotated[str, _optional(_header)] = ""
-    ca_file: str = ""
-    certificate_file: str = ""
-    certificate_key_file: str = ""
+    ca_file: FileName = ""
+    certificate_file: FileName = ""
+    certificate_key_file: FileName = ""
     proxy: Annotated[str, _optional(_proxy)] = Field("", repr=False)
 
     def __hash__(self) -> int:
@@ -305,7 +306,7 @@ def check_spec(values: Mapping[str, Any]) -> BackendSpec:
     try:
         return BackendSpec.model_validate(values)
     except ValidationError as error:
-        raise SpecError(_sentences(error)) from None
+        raise SpecError(sentences(error, BackendSpec)) from None
 
 
 def without_retired(values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -316,44 +317,6 @@ def without_retired(values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[st
     if kept.get("summaries") == "server":
         kept.pop("summarizer", None)  # it named who reviewed the server's lines
     return kept, (f"summary_review {NO_REVIEW}",)
-
-
-_MESSAGES = {
-    "bool_type": "must be true or false",
-    "float_type": "must be a number",
-    "int_type": "must be a whole number",
-    "string_type": "must be a text in quotes",
-    "tuple_type": 'must be a list, such as ["one", "two"]',
-    "missing": "is missing",
-}
-
-
-def _sentences(error: ValidationError) -> list[str]:
-    """Sentences for validation errors. They never quote a value: it could be a key in the wrong field."""
-    sentences: list[str] = []
-    for found in error.errors(include_input=False, include_url=False):
-        field = ".".join(str(part) for part in found["loc"])
-        raised = found.get("ctx", {}).get("error")
-        if isinstance(raised, SpecError):
-            sentences += raised.problems
-        elif found["type"] == "extra_forbidden":
-            sentences.append(unknown("key", field, BackendSpec.model_fields))
-        elif isinstance(raised, ValueError):
-            sentences.append(f"{field} {raised}")
-        elif found["type"] in _MESSAGES:
-            sentences.append(f"{field} {_MESSAGES[found['type']]}")
-        else:
-            sentences.append(f"{field}: {found['msg'][:1].lower()}{found['msg'][1:]}")
-    return sentences
-
-
-def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """The sentence about an unknown word."""
-    names = list(known)
-    near = get_close_matches(given, names, n=1)
-    if near:
-        return f"there is no {what} {given[:60]!r}; did you mean {near[0]!r}?"
-    return f"there is no {what} {given[:60]!r}; known are: {', '.join(names)}"
 
 
 def split_choice(choice: str) -> tuple[str, str | None]:

@@ -7,17 +7,15 @@ is.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chatui.backends.spec import BackendSpec, SpecError, check_spec, unknown, without_retired
-
-_FILES = ("key_file", "ca_file", "certificate_file", "certificate_key_file")
+from chatui.backends.spec import BackendSpec, without_retired
+from chatui.operator_files import NotTomlError, OperatorFile, toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,44 +29,18 @@ class SpecFile:
 
 def read_file(path: Path) -> SpecFile:
     """The ``[[backend]]`` tables of a TOML file. Invalid tables are left out and reported; never raises for the content of a file."""
-    try:
-        return parse_specs(path.read_text(encoding="utf-8"), base=path.parent)
-    except OSError as error:
-        return SpecFile(problems=(f"the file cannot be read ({os.strerror(error.errno or 0)})",))
-    except UnicodeDecodeError:
-        return SpecFile(problems=("the file is not UTF-8",))
-
-
-def parse_specs(text: str, base: Path | None = None) -> SpecFile:
-    """As ``read_file``, from its text. The relative path of a file is relative to ``base``."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return SpecFile(problems=(f"the file is not TOML: {error}",))
-    problems = [unknown("table or key", key, ("backend",)) for key in document if key != "backend"]
-    tables = document.get("backend", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        return SpecFile(problems=(*problems, "backend must be written as [[backend]], with two brackets, once for each back end"))
-    if not tables:
-        problems.append("there is no [[backend]] in it")
-    specs: dict[str, BackendSpec] = {}
+    file = OperatorFile(path, ("backend",))
+    if file.is_readable and file.content.get("backend", []) == []:
+        file.problems.append("there is no [[backend]] in it")
+    specs: list[BackendSpec] = []
     retired: list[str] = []
-    for number, table in enumerate(tables, start=1):
-        where = f"back end {table['name']!r}" if isinstance(table.get("name"), str) else f"back end {number}"
+    for place, table in file.tables("backend"):
         kept, old = without_retired(table)
-        retired += [f"{where}: {sentence}" for sentence in old]
-        try:
-            spec = check_spec(kept)
-        except SpecError as error:
-            problems += [f"{where}: {problem}" for problem in error.problems]
-            continue
-        if spec.name in specs:
-            problems.append(f"{where}: the name is given twice; the first counts")
-            continue
-        if base:
-            spec = spec.model_copy(update={name: str(base / path) for name in _FILES if (path := getattr(spec, name))})
-        specs[spec.name] = spec
-    return SpecFile(tuple(specs.values()), tuple(problems), tuple(retired))
+        retired += [f"{place}: {sentence}" for sentence in old]
+        spec = file.checked(place, BackendSpec, kept)
+        if spec and file.is_first(place, name=spec.name):
+            specs.append(spec)
+    return SpecFile(tuple(specs), tuple(file.problems), tuple(retired))
 
 
 Value = str | int | float | bool | tuple[str, ...] | Mapping[str, Any]
@@ -135,21 +107,17 @@ def _set(body: list[str], key: str, written: str) -> list[str]:
 
 def _checked(text: str, before: str, expected: list[dict[str, Any]]) -> str:
     """Returns the text only if it parses to exactly the intended change."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        document = {}
-    others = {key: value for key, value in tomllib.loads(before).items() if key != "backend"}
-    if document != {**others, "backend": expected}:
-        raise SpecFileError("it is written in a way that cannot be changed safely; change it by hand")
-    return text
+    with suppress(NotTomlError):
+        if toml(text) == toml(before) | {"backend": expected}:
+            return text
+    raise SpecFileError("it is written in a way that cannot be changed safely; change it by hand")
 
 
 def _tables(text: str) -> list[dict[str, Any]]:
     try:
-        tables = tomllib.loads(text).get("backend", [])
-    except tomllib.TOMLDecodeError as error:
-        raise SpecFileError(f"it is not TOML: {error}") from error
+        tables = toml(text).get("backend", [])
+    except NotTomlError as error:
+        raise SpecFileError(f"it {error}") from None
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
         raise SpecFileError("it is no file of back ends")
     return tables

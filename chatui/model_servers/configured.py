@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -13,10 +12,11 @@ from urllib.parse import parse_qsl
 from chatui.backends import spec_file
 from chatui.backends.auto import AUTO
 from chatui.backends.hosted_tools import holds_key
-from chatui.backends.spec import DEMO, BackendSpec, SpecError, check_spec, unknown
+from chatui.backends.spec import DEMO, BackendSpec, SpecError, check_spec
 from chatui.backends.spec_file import SpecFile
 from chatui.env import Environment
 from chatui.models.model_servers import StoredBackend
+from chatui.operator_files import NotTomlError, toml, unknown
 
 OTHER_SETTINGS = (
     *("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "separates"),
@@ -153,10 +153,9 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
 
 def _other_settings(text: str) -> dict[str, Any]:
     try:
-        settings = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        why = error if isinstance(error, tomllib.TOMLDecodeError) else "too many brackets"
-        raise SpecError([f"other_settings must be lines such as sampling = {{ temperature = 0.7 }}: {why}"]) from None
+        settings = toml(text)
+    except NotTomlError as error:
+        raise SpecError([f"other_settings must be lines such as sampling = {{ temperature = 0.7 }}; it {error}"]) from None
     if holds_key(settings.get("server_tools")):
         # Staff and anybody with a backup can read a row, and its changes are in the audit log.
         raise SpecError(["server_tools must hold no key, and no headers: only the operator's file may contain them"])

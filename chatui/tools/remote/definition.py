@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 import os
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from chatui.backends.route import origin
+from chatui.operator_files import FilePath, OperatorFile
 from chatui.tools.remote.offers import SERVER_NAME, Moment, ServerError
 
 _MAX_CHARS = 16_384
@@ -34,7 +34,7 @@ class CredentialSource(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     env: str = ""
-    file: Path | None = None
+    file: FilePath | None = None
     value: str = Field("", repr=False)
     prefix: str = ""
 
@@ -160,7 +160,7 @@ class OpenApiSpec(ServerSpec):
     """
 
     url: Address
-    document: Path
+    document: FilePath
     operations: SelectedNames
     query: dict[str, CredentialSource] = Field(default_factory=dict)
     header_parameters: list[str] = Field(default_factory=list)
@@ -185,7 +185,7 @@ class McpSpec(ServerSpec):
     url: Annotated[str, AfterValidator(lambda url: url and _address(url))] = ""
     command: list[str] = Field(default_factory=list)
     environment: dict[str, CredentialSource] = Field(default_factory=dict)
-    directory: Path | None = None
+    directory: FilePath | None = None
     sessions: Literal["conversation", "person", "shared"] = "conversation"
     programs: int = Field(20, ge=1, le=1000)
     tools: SelectedNames
@@ -219,63 +219,13 @@ class ToolsFile:
 
 
 def read_file(path: Path) -> ToolsFile:
-    """The ``[[openapi]]`` and ``[[mcp]]`` tables. Never raises for the content of a file."""
-    try:
-        return parsed(path.read_text(encoding="utf-8"), path.parent)
-    except OSError as error:
-        return ToolsFile(problems=(f"the file cannot be read ({os.strerror(error.errno or 0)})",))
-    except UnicodeDecodeError:
-        return ToolsFile(problems=("the file is not UTF-8",))
-
-
-def parsed(text: str, base: Path) -> ToolsFile:
-    """The content of the file, from its text. Relative paths are relative to ``base``."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # Without the text after the position: some messages quote the file, which may hold a credential by mistake.
-        return ToolsFile(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
-    problems = [f"{key}: there is no such table; there are [[openapi]] and [[mcp]]" for key in content if key not in KINDS]
-    servers: dict[str, OpenApiSpec | McpSpec] = {}
-    for where, kind, table in _tables(content):
-        try:
-            server = KINDS[kind].model_validate(table)
-        except ValidationError as error:
-            problems += [f"{where}: {problem}" for problem in _sentences(error)]
-            continue
-        if server.name in servers:
-            problems.append(f"{where}: the name is given twice; the first server is used")
-        elif len(servers) == MAX_SERVERS:
-            problems.append(f"{where}: there are more than {MAX_SERVERS} servers")
-        else:
-            servers[server.name] = _placed(server, base)
-    return ToolsFile(tuple(servers.values()), tuple(problems))
-
-
-def _tables(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    for kind in KINDS:
-        tables = content.get(kind, [])
-        for number, table in enumerate(tables if isinstance(tables, list) else [tables], start=1):
-            name = table.get("name") if isinstance(table, dict) else None
-            yield f"[[{kind}]] {name if isinstance(name, str) and len(name) < 40 else number}", kind, table
-
-
-def _sentences(error: ValidationError) -> Iterator[str]:
-    """The position and kind of each mistake; never the value."""
-    for each in error.errors(include_input=False, include_url=False, include_context=False):
-        place = ".".join(str(part) for part in each["loc"])
-        yield f"{place}: {each['msg']}" if place else each["msg"]
-
-
-def _placed(server: OpenApiSpec | McpSpec, base: Path) -> OpenApiSpec | McpSpec:
-    """The server with absolute paths."""
-    changed: dict[str, Any] = {"headers": _hidden(server.headers, base)}
-    if isinstance(server, OpenApiSpec):
-        changed |= {"document": base / server.document, "query": _hidden(server.query, base)}
-    else:
-        changed |= {"environment": _hidden(server.environment, base), "directory": server.directory and base / server.directory}
-    return server.model_copy(update=changed)
-
-
-def _hidden(values: Mapping[str, CredentialSource], base: Path) -> dict[str, CredentialSource]:
-    return {name: each.model_copy(update={"file": each.file and base / each.file}) for name, each in values.items()}
+    """The ``[[openapi]]`` and ``[[mcp]]`` tables, with absolute paths. Never raises for the content of a file."""
+    file = OperatorFile(path, list(KINDS))
+    servers: list[OpenApiSpec | McpSpec] = []
+    for kind, model in KINDS.items():
+        for place, table in file.tables(kind):
+            server = file.checked(place, model, table)
+            if server and file.is_first(place, name=server.name):
+                servers.append(server)
+    file.problems += [f"{server.name}: there are more than {MAX_SERVERS} servers" for server in servers[MAX_SERVERS:]]
+    return ToolsFile(tuple(servers[:MAX_SERVERS]), tuple(file.problems))

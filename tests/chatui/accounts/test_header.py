@@ -13,7 +13,7 @@ from django.test import Client
 
 from chatui.accounts import header_sign_in, sign_in_settings
 from chatui.accounts.header_sign_in import ForgedHeaderError, name_in
-from chatui.accounts.sign_in_settings import HeaderRule, SignInFile, parsed
+from chatui.accounts.sign_in_settings import HeaderRule, SignInFile, read_file
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person
@@ -184,18 +184,21 @@ async def test_a_socket_needs_the_header_as_well(lines: list[tuple[bytes, bytes]
     await socket.disconnect()
 
 
-@for_each(
+@pytest.mark.parametrize(
+    ("change_of", "problem"),
     [
         ({"secret": ""}, "a proxy on another machine needs a secret"),
         ({"proxies": []}, "list the addresses"),
-        ({"name": "X_Remote_User"}, "name: String should match"),
+        ({"name": "X_Remote_User"}, "name: string should match"),
         ({"secret_name": "X-Remote-User"}, "a header of its own"),
-        ({"role_header": "X-Role"}, "role_header: Extra inputs"),
-    ]
+        ({"role_header": "X-Role"}, "there is no key 'role_header'"),
+    ],
 )
-def test_mistakes_in_the_file(change_of: dict[str, Any], problem: str) -> None:
+def test_mistakes_in_the_file(change_of: dict[str, Any], problem: str, tmp_path: Path) -> None:
     rule = RULE | change_of
     lines = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in rule.items())
-    file = parsed(f"[header]\n{lines}\n", Path("/"))
+    (wrong := tmp_path / "wrong.toml").write_text(f"[header]\n{lines}\n")
+    file = read_file(wrong)
     assert file.header is None and problem in file.problems[0] and "hush" not in str(file.problems)
-    assert parsed('[header]\nname = "Remote-User"\nproxies = ["127.0.0.1"]\n', Path("/")).header is not None, "this machine needs none"
+    (right := tmp_path / "right.toml").write_text('[header]\nname = "Remote-User"\nproxies = ["127.0.0.1"]\n')
+    assert read_file(right).header is not None, "this machine needs none"

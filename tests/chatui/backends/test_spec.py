@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, check_spec, find, split_choice
-from chatui.backends.spec_file import parse_specs, read_file
+from chatui.backends.spec_file import SpecFile, read_file
 from chatui.env import BASE_DIR
 
 GOOD: dict[str, Any] = {"name": "small", "url": "http://127.0.0.1:8080/v1"}
@@ -18,6 +18,11 @@ def problems(**changes: object) -> tuple[str, ...]:
     with pytest.raises(SpecError) as caught:
         check_spec(GOOD | changes)
     return caught.value.problems
+
+
+def parse_specs(text: str, directory: Path) -> SpecFile:
+    (directory / "models.toml").write_text(text, encoding="utf-8")
+    return read_file(directory / "models.toml")
 
 
 def test_the_name_and_the_address_are_enough() -> None:
@@ -124,10 +129,10 @@ def test_several_back_ends_keep_the_order_of_the_file(tmp_path: Path) -> None:
     assert found.specs[0].key_file == str(tmp_path / "key"), "next to the file, wherever the product was started from"
 
 
-def test_the_example_in_the_documentation_is_valid() -> None:
+def test_the_example_in_the_documentation_is_valid(tmp_path: Path) -> None:
     page = (BASE_DIR / "docs" / "back-ends.md").read_text(encoding="utf-8")
     example = page.split("```toml\n")[1].split("```")[0]
-    found = parse_specs(example)
+    found = parse_specs(example, tmp_path)
     assert found.problems == () and len(found.specs) > 2
 
 
@@ -135,31 +140,32 @@ def test_the_example_in_the_documentation_is_valid() -> None:
     "lines",
     ["", 'summaries = "none"\n', 'summaries = "server"\nsummarizer = "b"\n'],
 )
-def test_a_file_of_an_earlier_version_still_works_and_what_does_nothing_any_more_is_reported(lines: str) -> None:
-    found = parse_specs(f'[[backend]]\nname = "a"\nurl = "http://a"\n{lines}summary_review = true\n')
+def test_a_file_of_an_earlier_version_still_works_and_what_does_nothing_any_more_is_reported(lines: str, tmp_path: Path) -> None:
+    found = parse_specs(f'[[backend]]\nname = "a"\nurl = "http://a"\n{lines}summary_review = true\n', tmp_path)
     assert [spec.name for spec in found.specs] == ["a"] and found.problems == ()
     (words,) = found.retired
-    assert words.startswith("back end 'a': summary_review does nothing any more")
+    assert words.startswith("[[backend]] a: summary_review does nothing any more")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[backend]\n", "the file is not TOML"),
+        ("[[backend]\n", "the file is not TOML: at line 1, column 10"),
+        ('[[backend]]\nkey = "SECRET\n', "the file is not TOML: at line 2, column 14"),
         ("", "there is no [[backend]] in it"),
         ('[[backends]]\nname="a"\n', "did you mean 'backend'?"),
         ('[backend]\nname="a"\n', "two brackets"),
         ('backend = ["a"]\n', "two brackets"),
-        ('[[backend]]\nname="a"\nurl="http://a"\n[[backend]]\nname="a"\nurl="http://b"\n', "back end 'a': the name is given twice"),
-        ('[[backend]]\nurl="http://a"\n', "back end 1: name is missing"),
+        ('[[backend]]\nname="a"\nurl="http://a"\n[[backend]]\nname="a"\nurl="http://b"\n', "[[backend]] a: the name is given twice"),
+        ('[[backend]]\nurl="http://a"\n', "[[backend]] 1: name is missing"),
     ],
 )
-def test_mistakes_in_a_file_are_reported(text: str, words: str) -> None:
-    assert any(words in problem for problem in parse_specs(text).problems)
+def test_mistakes_in_a_file_are_reported(text: str, words: str, tmp_path: Path) -> None:
+    assert any(words in problem for problem in parse_specs(text, tmp_path).problems)
 
 
-def test_one_invalid_back_end_does_not_affect_the_others() -> None:
-    found = parse_specs('[[backend]]\nname="a"\nurl="x"\n[[backend]]\nname="b"\nurl="http://b"\n')
+def test_one_invalid_back_end_does_not_affect_the_others(tmp_path: Path) -> None:
+    found = parse_specs('[[backend]]\nname="a"\nurl="x"\n[[backend]]\nname="b"\nurl="http://b"\n', tmp_path)
     assert [spec.name for spec in found.specs] == ["b"] and len(found.problems) == 1
 
 

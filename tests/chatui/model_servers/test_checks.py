@@ -46,7 +46,7 @@ def test_a_correct_configuration_has_no_messages(configure: Configure, monkeypat
     ("text", "values", "identity", "words"),
     [
         ("[[backend]\n", {}, "chatui.E010", "the file is not TOML"),
-        ('[[backend]]\nname="a"\nurl="x"\n', {}, "chatui.E010", "back end 'a': url must begin with"),
+        ('[[backend]]\nname="a"\nurl="x"\n', {}, "chatui.E010", "[[backend]] a: url must begin with"),
         (ONE + ONE, {}, "chatui.E010", "the name is given twice"),
         (ONE, {"backend_url": "http://127.0.0.1:9"}, "chatui.W010", "CHATUI_BACKEND_URL is ignored"),
         (ONE + 'key_env="NO_SUCH"\n', {}, "chatui.E011", "the variable NO_SUCH holds no key"),

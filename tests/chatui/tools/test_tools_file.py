@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.tools.remote.definition import McpSpec, parsed, read_file
+from chatui.tools.remote.definition import McpSpec, ToolsFile, read_file
 from tests.support.cases import for_each
 
 GOOD = """
@@ -23,16 +23,21 @@ searchPages = "Searching the wiki for {q}"
 """
 
 
-def test_a_table_is_a_server_and_its_files_are_relative_to_it() -> None:
-    found = parsed(GOOD, Path("/etc/chatui"))
+def parsed(text: str, directory: Path) -> ToolsFile:
+    (directory / "tools.toml").write_text(text)
+    return read_file(directory / "tools.toml")
+
+
+def test_a_table_is_a_server_and_its_files_are_relative_to_it(tmp_path: Path) -> None:
+    found = parsed(GOOD, tmp_path)
     assert not found.problems
     (wiki,) = found.servers
     assert (wiki.name, wiki.url, str(wiki.headers["Authorization"].file)) == (
         "wiki",
         "https://wiki.example/api",
-        "/etc/chatui/secrets/wiki",
+        str(tmp_path / "secrets/wiki"),
     )
-    assert wiki.model_dump()["document"] == Path("/etc/chatui/wiki.yaml")
+    assert wiki.model_dump()["document"] == tmp_path / "wiki.yaml"
 
 
 @pytest.mark.parametrize(
@@ -53,15 +58,15 @@ def test_a_table_is_a_server_and_its_files_are_relative_to_it() -> None:
         ("[openapi.lables]\nSECRET = 1", "[openapi.labels]"),
     ],
 )
-def test_a_mistake_is_reported_without_quoting_the_file(wrong: str, right: str) -> None:
+def test_a_mistake_is_reported_without_quoting_the_file(wrong: str, right: str, tmp_path: Path) -> None:
     assert right in GOOD
-    found = parsed(GOOD.replace(right, wrong), Path("/"))
+    found = parsed(GOOD.replace(right, wrong), tmp_path)
     assert not found.servers and found.problems
     assert all("SECRET" not in problem or "lables" in wrong for problem in found.problems)
 
 
-def test_one_invalid_table_does_not_affect_the_others() -> None:
-    found = parsed(GOOD + '[[openapi]]\nname = "other"\n' + GOOD + "[[other]]\n", Path("/"))
+def test_one_invalid_table_does_not_affect_the_others(tmp_path: Path) -> None:
+    found = parsed(GOOD + '[[openapi]]\nname = "other"\n' + GOOD + "[[other]]\n", tmp_path)
     assert [server.name for server in found.servers] == ["wiki"] and len(found.problems) > 3
 
 
@@ -77,9 +82,9 @@ def test_an_invalid_file_is_reported(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("written", ['sessions = "everybody"', "sessions = true", "programs = 0", 'programs = "many"'])
-def test_who_shares_state_is_one_of_three_and_by_default_nobody(written: str) -> None:
+def test_who_shares_state_is_one_of_three_and_by_default_nobody(written: str, tmp_path: Path) -> None:
     table = '[[mcp]]\nname = "notes"\nurl = "https://notes.example/mcp"\ntools = ["keep"]\n'
-    (server,) = parsed(table, Path("/")).servers
+    (server,) = parsed(table, tmp_path).servers
     assert isinstance(server, McpSpec) and server.sessions == "conversation"
-    wrong = parsed(table + written, Path("/"))
+    wrong = parsed(table + written, tmp_path)
     assert not wrong.servers and written.split()[0] in wrong.problems[0]
