@@ -229,10 +229,15 @@ def confine() -> None:
     library = ctypes.CDLL(None, use_errno=True)
     lines = ctypes.create_string_buffer(program, len(program))
     filter_program = _FilterProgram(len(program) // 8, ctypes.addressof(lines))
-    # If the product is killed, nothing else ends this process.
-    library.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    end_with_parent()
     if library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or library.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(filter_program), 0, 0):
         raise NotConfinedError(os.strerror(ctypes.get_errno()))
+
+
+def end_with_parent() -> None:
+    """Let the kernel kill this process when its parent ends for any reason: nothing else would, if the product is killed."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 class _FilterProgram(ctypes.Structure):

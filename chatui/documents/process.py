@@ -5,32 +5,27 @@ Before any upload is read, it is tested whether this machine sandboxes such proc
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
-import select
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import IO, Any
+from typing import Any
 
+from chatui import processes
 from chatui.documents.inside import probes
 from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_LEFT_OUT, MAX_PARTS, NOT_PREPARED
 from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.documents.plain_text import has_no_invisible
 from chatui.env import BASE_DIR
+from chatui.processes import LateError
 from chatui.sandbox import ProcessLimits
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.documents.inside import worker; worker.main()"
 _MAX_HEAD_BYTES = MAX_PARTS * (LABEL_CHARS * 12 + 20)
-_BLOCK_BYTES = 1 << 20
 _SLICE_CHARS = 100_000
 _GRACE_SECONDS = 2
 _AT_A_LIMIT = (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
@@ -55,62 +50,25 @@ def run(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits) -> Proces
     """
     arguments = [kind, *map(str, (max_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
     try:
-        with _memory_file(data) as file:
-            process = subprocess.Popen(  # noqa: S603 - our own program: no argument comes from the file
-                [sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR), *arguments],
-                stdin=file,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={},
-                start_new_session=True,
-            )
+        code, output = processes.run(
+            [sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR), *arguments],
+            data,
+            seconds=limits.wall_seconds + _GRACE_SECONDS,
+            max_bytes=LENGTH_BYTES + _MAX_HEAD_BYTES + max_bytes,
+            environment={},
+        )
     except OSError:
         return ProcessAnswer(NoTextReason.UNAVAILABLE)
-    output = _read_output(process, LENGTH_BYTES + _MAX_HEAD_BYTES + max_bytes, limits.wall_seconds + _GRACE_SECONDS)
-    if process.returncode == NOT_PREPARED:
+    except LateError:
+        return ProcessAnswer(NoTextReason.LIMIT)
+    if code == NOT_PREPARED:
         return ProcessAnswer(NoTextReason.UNAVAILABLE)
-    if process.returncode in _AT_A_LIMIT:
+    if code in _AT_A_LIMIT:
         return ProcessAnswer(NoTextReason.LIMIT)
     try:
         return _parsed_answer(output, max_bytes)
     except (ValueError, KeyError, TypeError, RecursionError):
         return ProcessAnswer(NoTextReason.BROKEN)
-
-
-@contextlib.contextmanager
-def _memory_file(data: bytes) -> Iterator[IO[bytes]]:
-    """A file in memory, if the system supports it, so that uploads are not written to disk."""
-    with open(os.memfd_create("file"), "w+b", 0) if hasattr(os, "memfd_create") else tempfile.TemporaryFile(buffering=0) as file:
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
-        file.seek(0)
-        yield file
-
-
-def _read_output(process: subprocess.Popen[bytes], max_bytes: int, seconds: float) -> bytes:
-    """All output of the process. It is killed if it writes too much or takes too long."""
-    if process.stdout is None:
-        raise ValueError("there is no output to read")
-    end = time.monotonic() + seconds
-    output = bytearray()
-    waiting = select.poll()
-    waiting.register(process.stdout, select.POLLIN | select.POLLHUP)
-    try:
-        while len(output) <= max_bytes and (left := end - time.monotonic()) > 0:
-            if waiting.poll(left * 1000):
-                block = os.read(process.stdout.fileno(), _BLOCK_BYTES)
-                if not block:
-                    process.wait(max(left, 0.1))
-                    return bytes(output)
-                output += block
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-    return b""
 
 
 def _parsed_answer(output: bytes, max_bytes: int) -> ProcessAnswer:

@@ -5,7 +5,6 @@ A new interpreter would need seconds to import everything again.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -17,8 +16,8 @@ from django.core.management.base import CommandError
 from django.db import connections
 
 from chatui.database.faults import explained
+from chatui.sandbox import end_with_parent
 
-_SET_DEATH_SIGNAL = 1
 _SIGNAL_EXIT_CODES = 128
 """Added to a signal's number: a shell's exit code for a program that the signal ended."""
 
@@ -68,7 +67,9 @@ def _run_and_exit(work: Callable[[], object], parent: int, mask: set[int | signa
     code = 1
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        _exit_with_parent(parent)
+        end_with_parent()  # this process has inherited the serve lock
+        if os.getppid() != parent:
+            os._exit(1)
         work()
         connections.close_all()
         code = 0
@@ -86,11 +87,3 @@ def _run_and_exit(work: Callable[[], object], parent: int, mask: set[int | signa
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)  # skip the exit handlers of the parent process
-
-
-def _exit_with_parent(parent: int) -> None:
-    """Let the kernel end this process when its parent ends for any reason: this process has inherited the serve lock."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)

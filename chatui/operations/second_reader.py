@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+
+from chatui import processes
+from chatui.processes import LateError
 
 SECONDS = 20.0
 """How long a batch may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
+MAX_BYTES = 200_000_000
 COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("second_reader_worker.py")))
 # The variables that Python needs to start. The process gets no other: no keys, no passwords, and no way to the network.
 _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
@@ -100,7 +103,7 @@ class SecondReader:
         self, conversations: Sequence[WriteConversation], completions: Sequence[ReadTokens]
     ) -> tuple[list[Written], list[tuple[ReadMessage, ...]]]:
         """Write and read with one process. Blocks and raises as ``read``."""
-        to_write = [{"write": [_plain(message) for message in one.messages]} for one in conversations]
+        to_write = [{"write": [asdict(message) for message in one.messages]} for one in conversations]
         to_read = [{"read": list(one.ids), "completion": one.is_completion} for one in completions]
         answers = self._answers([*to_write, *to_read])
         written = [_written(answer, len(one.messages)) for answer, one in zip(answers, conversations, strict=False)]
@@ -108,7 +111,7 @@ class SecondReader:
 
     def within(self, seconds: float) -> SecondReader:
         """A copy whose time limit is at most ``seconds``."""
-        return SecondReader(self.rank_file, min(self.seconds, seconds), self.command)
+        return replace(self, seconds=min(self.seconds, seconds))
 
     def _answers(self, requests: Sequence[object]) -> list[object]:
         rank_file = self.rank_file()
@@ -132,38 +135,20 @@ class SecondReader:
         if not _one_at_a_time.acquire(timeout=max(self.seconds, 0)):
             raise self._late()
         try:
-            done = subprocess.run(  # noqa: S603 -- our own file by our own interpreter
-                self.command,
-                input=lines.encode(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # a crash report may quote the conversation
-                env=environment,
-                timeout=max(end - time.monotonic(), 0.0),
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise self._late() from error
+            left = end - time.monotonic()
+            code, output = processes.run(self.command, lines.encode(), seconds=left, max_bytes=MAX_BYTES, environment=environment)
+        except LateError:
+            raise self._late() from None
         except OSError as error:
             raise SecondReaderError(f"openai-harmony could not be started: {error.strerror or 'no reason was given'}.") from error
         finally:
             _one_at_a_time.release()
-        if done.returncode:
+        if code:
             raise SecondReaderError("openai-harmony crashed.")
-        return done.stdout
+        return output
 
     def _late(self) -> SecondReaderError:
         return SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.")
-
-
-def _plain(message: SecondReaderMessage) -> dict[str, str | None]:
-    return {
-        "role": message.role,
-        "name": message.name,
-        "channel": message.channel,
-        "recipient": message.recipient,
-        "content_type": message.content_type,
-        "text": message.text,
-    }
 
 
 def _messages(answer: object) -> tuple[ReadMessage, ...]:

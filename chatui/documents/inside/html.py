@@ -6,7 +6,9 @@ If links are kept, each is written as ``【id†text†host】``, and ``links[id
 from __future__ import annotations
 
 import codecs
+import json
 import re
+import textwrap
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -222,14 +224,6 @@ def host(url: str) -> str:
         return ""
 
 
-def prepare_reader(page: bytes, charset: str, kind: str) -> None:
-    """Load the parser and the codec of a page, because a confined process cannot open them."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    LexborHTMLParser("")
-    encoding_of(page, charset, kind)
-
-
 def decoded(page: bytes, charset: str, kind: str) -> str:
     """The text of a page, decoded with the encoding of the response header (``charset``), or that of the page, or UTF-8."""
     return page.decode(encoding_of(page, charset, kind), "replace")
@@ -247,9 +241,12 @@ def encoding_of(page: bytes, charset: str, kind: str) -> str:
 
 
 def prepare(data: bytes) -> None:
-    """Load the parser, and the codec of the encoding that the page declares."""
+    """Load the parser, and the codec of the encoding that the page declares, because a confined process cannot open them."""
+    from selectolax.lexbor import LexborHTMLParser
+
     plain_text.prepare()
-    prepare_reader(data, "", "html")
+    LexborHTMLParser("")
+    encoding_of(data, "", "html")
 
 
 def read(data: bytes, collector: TextCollector) -> None:
@@ -262,3 +259,50 @@ def read(data: bytes, collector: TextCollector) -> None:
         collector.put(f"{reader.title}\n\n")
     for piece in reader.parts:
         collector.put(piece)
+
+
+WIDTH = 80
+MAX_LINES = 20_000
+
+
+def prepare_page(data: bytes) -> None:
+    """As ``prepare``, for ``read_page``."""
+    about, page = _page(data)
+    prepare(b"")
+    encoding_of(page, about["charset"], about["kind"])
+
+
+def read_page(data: bytes, collector: TextCollector) -> None:
+    """Read a fetched page as three parts: its title, its lines of text, and the targets of its links, one a line. ``data``: a line of
+    JSON (``url``, ``kind``, ``charset``), then the page."""
+    about, page = _page(data)
+    text = decoded(page, about["charset"], about["kind"])
+    reader = HtmlReader(about["url"])
+    if "html" in about["kind"]:
+        reader.read(text)
+        text = "".join(reader.parts)
+    else:
+        text = clean(text)
+    lines = wrapped(text[:TEXT_CHARS])
+    for label, each in (("title", [reader.title]), ("lines", lines), ("links", reader.links)):
+        collector.begin(label)
+        collector.put("\n".join(each))
+
+
+def _page(data: bytes) -> tuple[dict[str, str], bytes]:
+    head, _, page = data.partition(b"\n")
+    return json.loads(head), page
+
+
+def wrapped(text: str) -> list[str]:
+    """Lines of at most WIDTH characters; consecutive empty lines are merged."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if len(lines) >= MAX_LINES:
+            break
+        whole = line.rstrip()
+        if whole.strip() or (lines and lines[-1]):
+            lines += textwrap.wrap(whole, WIDTH, drop_whitespace=True, break_on_hyphens=False) or [""]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines

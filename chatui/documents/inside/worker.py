@@ -96,5 +96,6 @@ READERS = {
     "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
     "pptx": FileReader(office.read_slides, xml.prepare),
     "probes": FileReader(probes.read),
+    "web page": FileReader(html.read_page, html.prepare_page, is_exact=True),
     "xlsx": FileReader(sheets.read, xml.prepare),
 }

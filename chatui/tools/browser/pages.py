@@ -1,27 +1,25 @@
 """Converts a fetched page to text, and formats a part of it for the model.
 
-It is converted in a separate process with a time limit, so that hostile HTML can harm only that process. It is shown as gpt-oss was
-trained: with a cursor, a title and numbered lines.
+It is converted by the confined process that reads uploaded files, so that hostile HTML can harm only that process. It is shown as gpt-oss
+was trained: with a cursor, a title and numbered lines.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined
-from chatui.env import BASE_DIR
+from chatui.documents import process
+from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined, wrapped
+from chatui.documents.kinds import NoTextReason
+from chatui.sandbox import ProcessLimits
 from chatui.tools.browser.engines import Result
-from chatui.tools.browser.page_worker import wrapped
 from chatui.tools.fetcher import FetchedPage, FetchError
 
-SECONDS = 12.0
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.browser import page_worker; page_worker.main()"
+LIMITS = ProcessLimits(cpu_seconds=12, wall_seconds=12)
+MAX_BYTES = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +39,29 @@ class TextPage:
     match_lines: tuple[int, ...] = ()
 
 
-async def read(fetched: FetchedPage, seconds: float = SECONDS) -> TextPage:
+async def read(fetched: FetchedPage) -> TextPage:
     """The page as text.
 
     Raises:
         FetchError: the page has no text, or could not be read in time.
     """
-    found = await asyncio.to_thread(_read, fetched, seconds)
-    lines = tuple(found["lines"])
-    if not any(map(str.strip, lines)):
-        raise FetchError("There is no text on this page.")
+    parts = await asyncio.to_thread(_read, fetched)
     cut = ("", "[The page is longer. The rest was not loaded.]") if fetched.is_cut else ()
-    return TextPage(fetched.url, str(found["title"]) or fetched.url, (*lines, *cut), tuple(found["links"]))
+    lines, links = (tuple(parts.get(label, "").split("\n")) for label in ("lines", "links"))
+    return TextPage(fetched.url, parts.get("title") or fetched.url, (*lines, *cut), links if links != ("",) else ())
 
 
-def _read(fetched: FetchedPage, seconds: float) -> dict[str, Any]:
+def _read(fetched: FetchedPage) -> dict[str, str]:
     about = json.dumps({"url": fetched.url, "kind": fetched.kind, "charset": fetched.charset})
-    try:
-        whole = about.encode() + b"\n" + fetched.body
-        command = [sys.executable, "-I", "-c", _PROGRAM, str(BASE_DIR)]
-        # Our own script: no argument comes from the page.
-        done = subprocess.run(command, input=whole, capture_output=True, timeout=seconds, check=True, env={})  # noqa: S603
-        found: dict[str, Any] = json.loads(done.stdout)
-    except (subprocess.SubprocessError, OSError, ValueError):
-        raise FetchError("This page cannot be read as text.") from None
-    return found
+    if not process.is_confined():
+        raise FetchError("This page cannot be read as text.")
+    answer = process.run("web page", about.encode() + b"\n" + fetched.body, MAX_BYTES, LIMITS)
+    parts = dict(answer.parts)
+    if answer.reason not in (NoTextReason.NONE, NoTextReason.BLANK):
+        raise FetchError("This page cannot be read as text.")
+    if not parts.get("lines", "").strip():
+        raise FetchError("There is no text on this page.")
+    return parts
 
 
 WINDOW_CHARS = 4000

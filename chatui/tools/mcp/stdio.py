@@ -16,7 +16,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+from chatui.processes import kill_group
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.offers import Moment, ServerError, sent, without_arguments
@@ -57,7 +57,7 @@ _running: dict[int, str] = {}
 @atexit.register
 def _end_all() -> None:
     for pid, place in list(_running.items()):
-        _kill(pid)
+        kill_group(pid)
         _delete(place)
 
 
@@ -268,7 +268,7 @@ class _Program:
             for each in self._waiting.values():
                 if not each.done():
                     each.set_exception(ServerError(self._end, Moment.LOST))
-            _kill(self._process.pid)
+            kill_group(self._process.pid)
             _delete(_running.pop(self._process.pid, ""))
             if not self._is_closing:
                 self._reporting = asyncio.create_task(self._report())
@@ -373,12 +373,6 @@ class _Program:
         await self._process.wait()
         transport.close()
         _delete(self._place)  # again: until it was gone, the program may have written to it
-
-
-def _kill(pid: int) -> None:
-    """Kill the program and its children, which form a process group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 _PREFIX = "chatui-tool-"

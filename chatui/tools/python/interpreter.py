@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
+from chatui.processes import kill_group
 from chatui.tools.file_access import ConversationFile
 from chatui.tools.python.answers import AnswerReader, CodeOutput
 from chatui.tools.python.data_files import CopiedFiles, DataFiles
@@ -57,8 +58,7 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
 async def ended(process: asyncio.subprocess.Process) -> None:
     """Kill a sandbox, and wait until all its processes have ended. Nothing else may read its output meanwhile."""
     if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process.pid)
     if process.stdin is not None and process.stdout is not None:
         process.stdin.close()
         while await process.stdout.read(READ_BYTES):

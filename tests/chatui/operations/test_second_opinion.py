@@ -116,7 +116,7 @@ def test_a_missing_vocabulary_is_reported_and_the_check_continues(tmp_path: Path
 
 
 def test_it_can_be_switched_off_and_a_broken_transcript_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     monkeypatch.setattr(vocabularies, "load", lambda _: pytest.fail("the vocabulary was read"))
     assert checked("--no-second-reader", file_with(tmp_path, PLAIN)) == (
         0,

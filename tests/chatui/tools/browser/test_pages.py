@@ -6,17 +6,18 @@ import time
 
 import pytest
 
+from chatui.documents import process
+from chatui.documents.inside.html import WIDTH
 from chatui.tools.browser import pages
-from chatui.tools.browser.page_worker import WIDTH
 from chatui.tools.browser.pages import TextPage
 from chatui.tools.fetcher import FetchedPage, FetchError
 
 pytestmark = pytest.mark.asyncio
 
 
-async def read(body: str | bytes, kind: str = "text/html", charset: str = "", seconds: float = 20.0) -> TextPage:
+async def read(body: str | bytes, kind: str = "text/html", charset: str = "") -> TextPage:
     raw = body.encode() if isinstance(body, str) else body
-    return await pages.read(FetchedPage("https://www.tea.example/a/b", kind, charset, raw), seconds)
+    return await pages.read(FetchedPage("https://www.tea.example/a/b", kind, charset, raw))
 
 
 async def test_text_links_lists_tables_and_code() -> None:
@@ -63,7 +64,7 @@ async def test_a_page_without_text_says_so(body: str) -> None:
 async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> None:
     started = time.monotonic()
     try:
-        page = await read(body, seconds=15)
+        page = await read(body)
     except FetchError:
         page = None
     assert time.monotonic() - started < 30
@@ -71,10 +72,11 @@ async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> Non
 
 
 async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    opening = "page_worker.decoded = lambda *given: open('/etc/passwd').read()"
-    monkeypatch.setattr(pages, "_PROGRAM", pages._PROGRAM.replace("page_worker.main()", f"{opening}; page_worker.main()"))
+    opening = "html.decoded = lambda *given: open('/etc/passwd').read()"
+    changed = process._PROGRAM.replace("worker.main()", f"from chatui.documents.inside import html; {opening}; worker.main()")
+    process.is_confined()
+    monkeypatch.setattr(process, "_PROGRAM", changed)
     with pytest.raises(FetchError):
         await read("<p>tea", "text/plain")
-    unconfined = "page_worker.sandbox.confine = lambda: None"
-    monkeypatch.setattr(pages, "_PROGRAM", pages._PROGRAM.replace("page_worker.main()", f"{unconfined}; page_worker.main()"))
+    monkeypatch.setattr(process, "_PROGRAM", changed.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()"))
     assert "root" in str((await read("<p>tea", "text/plain")).lines), "the premise"
