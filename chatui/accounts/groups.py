@@ -156,7 +156,7 @@ def _rows(staff: User) -> QuerySet[Group]:
 
 
 def _listed(group: Group) -> ListedGroup:
-    names = [f"{each.content_type.app_label}.{each.codename}" for each in group.permissions.all()]
+    names = [administration.name_of(each) for each in group.permissions.all()]
     allows = tuple(gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS)
     is_required_by_settings = second_factor.is_set_in_environment(group)
     needs = is_required_by_settings or hasattr(group, "required_factor")

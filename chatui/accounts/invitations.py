@@ -116,15 +116,11 @@ def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str,
     return person
 
 
-def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
-    """Revoke those of these invitations that are still valid, and return how many. Each is recorded."""
-    count = 0
-    for row in rows:
-        with transaction.atomic():
-            if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
-                record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
-                count += 1
-    return count
+@transaction.atomic
+def revoke(visitor: Visitor, row: Invitation) -> None:
+    """Revoke an invitation, if it is still valid. Recorded."""
+    if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
+        record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
 
 
 def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:

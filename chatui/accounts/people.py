@@ -207,7 +207,7 @@ def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
     row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
     if row is None or not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
         raise NotFoundError
-    invitations.revoke(visitor, [row])
+    invitations.revoke(visitor, row)
 
 
 @contextmanager

@@ -228,7 +228,7 @@ def create(username: str, password: str) -> User | None:
     FirstAccountCode.objects.all().delete()
     person: User = User.objects.create_user(username, password=password, is_staff=True)
     rows = Permission.objects.select_related("content_type")
-    person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in administration.DESCRIPTIONS])
+    person.user_permissions.set([row for row in rows if administration.name_of(row) in administration.DESCRIPTIONS])
     return person
 
 

@@ -15,42 +15,39 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import QuerySet
 from django.forms import CheckboxSelectMultiple
 from django.forms.models import ModelChoiceIterator, ModelMultipleChoiceField
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as noop
 
 from chatui.accounts import account_managers, api_keys, password_links
 from chatui.accounts import people as accounts_people
+from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.api_keys import CreatedKey, TooManyKeysError
 from chatui.accounts.groups import problem_with_new_name, settings_that_name
-from chatui.accounts.people import AccountSnapshot
 from chatui.admin.backends import StoredBackendAdmin
-from chatui.admin.records import ReadOnlyAdmin
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.lifecycle.erasure import contents_of, erase
 from chatui.model_servers import choice
-from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import ClosingCause, User
-from chatui.permissions import access, administration, four_eyes, programs
+from chatui.permissions import administration, four_eyes, programs
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.proxies import public_address
 from chatui.web.api_keys import KeyForm
@@ -66,10 +63,137 @@ _CAUSES = {
 }
 
 
-class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Closes and reopens accounts that the member of staff may change; list actions skip their own account."""
+class ConfirmNameForm(forms.Form):
+    """Asks for the name of the account as confirmation."""
 
-    actions = ["close_accounts", "reopen_accounts"]
+    name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        """``person``: the account whose name must be typed."""
+        super().__init__(*args, **kwargs)
+        self._person = person
+
+    def clean_name(self) -> str:
+        """Check that it is exactly that name."""
+        name: str = self.cleaned_data["name"]
+        if name != self._person.get_username():
+            raise forms.ValidationError(_("This is not the name of the account."))
+        return name
+
+
+class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
+    def __iter__(self) -> Iterator[Any]:
+        rows = {administration.name_of(row): row for row in self.queryset}
+        for heading, names in administration.GROUPS.items():
+            choices = [self.choice(rows[name]) for name in names if name in rows]
+            if choices:
+                yield gettext(heading), choices
+
+
+class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Check boxes under the headings of the catalogue, with its descriptions."""
+
+    iterator = _GroupedIterator
+    widget = forms.CheckboxSelectMultiple
+
+    def label_from_instance(self, obj: Any) -> str:
+        """The description of the permission."""
+        return gettext(administration.DESCRIPTIONS[administration.name_of(obj)])
+
+
+class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Records every creation, change and deletion of a row, in the same transaction.
+
+    Any change that leaves no account manager, which only the operator could repair, is rolled back, and recorded. Permissions are checked
+    after the accounts of the member of staff and of the target are locked, because those read at the start of the request may be out of
+    date.
+    """
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
+        return self.keep_manager(request, object_id, super().changeform_view, object_id, form_url, extra_context)
+
+    def keep_manager(self, request: HttpRequest, object_id: str | None, view: Callable[..., HttpResponse], *values: Any) -> HttpResponse:
+        """The response of ``view`` to a form, which must leave an account manager."""
+        staff = as_person(request.user)
+        if request.method != "POST" or staff is None:
+            return view(request, *values)
+        row = self.get_object(request, object_id) if object_id else None
+        name, others = str(row or f"{self.opts.model_name}s"), [staff.pk, *([row.pk] if isinstance(row, User) else ())]
+        try:
+            with account_managers.require_manager_left(name, others):
+                request.user = account_managers.lock_for(staff)
+                if not self.admin_site.has_permission(request):
+                    raise PermissionDenied
+                return view(request, *values)
+        except LastAccountManagerError as error:
+            record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
+            list(messages.get_messages(request))  # remove the success message, which is no longer true
+            messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
+            return redirect(request.path)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Not for an account with permissions that the member of staff lacks, which they could gain by taking it over, nor for such a
+        group: its form omits those permissions, so saving it would remove them."""
+        return super().has_change_permission(request, obj) and _has_no_more_permissions(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As for changes, and never for one's own account."""
+        return super().has_delete_permission(request, obj) and obj != request.user and _has_no_more_permissions(request, obj)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Save related rows, and then record the differences from the snapshot that ``save_model`` took."""
+        super().save_related(request, form, formsets, change)
+        if change:
+            accounts_people.record_changed(visitor_of(request, "admin"), form.instance, form.before)
+        else:
+            accounts_people.record_created(visitor_of(request, "admin"), form.instance)
+        _notify_sockets(form.instance)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if change:
+            form.before = accounts_people.snapshot(obj)
+        super().save_model(request, obj, form, change)
+
+
+def _has_no_more_permissions(request: HttpRequest, obj: User | Group | None) -> bool:
+    return obj is None or administration.has_no_more_permissions(request.user, obj)
+
+
+def _notify_sockets(row: User | Group) -> None:
+    """Tell sockets to check permissions after the commit, so that a removed permission ends open streams at once."""
+    for person in [row] if isinstance(row, User) else row.user_set.filter(is_staff=True).only("pk"):
+        transaction.on_commit(partial(pages.notify_sockets, person))
+
+
+@admin.register(User)
+class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
+    """The admin pages for accounts. Nobody can grant a permission that they lack.
+
+    Actions lock and check each account by itself: one transaction for all would block everybody's writes. They skip one's own account.
+    """
+
+    list_display = ("username", "is_active", "is_staff", "last_login")
+    list_filter = ("is_active", "is_staff", "groups")
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        (_("Person"), {"fields": ("first_name", "last_name", "email")}),
+        (_("Permissions"), {"fields": ("is_active", "closed", "is_staff", "groups", "user_permissions")}),
+        (_("Dates"), {"fields": ("last_login", "date_joined")}),
+        (_("API keys"), {"fields": ("api_keys",)}),
+    )
+    readonly_fields = ("last_login", "date_joined", "api_keys", "closed")
+    # Django's two boxes with arrows have no names for screen readers.
+    filter_horizontal = ()
+    actions = ["remove_second_factor", "close_accounts", "reopen_accounts"]
+
+    @admin.action(description=_("Remove the second factor of the selected people"), permissions=["change"])
+    def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Remove the second factor of the selected people whose accounts this member of staff may change. Each is recorded."""
+        for person in self.except_own(request, queryset):
+            try:
+                accounts_people.remove_second_factor(visitor_of(request, "admin"), person.pk)
+            except LastAccountManagerError:
+                messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
 
     @admin.action(description=_("Close the selected accounts"), permissions=["change"])
     def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
@@ -92,17 +216,17 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 
-    def before_recording(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
-        """Close or reopen the account if the *active* check box was changed."""
-        was_active = "active" in before.states
-        if was_active == person.is_active:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save the account, and close or reopen it if the *active* check box was changed."""
+        wanted, was_active = obj.is_active, not change or User.objects.get(pk=obj.pk).is_active
+        obj.is_active = was_active if change else wanted
+        super().save_model(request, obj, form, change)
+        if wanted == obj.is_active:
             return
-        # The form has already changed the value; reset it, so that only the functions below change it.
-        User.objects.filter(pk=person.pk).update(is_active=was_active)
-        if was_active:
-            self._close(request, person)
+        if wanted:
+            closing.reopen_account(obj, visitor_of(request, "admin"))
         else:
-            closing.reopen_account(person, visitor_of(request, "admin"))
+            self._close(request, obj)
 
     def except_own(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
         """Those of the accounts that the member of staff may change, except their own."""
@@ -120,32 +244,9 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         except NotFoundError:
             return False  # they no longer may, or the account is gone
         except CannotCloseError:
-            person.is_active = True
             words = gettext("%(name)s was not closed: nobody else could manage accounts.")
             messages.error(request, words % {"name": person.get_username()})
             return False
-
-
-class ConfirmNameForm(forms.Form):
-    """Asks for the name of the account as confirmation."""
-
-    name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
-
-    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
-        """``person``: the account whose name must be typed."""
-        super().__init__(*args, **kwargs)
-        self._person = person
-
-    def clean_name(self) -> str:
-        """Check that it is exactly that name."""
-        name: str = self.cleaned_data["name"]
-        if name != self._person.get_username():
-            raise forms.ValidationError(_("This is not the name of the account."))
-        return name
-
-
-class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Erases one account at a time. Django would erase in one transaction, during which nobody else could write."""
 
     def get_actions(self, request: HttpRequest) -> Any:
         """All actions except bulk deletion: each erasure must be confirmed separately."""
@@ -176,230 +277,10 @@ class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         }
         return render(request, "admin/erase_person.html", context)
 
-
-class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rolls back any change that leaves no account manager, which only the operator could repair. Recorded.
-
-    Permissions are checked after the accounts of the member of staff and of the target are locked, because those read at the start of the
-    request may be out of date.
-    """
-
-    acts_one_by_one = False
-    """Whether bulk actions lock and check each row by themselves: one transaction for all rows would block everybody's writes."""
-
-    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
-        """The page of one row, guarded."""
-        view = super().changeform_view
-        return self._guarded(request, object_id, lambda: view(request, object_id, form_url, extra_context))
-
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
-        """The page that deletes a row, guarded: deleting a group removes the permissions that it grants."""
-        view = super().delete_view
-        return self._guarded(request, object_id, lambda: view(request, object_id, extra_context))
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """The list, guarded because of its bulk actions."""
-        view = super().changelist_view
-        if self.acts_one_by_one:
-            return view(request, extra_context)
-        return self._guarded(request, None, lambda: view(request, extra_context))
-
-    def _guarded(self, request: HttpRequest, object_id: str | None, respond: Callable[[], HttpResponse]) -> HttpResponse:
-        staff = as_person(request.user)
-        if request.method != "POST" or staff is None:
-            return respond()
-        row = self.get_object(request, object_id) if object_id else None
-        try:
-            with account_managers.require_manager_left(
-                str(row or f"{self.opts.model_name}s"), [staff.pk, *([row.pk] if isinstance(row, User) else ())]
-            ):
-                request.user = account_managers.lock_for(staff)
-                if not self.admin_site.has_permission(request):
-                    raise PermissionDenied
-                return respond()
-        except account_managers.LastAccountManagerError as error:
-            record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
-            list(messages.get_messages(request))  # remove the success message, which is no longer true
-            messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
-            return redirect(request.path)
-
-
-def grantable_permissions(request: HttpRequest) -> QuerySet[Permission]:
-    """The permissions that the visitor can grant: those in the catalogue that they have."""
-    meaningful = Q(pk__in=[])
-    for name in administration.DESCRIPTIONS:
-        app, codename = name.split(".")
-        meaningful |= Q(content_type__app_label=app, codename=codename)
-    return _with_type(administration.held_permissions(request.user).filter(meaningful))
-
-
-class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
-    def __iter__(self) -> Iterator[Any]:
-        rows = {_name(row): row for row in self.queryset}
-        for heading, names in administration.GROUPS.items():
-            choices = [self.choice(rows[name]) for name in names if name in rows]
-            if choices:
-                yield gettext(heading), choices
-
-
-class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Check boxes under the headings of the catalogue, with its descriptions."""
-
-    iterator = _GroupedIterator
-    widget = forms.CheckboxSelectMultiple
-
-    def label_from_instance(self, obj: Any) -> str:
-        """The description of the permission."""
-        return gettext(administration.DESCRIPTIONS[_name(obj)])
-
-
-def _name(row: Permission) -> str:
-    return f"{row.content_type.app_label}.{row.codename}"
-
-
-def _with_type(rows: QuerySet[Permission]) -> QuerySet[Permission]:
-    return rows.select_related("content_type")
-
-
-def password_link_page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
-    """Show the form, and once it is sent the link, which is shown only once.
-
-    For their own password, staff use the page that asks for the old one.
-    """
-    if person == request.user:
-        return redirect("password")
-    shown = context | {
-        "person": person,
-        "title": gettext("New password: %(name)s") % {"name": person.get_username()},
-        "hours": password_links.LIFETIME // timedelta(hours=1),
-    }
-    if request.method == "POST":
-        visitor = visitor_of(request, "admin")
-        with transaction.atomic():
-            path = password_links.create(
-                visitor, accounts_people.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
-            )
-        shown["link"] = public_address(request, path)
-        pages.notify_sockets(person)
-    return render(request, "admin/password_link.html", shown)
-
-
-is_service_account = api_keys.is_service_account
-
-
-def account_key_page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
-    """Show the form, and once it is sent the key, which is shown only once.
-
-    The caller has checked that the visitor may change the account.
-    """
-    maker = as_person(request.user)
-    may_view_hidden = maker is not None and programs.may_read(account) and programs.may_read(maker)
-    form = KeyForm(request.POST or None, choices=choice.choices_for(account), may_view_hidden=may_view_hidden)
-    shown = context | {"account": account, "form": form, "title": gettext("New API key: %(name)s") % {"name": account.get_username()}}
-    shown["is_service_account"] = is_service_account(account)
-    if request.method == "POST":
-        shown["made"] = _create_key(request, account, form)
-    return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)
-
-
-def _create_key(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
-    wanted, visitor = form.wanted(), visitor_of(request, "admin")
-    if wanted is None:
-        return None
-    try:
-        with transaction.atomic():
-            made = api_keys.create_for_account(visitor, accounts_people.locked(visitor, account.pk), wanted)
-            four_eyes.record_change(visitor.user, [account.pk], "an API key")
-    except TooManyKeysError:
-        form.add_error(None, gettext("This account has the maximum number of keys. Revoke one that is no longer used."))
-        return None
-    except NotFoundError:
-        form.add_error(None, gettext("No key can be created for this account here."))
-        return None
-    return made
-
-
-class RecordedAdmin(LastManagerGuardAdmin):
-    """Records every creation, change and deletion of a row, in the same transaction."""
-
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Save related rows, and then record the differences from the snapshot that ``save_model`` took."""
-        super().save_related(request, form, formsets, change)
-        if change:
-            self.before_recording(request, form.instance, form.before)
-            accounts_people.record_changed(visitor_of(request, "admin"), form.instance, form.before)
-        else:
-            accounts_people.record_created(visitor_of(request, "admin"), form.instance)
-        _notify_sockets(form.instance)
-
-    def before_recording(self, request: HttpRequest, row: Any, before: accounts_people.AccountSnapshot) -> None:
-        """A hook for the side effects of a change. It runs in the same transaction, before the change is recorded."""
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Take a snapshot, and save the row itself."""
-        if change:
-            form.before = accounts_people.snapshot(obj)
-        super().save_model(request, obj, form, change)
-
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Delete one row, from its page. Recorded."""
-        accounts_people.record_deleted(visitor_of(request, "admin"), obj)
-        _notify_sockets(obj)
-        super().delete_model(request, obj)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Delete the rows selected in the list. Each is recorded."""
-        with transaction.atomic():
-            for obj in queryset:
-                accounts_people.record_deleted(visitor_of(request, "admin"), obj)
-                _notify_sockets(obj)
-            super().delete_queryset(request, queryset)
-
-
-def _notify_sockets(row: User | Group) -> None:
-    """Tell sockets to check permissions after the commit, so that a removed permission ends open streams at once."""
-    keys = [row.pk] if isinstance(row, User) else list(row.user_set.filter(is_staff=True).values_list("pk", flat=True))
-    transaction.on_commit(partial(_notify, keys))
-
-
-def _notify(keys: list[UUID]) -> None:
-    for key in keys:
-        pages.notify_sockets(User(pk=key))
-
-
-@admin.register(User)
-class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
-    """The admin pages for accounts. Nobody can grant a permission that they lack."""
-
-    acts_one_by_one = True
-
-    list_display = ("username", "is_active", "is_staff", "last_login")
-    list_filter = ("is_active", "is_staff", "groups")
-    fieldsets = (
-        (None, {"fields": ("username", "password")}),
-        (_("Person"), {"fields": ("first_name", "last_name", "email")}),
-        (_("Permissions"), {"fields": ("is_active", "closed", "is_staff", "groups", "user_permissions")}),
-        (_("Dates"), {"fields": ("last_login", "date_joined")}),
-        (_("API keys"), {"fields": ("api_keys",)}),
-    )
-    readonly_fields = ("last_login", "date_joined", "api_keys", "closed")
-    # Django's two boxes with arrows have no names for screen readers.
-    filter_horizontal = ()
-    actions = ["remove_second_factor", *ClosingAdmin.actions]
-
-    @admin.action(description=_("Remove the second factor of the selected people"), permissions=["change"])
-    def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Remove the second factor of the selected people whose accounts this member of staff may change. Each is recorded."""
-        for person in self.except_own(request, queryset):
-            try:
-                accounts_people.remove_second_factor(visitor_of(request, "admin"), person.pk)
-            except account_managers.LastAccountManagerError:
-                messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
-
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only permissions that this product uses and the member of staff has, and only groups without other permissions."""
         if db_field.name == "user_permissions":
-            kwargs |= {"queryset": grantable_permissions(request), "form_class": PermissionsField}
+            kwargs |= {"queryset": administration.group_permissions(request.user), "form_class": PermissionsField}
         elif db_field.name == "groups":
             kwargs["widget"] = CheckboxSelectMultiple
             kwargs["queryset"] = administration.assignable_groups(request.user)
@@ -410,43 +291,75 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         fixed = super().get_readonly_fields(request, obj)
         return fixed if obj is None or obj != request.user or request.user.is_superuser else (*fixed, "groups")
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Not for an account with permissions that the member of staff lacks, which they could gain by taking it over."""
-        return super().has_change_permission(request, obj) and _has_no_more_permissions(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """As for changes, and never for one's own account."""
-        return super().has_delete_permission(request, obj) and obj != request.user and _has_no_more_permissions(request, obj)
-
     def get_urls(self) -> list[Any]:
         """Add the page for creating an API key for an account that nobody can sign in to."""
         own = path("<id>/api-key/", self.admin_site.admin_view(self.new_api_key), name="chatui_user_api_key")
         return [own, *super().get_urls()]
 
     def new_api_key(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002
-        """The page for creating an API key."""
-        account = self.get_object(request, unquote(id))
-        if not isinstance(account, User) or not self.has_change_permission(request, account):
-            raise PermissionDenied
-        return account_key_page(request, account, self.admin_site.each_context(request))
+        """Show the form, and once it is sent the key, which is shown only once."""
+        account = self._changeable(request, id)
+        maker = as_person(request.user)
+        may_view_hidden = maker is not None and programs.may_read(account) and programs.may_read(maker)
+        form = KeyForm(request.POST or None, choices=choice.choices_for(account), may_view_hidden=may_view_hidden)
+        shown = self.admin_site.each_context(request) | {
+            "account": account,
+            "form": form,
+            "title": gettext("New API key: %(name)s") % {"name": account.get_username()},
+            "is_service_account": api_keys.is_service_account(account),
+        }
+        if request.method == "POST":
+            shown["made"] = self._create_key(request, account, form)
+        return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)
+
+    def _create_key(self, request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
+        wanted, visitor = form.wanted(), visitor_of(request, "admin")
+        if wanted is None:
+            return None
+        try:
+            with transaction.atomic():
+                made = api_keys.create_for_account(visitor, accounts_people.locked(visitor, account.pk), wanted)
+                four_eyes.record_change(visitor.user, [account.pk], "an API key")
+                return made
+        except TooManyKeysError:
+            form.add_error(None, gettext("This account has the maximum number of keys. Revoke one that is no longer used."))
+        except NotFoundError:
+            form.add_error(None, gettext("No key can be created for this account here."))
+        return None
 
     @admin.display(description=_("New key"))
     def api_keys(self, account: User) -> str:
         """A link to that page, for an account without sign-in."""
-        if not is_service_account(account):
+        if not api_keys.is_service_account(account):
             return gettext("People who can sign in create their keys themselves.")
         return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Create a key"))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Create a link with which the person chooses a password. Staff do not set passwords, because they could sign in with them."""
-        person = self.get_object(request, unquote(id))
-        if not isinstance(person, User) or not self.has_change_permission(request, person):
+        """Show the form, and once it is sent a link with which the person chooses a password, which is shown only once.
+
+        Staff do not set passwords, because they could sign in with them. For their own, they use the page that asks for the old one.
+        """
+        person = self._changeable(request, id)
+        if person == request.user:
+            return redirect("password")
+        shown = self.admin_site.each_context(request) | {
+            "person": person,
+            "title": gettext("New password: %(name)s") % {"name": person.get_username()},
+            "hours": password_links.LIFETIME // timedelta(hours=1),
+        }
+        if request.method == "POST":
+            visitor, voids_password = visitor_of(request, "admin"), request.POST.get("void") == "yes"
+            with transaction.atomic():
+                path = password_links.create(visitor, accounts_people.locked(visitor, person.pk), voids_password=voids_password)
+            shown["link"] = public_address(request, path)
+            pages.notify_sockets(person)
+        return render(request, "admin/password_link.html", shown)
+
+    def _changeable(self, request: HttpRequest, key: str) -> User:
+        account = self.get_object(request, unquote(key))
+        if not isinstance(account, User) or not self.has_change_permission(request, account):
             raise PermissionDenied
-        return password_link_page(request, person, self.admin_site.each_context(request))
-
-
-def _has_no_more_permissions(request: HttpRequest, obj: Model | None) -> bool:
-    return not isinstance(obj, User) or administration.has_no_more_permissions(request.user, obj)
+        return account
 
 
 admin.site.unregister(Group)
@@ -488,10 +401,25 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     filter_horizontal = ()
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """A form class for this request, with its member of staff."""
         form: Any = super().get_form(request, obj, change, **kwargs)
         form.staff = request.user
         return form
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        return self.keep_manager(request, None, super().changelist_view, extra_context)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        return self.keep_manager(request, object_id, super().delete_view, object_id, extra_context)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        accounts_people.record_deleted(visitor_of(request, "admin"), obj)
+        _notify_sockets(obj)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        with transaction.atomic():
+            for obj in queryset:
+                self.delete_model(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Report settings and model servers that refer to a group as protected objects, so that the group cannot be deleted."""
@@ -501,16 +429,8 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """As for accounts: offer only permissions that the member of staff has."""
         if db_field.name == "permissions" and request is not None:
-            kwargs |= {"queryset": grantable_permissions(request), "form_class": PermissionsField}
+            kwargs |= {"queryset": administration.group_permissions(request.user), "form_class": PermissionsField}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
-
-    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Not for a group with permissions that the member of staff lacks: the form omits those, so saving it would remove them."""
-        return super().has_change_permission(request, obj) and _group_has_no_more_permissions(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """As for changes."""
-        return super().has_delete_permission(request, obj) and _group_has_no_more_permissions(request, obj)
 
 
 def _references_to(group: Group) -> list[str]:
@@ -519,42 +439,4 @@ def _references_to(group: Group) -> list[str]:
     return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
 
 
-def _group_has_no_more_permissions(request: HttpRequest, obj: Group | None) -> bool:
-    if obj is None or request.user.is_superuser:
-        return True
-    return administration.permission_names(Q(group=obj)) <= request.user.get_all_permissions()
-
-
 admin.site.register(StoredBackend, StoredBackendAdmin)
-
-
-@admin.register(Conversation)
-class ConversationAdmin(ReadOnlyAdmin):
-    """Conversations by owner and time, without title or content, with a link to the debug view."""
-
-    list_display = ("id", "owner", "debug_view", "active_at", "created_at")
-    list_filter = ("active_at",)
-    search_fields = ("owner__username", "=id")
-    fields = ("id", "owner", "created_at", "active_at", "debug_view")
-    readonly_fields = fields
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        """All conversations except temporary ones, which are in no list. Their debug view can be opened by its address."""
-        return super().get_queryset(request).filter(temporary_until=None)
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """Allow only filters by time. Django would filter by any column, which would reveal a title letter by letter."""
-        return lookup.partition("__")[0] == "active_at" and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
-
-    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Staff who may open any conversation in the debug view."""
-        return isinstance(request.user, User) and access.can_view_any(request.user)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Staff who may see the list."""
-        return self.has_view_permission(request)
-
-    @admin.display(description=_("Debug view"))
-    def debug_view(self, row: Conversation) -> str:
-        """A link; the page behind it checks the permission."""
-        return format_html('<a href="{}">{}</a>', reverse("debug", args=[row.pk]), pgettext("to visit", "Open"))

@@ -1,35 +1,35 @@
-"""The admin pages for usage limits and prices, API keys, failed answers and invitations, and the base of those that are read-only.
+"""The admin pages for usage limits and prices, API keys, failed answers, invitations and conversations, for staff with a permission.
 
 Each change of a limit or a price is recorded. API keys can be revoked, but a key itself is never shown. A failed answer is found by the
-number that a person was shown, and its page shows the cause, but neither conversation text nor the owner's name.
+number that a person was shown, and its page shows the cause, but neither conversation text nor the owner's name. Conversations are listed
+without title or content, with a link to the debug view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import Group
-from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
-from chatui.accounts import api_keys, invitations, people
+from chatui.accounts import api_keys
 from chatui.audit_log.record import record
 from chatui.codes import code_of
 from chatui.display.failures import cause_of, number
+from chatui.models.conversation import Conversation
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Invitation
 from chatui.models.turn import FailedAnswer
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
-from chatui.permissions import access, administration
-from chatui.proxies import public_address
+from chatui.permissions import access
 from chatui.site.languages import sentence_of
 from chatui.usage import limits
 from chatui.web.guards import visitor_of
@@ -38,31 +38,42 @@ _IDENTIFYING_FIELDS = ("group", "model", "since")
 """The columns that identify a row."""
 
 
-class _LimitsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows for staff who may set limits. Changes apply at once in this process, and soon in every other."""
+def _staff_with(permission: str) -> Callable[[User | None], bool]:
+    return lambda user: user is not None and user.is_staff and user.has_perm(permission)
 
-    noun = ""
+
+class GuardedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows for the staff of ``may_view``, who may also add, change and delete them if they are ``editable``.
+
+    ``may_view``: a function of the person, or of None.
+    ``lookups``: the columns that lists may be filtered by; another one would be revealed by filters, letter by letter.
+    """
+
+    may_view: ClassVar[Any]
+    editable = False
+    lookups: tuple[str, ...] = ()
     show_full_result_count = False
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may set limits."""
-        return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.change_limits")
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(type(self).may_view(access.as_person(request.user)))
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may set limits."""
-        return self.has_view_permission(request)
+    has_module_permission = has_view_permission
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may set limits."""
-        return self.has_view_permission(request)
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.editable and self.has_view_permission(request)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may set limits."""
-        return self.has_view_permission(request)
+    has_add_permission = has_delete_permission = has_change_permission
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Staff who may set limits."""
-        return self.has_view_permission(request)
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        return lookup.partition("__")[0] in self.lookups
+
+
+class _LimitsAdmin(GuardedAdmin):
+    """Changes apply at once in this process, and soon in every other."""
+
+    may_view = _staff_with("chatui.change_limits")
+    editable = True
+    noun = ""
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
         """Save the row, and record its values."""
@@ -120,55 +131,24 @@ class ModelPriceAdmin(_LimitsAdmin):
     ordering = ("model", "-since")
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that staff can read and filter, but not add, change or delete."""
-
-    actions: Sequence[str] | None = None
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
-        return False
-
-
 @admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnlyAdmin):
+class ApiKeyAdmin(GuardedAdmin):
     """API keys. Staff who may see accounts see them, and staff who may change accounts can revoke them."""
 
+    may_view = _staff_with("chatui.view_user")
     list_display = ("prefix", "owner", "name", "views_hidden", "created_at", "expires_at", "last_used_on", "revoked_at")
     fields = readonly_fields = (*list_display, "choices", "tools", "for_responses", "for_chat", "per_minute", "reads_all", "made_by_name")
     search_fields = ("=prefix", "owner__username")
     ordering = ("-created_at",)
     list_select_related = ("owner",)
-    show_full_result_count = False
     actions = ["revoke"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        """All keys, without their digests."""
         return ApiKey.objects.defer("digest")
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow no filters: filtering by the digest would reveal it, letter by letter."""
-        return False
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may see accounts."""
-        return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         """Staff who may change accounts."""
         return self.has_view_permission(request) and request.user.has_perm("chatui.change_user")
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Staff who may see the list."""
-        return self.has_view_permission(request)
 
     @admin.action(description=_("Revoke the selected keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
@@ -179,127 +159,69 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 
 @admin.register(FailedAnswer)
-class FailedAnswerAdmin(ReadOnlyAdmin):
-    """The failed answers, read-only, for staff who may see model servers."""
+class FailedAnswerAdmin(GuardedAdmin):
+    """The failed answers, for staff who may see model servers."""
 
+    may_view = access.can_see_failures
     list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
     fields = readonly_fields = list_display
     search_fields = ("id",)
     search_help_text = _("The number shown to the user, such as 4F2A-91BC")
     list_filter = ("error_code",)
+    lookups = ("error_code", "started_at")
     ordering = ("-started_at",)
     date_hierarchy = "started_at"
     list_display_links = None
-    show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAnswer]:
         """Finished answers with an error code, without their stored requests."""
-        failed = FailedAnswer.objects.exclude(error_code="").defer("request", "error_detail")
-        return failed.exclude(state="running")
+        return FailedAnswer.objects.exclude(error_code="").exclude(state="running").defer("request", "error_detail")
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Search by the end of the id, without the dash, which only makes the number readable."""
         digits = "".join(sign for sign in search_term.lower() if sign.isalnum())
         return (queryset.filter(id__endswith=digits) if digits else queryset), False
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow only the list's filters: filtering by another column would reveal it, letter by letter."""
-        return lookup.partition("__")[0] in ("error_code", "started_at")
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may see model servers."""
-        return access.can_see_failures(access.as_person(request.user))
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Staff who may see model servers."""
-        return self.has_view_permission(request)
-
     @admin.display(description=_("Number"))
     def shown_number(self, turn: FailedAnswer) -> str:
-        """The number as people see it."""
         return number(turn.pk)
 
     @admin.display(description=_("Message shown to the user"))
     def meaning(self, turn: FailedAnswer) -> str:
-        """The sentence for the error code."""
         return sentence_of(code_of(turn.error_code))
 
     @admin.display(description=_("Cause"))
     def cause(self, turn: FailedAnswer) -> str:
-        """The cause of the failure."""
         return cause_of(turn)
 
 
-class InvitationForm(forms.Form):
-    """The form for a new invitation: whom it is for, the group, and how long it is valid."""
-
-    note = forms.CharField(label=_("For whom"), max_length=100, required=False, help_text=_("Shown only in this list."))
-    group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False)
-    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MAX_DAYS, initial=7)
-
-    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Offer only groups without permissions that the member of staff lacks: an invitation must not grant more."""
-        super().__init__(*args, **kwargs)
-        fields: dict[str, Any] = self.fields
-        fields["group"].queryset = administration.assignable_groups(request.user)
-
-
 @admin.register(Invitation)
-class InvitationAdmin(ReadOnlyAdmin):
-    """Invitations. Staff who may see accounts see them, and staff who may also add accounts create and revoke them."""
+class InvitationAdmin(GuardedAdmin):
+    """All invitations, also those that were used or revoked. Staff create and revoke them on the pages of ``web.manage``."""
 
+    may_view = _staff_with("chatui.view_user")
     list_display = ("made_at", "note", "group", "made_by", "expires_at", "used_at", "used_by", "revoked_at")
     fields = readonly_fields = list_display
     ordering = ("-made_at",)
     list_select_related = ("group", "made_by", "used_by")
-    show_full_result_count = False
-    actions = ["revoke"]
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow no filters."""
-        return False
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may see accounts."""
-        return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
+@admin.register(Conversation)
+class ConversationAdmin(GuardedAdmin):
+    """Conversations by owner and time, for staff who may open any conversation in the debug view."""
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Staff who may see and add accounts."""
-        return self.has_view_permission(request) and request.user.has_perm("chatui.add_user")
+    may_view = access.can_view_any
+    list_display = ("id", "owner", "debug_view", "active_at", "created_at")
+    list_filter = ("active_at",)
+    lookups = ("active_at",)
+    search_fields = ("owner__username", "=id")
+    fields = readonly_fields = ("id", "owner", "created_at", "active_at", "debug_view")
 
-    def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Staff who may create invitations."""
-        return self.has_add_permission(request)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        """All conversations except temporary ones, which are in no list. Their debug view can be opened by its address."""
+        return super().get_queryset(request).filter(temporary_until=None)
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Staff who may see the list."""
-        return self.has_view_permission(request)
-
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the form, and once it is sent the link, which is shown only once."""
-        if not self.has_add_permission(request):
-            raise PermissionDenied
-        form = InvitationForm(request, request.POST or None)
-        shown = self.admin_site.each_context(request) | {"form": form, "title": _("New invitation")}
-        status = 200
-        if request.method == "POST" and form.is_valid():
-            chosen = form.cleaned_data
-            try:
-                [(_note, path)] = people.invite(visitor_of(request, "admin"), [chosen["note"]], chosen["group"], chosen["days"])
-                shown |= {"link": public_address(request, path), "days": chosen["days"]}
-            except invitations.TooManyInvitedError as error:
-                form.add_error("note", error.sentence)
-                status = 429
-        return render(request, "admin/invitation.html", shown, status=status)
-
-    @admin.action(description=_("Revoke the selected invitations"), permissions=["revoke"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        """Revoke the selected invitations, which stop working at once. Each is recorded."""
-        rows = list(queryset.select_related("made_by", "group"))
-        staff = access.as_person(request.user)
-        own = [row for row in rows if staff is not None and administration.may_invite(staff, row.group)]
-        if len(own) < len(rows):
-            messages.warning(request, _("The others are for groups with permissions that you do not have."))
-        count = invitations.revoke(visitor_of(request, "admin"), own)
-        words = ngettext("%(count)d invitation was revoked.", "%(count)d invitations were revoked.", count)
-        messages.success(request, words % {"count": count})
+    @admin.display(description=_("Debug view"))
+    def debug_view(self, row: Conversation) -> str:
+        """A link; the page behind it checks the permission."""
+        return format_html('<a href="{}">{}</a>', reverse("debug", args=[row.pk]), pgettext("to visit", "Open"))

@@ -83,9 +83,7 @@ def may_invite(inviter: User, group: Group | None) -> bool:
     """Whether this person may invite people now, into that group if one is given."""
     if not inviter.is_staff or not inviter.has_perms(REQUIRED_PERMISSIONS):
         return False
-    given = Permission.objects.filter(group=group) if group else Permission.objects.none()
-    names = given.values_list("content_type__app_label", "codename")
-    return inviter.is_superuser or {f"{app}.{name}" for app, name in names} <= inviter.get_all_permissions()
+    return group is None or has_no_more_permissions(inviter, group)
 
 
 def can_read_usage(user: User | None) -> bool:
@@ -154,7 +152,7 @@ def may_make_groups(staff: User) -> bool:
     return may_see_groups(staff) and staff.has_perm("auth.add_group")
 
 
-def group_permissions(staff: User) -> QuerySet[Permission]:
+def group_permissions(staff: User | AnonymousUser) -> QuerySet[Permission]:
     """The permissions that they may grant to a group: those in the catalogue that they hold themselves."""
     named = Q(pk__in=[])
     for name in DESCRIPTIONS:
@@ -167,14 +165,16 @@ def may_change_group(staff: User, group: Group) -> bool:
     """Whether they may change that group: only if it has no permission that they lack."""
     if not (may_see_groups(staff) and staff.has_perm("auth.change_group")):
         return False
-    return staff.is_superuser or permission_names(Q(group=group)) <= staff.get_all_permissions()
+    return has_no_more_permissions(staff, group)
 
 
-def has_no_more_permissions(staff: User | AnonymousUser, person: User) -> bool:
-    """Whether the account has nothing that the member of staff lacks, which they could gain by taking the account over.
+def has_no_more_permissions(staff: User | AnonymousUser, person: User | Group) -> bool:
+    """Whether the account or group has nothing that the member of staff lacks, which they could gain by taking the account over.
 
     That is a permission, or what closed accounts wrote: only the operator changes their heir.
     """
+    if isinstance(person, Group):
+        return staff.is_superuser or permission_names(Q(group=person)) <= staff.get_all_permissions()
     if person.is_heir:
         return False
     if staff.is_superuser or person == staff:
@@ -212,6 +212,11 @@ def changeable_people(staff: User, group: Group, people: Collection[UUID]) -> se
     return set(people) - {staff.pk} - set(people_with_more_permissions(staff).filter(pk__in=people).values_list("pk", flat=True))
 
 
+def name_of(row: Permission) -> str:
+    """The name of a permission, such as ``chatui.view_auditevent``. Read its content type with it."""
+    return f"{row.content_type.app_label}.{row.codename}"
+
+
 def permission_names(condition: Q) -> set[str]:
     """The names of the permissions that match ``condition``, from the database.
 
@@ -226,7 +231,7 @@ def held_permissions(staff: User | AnonymousUser) -> QuerySet[Permission]:
         return Permission.objects.all()
     names = staff.get_all_permissions()
     rows = Permission.objects.select_related("content_type")
-    return Permission.objects.filter(pk__in=[row.pk for row in rows if f"{row.content_type.app_label}.{row.codename}" in names])
+    return Permission.objects.filter(pk__in=[row.pk for row in rows if name_of(row) in names])
 
 
 def assignable_groups(staff: User | AnonymousUser) -> QuerySet[Group]:

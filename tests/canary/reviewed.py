@@ -1373,29 +1373,15 @@ ROUTES: tuple[Route, ...] = (
         add=_STAFF_403,
         missing="302 302 302 403 403 403 302 403 403",
     )[1:],
-    Route(
-        "admin/chatui/invitation/",
-        "Those who may see accounts: who invited whom, without the links. Taking back as for adding accounts.",
-        (
-            Ask("GET", "/admin/chatui/invitation/", _ADMIN_SEES),
-            Ask(
-                "POST",
-                "/admin/chatui/invitation/",
-                "302 302 302 403 403 403 302* 403 403",
-                {"action": "revoke", "_selected_action": "{invitation}"},
-                action="revoke invitation",
-            ),
-        ),
-    ),
     *_admin_pages(
         "chatui/invitation",
         "{invitation}",
         "Those who may see accounts: who invited whom, without the link.",
         _ADMIN_SEES,
         may_change=_STAFF_403,
-        add=_ADMIN_SEES,
+        add=_STAFF_403,
         missing="302 302 302 403 403 403 302 403 403",
-    )[1:],
+    ),
     *_admin_pages(
         "chatui/failedanswer",
         "{failed}",

@@ -79,7 +79,7 @@ class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
 
     def label_from_instance(self, obj: Any) -> str:
         """Its name, and its permissions in words."""
-        names = [f"{each.content_type.app_label}.{each.codename}" for each in obj.permissions.all()]
+        names = [administration.name_of(each) for each in obj.permissions.all()]
         words = [gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS]
         return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
 
@@ -107,7 +107,7 @@ class GroupsForm(forms.Form):
 class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
         """The permission in words."""
-        return gettext(administration.DESCRIPTIONS[f"{obj.content_type.app_label}.{obj.codename}"])
+        return gettext(administration.DESCRIPTIONS[administration.name_of(obj)])
 
 
 class NewGroupForm(forms.Form):

@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.test import Client
 
 from chatui.accounts import sign_in
-from chatui.admin.records import ReadOnlyAdmin
+from chatui.admin.records import GuardedAdmin
 from chatui.audit_log.record import Visitor, record
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
@@ -194,7 +194,7 @@ def test_the_offered_permissions_are_exactly_the_effective_ones() -> None:
     assert set(administration.DESCRIPTIONS) <= there
     opens = {f"chatui.{name}" for model in _models() for name, _ in model._meta.permissions}
     for shown in admin.site._registry.values():
-        if not isinstance(shown, ReadOnlyAdmin):
+        if not isinstance(shown, GuardedAdmin):
             options = shown.model._meta
             opens |= {f"{options.app_label}.{verb}_{options.model_name}" for verb in options.default_permissions}
     assert opens | {"chatui.view_auditevent"} == set(administration.DESCRIPTIONS)

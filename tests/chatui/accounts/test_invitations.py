@@ -23,6 +23,7 @@ from tests.chatui.accounts.conftest import provider as provider
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
+INVITE = "/manage/people/invite/"
 NEW = {"username": "nora", "password1": PASSWORD, "password2": PASSWORD}
 
 
@@ -39,8 +40,8 @@ def readers(db: None) -> Group:
 
 
 def link_by(maker: User, group: Group | None = None, **sent: object) -> str:
-    form = {"note": "Nora", "group": str(group.pk) if group else "", "days": "7"} | sent
-    page = signed_in(maker).post("/admin/chatui/invitation/add/", form).content.decode()
+    form = {"people": "Nora", "group": str(group.pk) if group else "", "days": "7"} | sent
+    page = signed_in(maker).post(INVITE, form).content.decode()
     found = re.search(r">http://testserver(/invitation/[^<]+)<", page)
     assert found, page
     return found[1]
@@ -75,8 +76,7 @@ def test_a_link_stops_working(ending: str, asker: User, readers: Group) -> None:
             Invitation.objects.update(expires_at=timezone.now())
         case "revoked":
             keeper = make_person("keeper", "view_user", "add_user", staff=True)
-            sent = {"action": "revoke", "_selected_action": str(Invitation.objects.get().pk)}
-            assert signed_in(keeper).post("/admin/chatui/invitation/", sent).status_code == 302
+            assert signed_in(keeper).post(f"/manage/people/invitations/{Invitation.objects.get().pk}/revoke/").status_code == 302
             assert AuditEvent.objects.filter(action="revoke invitation").count() == 1
         case "maker closed":
             User.objects.filter(pk=asker.pk).update(is_active=False)
@@ -94,7 +94,7 @@ def test_a_link_stops_working(ending: str, asker: User, readers: Group) -> None:
 
 def test_nobody_can_invite_into_a_group_with_more_permissions_than_theirs(asker: User, readers: Group) -> None:
     readers.permissions.add(Permission.objects.get(codename="view_hidden_channels"))
-    page = signed_in(asker).post("/admin/chatui/invitation/add/", {"group": str(readers.pk), "days": "7"})
+    page = signed_in(asker).post(INVITE, {"people": "Nora", "group": str(readers.pk), "days": "7"})
     assert page.status_code == 200 and not Invitation.objects.exists()
     asker.user_permissions.add(Permission.objects.get(codename="view_hidden_channels"))
     assert link_by(User.objects.get(pk=asker.pk), readers)
@@ -125,12 +125,12 @@ def test_a_superuser_can_invite_into_every_group(readers: Group) -> None:
 def test_people_who_may_not_add_accounts_cannot_invite(db: None) -> None:
     looker = make_person("looker", "view_user", staff=True)
     assert signed_in(looker).get("/admin/chatui/invitation/").status_code == 200
-    assert signed_in(looker).post("/admin/chatui/invitation/add/", {"days": "7"}).status_code == 403
+    assert signed_in(looker).post(INVITE, {"people": "Nora", "days": "7"}).status_code == 404
 
 
 @pytest.mark.parametrize("days", ["0", "31", "-1", "x"])
 def test_an_invitation_expires_within_a_month(days: str, asker: User) -> None:
-    signed_in(asker).post("/admin/chatui/invitation/add/", {"days": days})
+    signed_in(asker).post(INVITE, {"people": "Nora", "days": days})
     assert not Invitation.objects.exists()
 
 

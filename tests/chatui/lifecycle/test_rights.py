@@ -135,7 +135,7 @@ PAGES = {
     "erasure": form_of("/admin/chatui/user/{person}/delete/", name="machine"),
     "a password link": form_of("/admin/chatui/user/{person}/password/"),
     "a key": form_of("/admin/chatui/user/{person}/api-key/", name="A script", formats="responses", per_minute="60", lasts="90"),
-    "an invitation": form_of("/admin/chatui/invitation/add/", days="7"),
+    "an invitation": form_of("/manage/people/invite/", people="Nora", days="7"),
     "a new group": form_of("/admin/auth/group/add/", name="writers"),
     "close one": form_of("/manage/people/{person}/close/"),
     "sessions": form_of("/manage/people/{person}/sessions/"),
