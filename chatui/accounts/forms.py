@@ -85,13 +85,11 @@ class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
 class SignInForm(AuthenticationForm):
     """The sign-in form: user name and password."""
 
-    def __init__(self, *args: Any, visitor: Visitor, device: str = "", **kwargs: Any) -> None:
-        """``device``: the cookie that identifies a browser in which somebody has signed in before."""
+    def __init__(self, *args: Any, visitor: Visitor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Lets browsers offer passkeys in the name field.
         self.fields["username"].widget.attrs["autocomplete"] = "username webauthn"
         self._visitor = visitor
-        self._device = device
 
     def clean(self) -> dict[str, Any]:
         """Count the guess before checking it, so that simultaneous guesses are also counted."""
@@ -99,7 +97,7 @@ class SignInForm(AuthenticationForm):
         if not name or not self.cleaned_data.get("password"):
             return super().clean()
         try:
-            guess = sign_in.admit(self._visitor, name, self._device)
+            guess = sign_in.admit(self._visitor, name)
         except MustWaitError as wait:
             sign_in.record_refused(self._visitor, name, waits=True)
             raise forms.ValidationError(wait.sentence) from None

@@ -16,17 +16,15 @@ import hmac
 import ipaddress
 import json
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from chatui.accounts import second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
@@ -37,6 +35,10 @@ from chatui.models.sign_in import OutsideIdentity, Passkey
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
 from chatui.site.brand import brand
+
+if TYPE_CHECKING:
+    from webauthn.helpers.structs import AuthenticationCredential, PublicKeyCredentialDescriptor
+    from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,6 @@ TIMEOUT_SECONDS = 600
 """How long a challenge is valid, and how long the browser waits for the person."""
 
 _Result = TypeVar("_Result")
-_Encoded = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=12_000)]
 
 
 class RefusedPasskeyError(Exception):
@@ -95,57 +96,15 @@ class RefusedPasskeyError(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
-class NewPasskey:
-    """The data of a new passkey to store. ``public_key`` is a COSE key."""
-
-    credential_id: bytes
-    public_key: bytes
-    sign_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """A browser's response, parsed but not verified: nothing in it is trusted until ``verify_assertion`` has checked the signature."""
-
-    credential_id: bytes
-    user_handle: bytes
-    challenge: bytes
-    credential: dict[str, Any] = field(repr=False)
-
-
-class _Response(BaseModel):
-    clientDataJSON: _Encoded  # noqa: N815 - the names of WebAuthn
-    attestationObject: _Encoded = ""  # noqa: N815
-    authenticatorData: _Encoded = ""  # noqa: N815
-    signature: _Encoded = ""
-    userHandle: _Encoded | Literal[""] | None = None  # noqa: N815
-
-
-class _Credential(BaseModel):
-    id: _Encoded
-    rawId: _Encoded  # noqa: N815
-    type: Literal["public-key"]
-    response: _Response
-
-
-class _ClientData(BaseModel):
-    type: str
-    challenge: _Encoded
-    origin: str
-    crossOrigin: bool = False  # noqa: N815
-    topOrigin: str | None = Field(None)  # noqa: N815
-
-
 def handle_of(person: User) -> bytes:
     """The user handle that authenticators store. It reveals nothing about the person."""
     return person.pk.bytes
 
 
-def registration_options(site: Site, person: User, taken: Iterable[bytes], challenge: bytes) -> str:
-    """The options for creating a passkey, in JSON. ``taken``: the ids of the person's passkeys, so that no device creates a second one."""
+def registration_options(site: Site, person: User, challenge: bytes) -> dict[str, Any]:
+    """The options for creating a passkey, with the ids of the person's passkeys, so that no device creates a second one."""
     import webauthn
-    from webauthn.helpers import structs
+    from webauthn.helpers import options_to_json_dict, structs
 
     options = webauthn.generate_registration_options(
         rp_id=site.host,
@@ -157,76 +116,74 @@ def registration_options(site: Site, person: User, taken: Iterable[bytes], chall
         authenticator_selection=structs.AuthenticatorSelectionCriteria(
             resident_key=structs.ResidentKeyRequirement.REQUIRED, user_verification=structs.UserVerificationRequirement.REQUIRED
         ),
-        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=each) for each in taken],
+        exclude_credentials=_descriptors(site, person),
     )
-    return webauthn.options_to_json(options)
+    return options_to_json_dict(options)
 
 
-def authentication_options(site: Site, only: Iterable[bytes], challenge: bytes) -> str:
-    """The options for using a passkey, in JSON. ``only``: the accepted ids; empty to let the person choose."""
+def authentication_options(site: Site, person: User | None, challenge: bytes) -> dict[str, Any]:
+    """The options for using a passkey: one of this person's, or (None) any."""
     import webauthn
-    from webauthn.helpers import structs
+    from webauthn.helpers import options_to_json_dict, structs
 
     options = webauthn.generate_authentication_options(
         rp_id=site.host,
         challenge=challenge,
         timeout=TIMEOUT_SECONDS * 1000,
-        allow_credentials=[structs.PublicKeyCredentialDescriptor(id=each) for each in only],
+        allow_credentials=_descriptors(site, person) if person else [],
         user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
-    return webauthn.options_to_json(options)
+    return options_to_json_dict(options)
 
 
-def verify_registration(site: Site, credential: str, challenges: Iterable[bytes]) -> NewPasskey:
+def _descriptors(site: Site, person: User) -> list[PublicKeyCredentialDescriptor]:
+    from webauthn.helpers.structs import PublicKeyCredentialDescriptor
+
+    ids = Passkey.objects.filter(user=person, site=site.host).values_list("credential_id", flat=True)
+    return [PublicKeyCredentialDescriptor(id=bytes(each)) for each in ids]
+
+
+def verify_registration(site: Site, credential: str, challenges: Iterable[bytes]) -> VerifiedRegistration:
     """Verify the response to a registration. Raises RefusedPasskeyError."""
     import webauthn
     from webauthn import helpers
     from webauthn.helpers.structs import AttestationFormat
 
-    read, challenge = _read(credential), _challenge(credential, "webauthn.create", challenges)
+    read = _read(credential, helpers.parse_registration_credential_json)
+    challenge = _challenge(read.response.client_data_json, "webauthn.create", challenges)
 
-    def check() -> NewPasskey:
-        statement = helpers.parse_attestation_object(helpers.base64url_to_bytes(read.response.attestationObject))
+    def check() -> VerifiedRegistration:
+        statement = helpers.parse_attestation_object(read.response.attestation_object)
         # No attestation was requested, so certificates are refused; self attestation is accepted.
         if statement.fmt != AttestationFormat.NONE and (statement.fmt != AttestationFormat.PACKED or statement.att_stmt.x5c):
             raise RefusedPasskeyError("unrequested attestation")
         found = webauthn.verify_registration_response(
-            credential=read.model_dump(exclude_none=True),
+            credential=read,
             expected_challenge=challenge,
             expected_rp_id=site.host,
             expected_origin=site.origin,
             require_user_verification=True,
         )
         helpers.decoded_public_key_to_cryptography(helpers.decode_credential_public_key(found.credential_public_key))
-        return NewPasskey(found.credential_id, found.credential_public_key, found.sign_count)
+        return found
 
     new = _checked(check)
-    if not len(new.credential_id) <= MAX_ID_BYTES or not len(new.public_key) <= MAX_KEY_BYTES:
+    if len(new.credential_id) > MAX_ID_BYTES or len(new.credential_public_key) > MAX_KEY_BYTES:
         raise RefusedPasskeyError("too large")
     return new
 
 
-def read_assertion(credential: str, challenges: Iterable[bytes]) -> Assertion:
-    """The browser's response to one of these challenges, not verified yet. Raises RefusedPasskeyError."""
-    read, challenge = _read(credential), _challenge(credential, "webauthn.get", challenges)
-    response = read.response
-    if not response.authenticatorData or not response.signature:
-        raise RefusedPasskeyError("malformed")
-    return Assertion(_bytes(read.rawId), _bytes(response.userHandle or ""), challenge, read.model_dump(exclude_none=True))
-
-
-def verify_assertion(site: Site, assertion: Assertion, public_key: bytes) -> int:
-    """Verify the signature and all signed data. Returns the authenticator's signature counter. Raises RefusedPasskeyError."""
+def _verify_use(site: Site, row: Passkey, read: AuthenticationCredential, challenge: bytes) -> int:
+    """Verify the signature and all signed data. Returns the authenticator's counter, which the caller compares with the stored one."""
     import webauthn
 
     def check() -> int:
-        # The caller compares the counter with the stored one, and so can record a distinct reason.
         found = webauthn.verify_authentication_response(
-            credential=assertion.credential,
-            expected_challenge=assertion.challenge,
+            credential=read,
+            expected_challenge=challenge,
             expected_rp_id=site.host,
             expected_origin=site.origin,
-            credential_public_key=public_key,
+            credential_public_key=bytes(row.public_key),
             credential_current_sign_count=0,
             require_user_verification=True,
         )
@@ -235,53 +192,34 @@ def verify_assertion(site: Site, assertion: Assertion, public_key: bytes) -> int
     return _checked(check)
 
 
-def _read(credential: str) -> _Credential:
+def _read(credential: str, parse: Callable[[str], _Result]) -> _Result:
     if len(credential) > MAX_CHARS:
         raise RefusedPasskeyError("too large")
-    try:
-        return _Credential.model_validate_json(credential)
-    except ValidationError:
-        raise RefusedPasskeyError("malformed") from None
+    return _checked(lambda: parse(credential), "malformed")
 
 
-def _challenge(credential: str, kind: str, challenges: Iterable[bytes]) -> bytes:
+def _challenge(client_data: bytes, kind: str, challenges: Iterable[bytes]) -> bytes:
     """The challenge that the browser signed. It must be one of ``challenges``, and come from our page, not in another site's frame."""
-    try:
-        data = _ClientData.model_validate_json(_bytes(_read(credential).response.clientDataJSON))
-    except ValidationError:
-        raise RefusedPasskeyError("malformed") from None
-    challenge = _bytes(data.challenge)
+    from webauthn import helpers
+
+    data = _checked(lambda: {"crossOrigin": False, "topOrigin": None} | json.loads(client_data), "malformed")
+    challenge = _checked(lambda: helpers.base64url_to_bytes(data["challenge"]), "malformed")
     if challenge not in challenges:
         raise RefusedPasskeyError("unknown or expired challenge")
-    if data.type != kind:
+    if data.get("type") != kind:
         raise RefusedPasskeyError("of another ceremony")
-    if data.crossOrigin or data.topOrigin is not None:
+    if data["crossOrigin"] or data["topOrigin"] is not None:
         raise RefusedPasskeyError("in a frame of another site")
     return challenge
 
 
-def _bytes(encoded: str) -> bytes:
-    from webauthn import helpers
-
-    try:
-        return helpers.base64url_to_bytes(encoded)
-    except ValueError:
-        raise RefusedPasskeyError("malformed") from None
-
-
-def _checked(check: Callable[[], _Result]) -> _Result:
+def _checked(check: Callable[[], _Result], why: str = "not valid") -> _Result:
     try:
         return check()
     except RefusedPasskeyError:
         raise
     except Exception:  # noqa: BLE001 - the package's parsers raise many types of exceptions; each means that verification failed
-        raise RefusedPasskeyError("not valid") from None
-
-
-def as_dict(options: str) -> dict[str, Any]:
-    """The options as a dictionary, for a JSON response."""
-    found: dict[str, Any] = json.loads(options)
-    return found
+        raise RefusedPasskeyError(why) from None
 
 
 MAX_PASSKEYS = 20
@@ -289,34 +227,28 @@ MAX_PASSKEYS = 20
 MAX_NAME_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPasskey:
-    """A passkey as the page shows it. ``is_removable``: another sign-in method (and second factor, if required) would remain."""
-
-    id: UUID
-    name: str
-    made_at: datetime
-    last_used_at: datetime | None
-    is_removable: bool
-
-
 def may_have(person: User) -> bool:
     """Whether this person may add passkeys: as with one-time codes, only people with a password. For others, the provider decides."""
     return sign_in_settings.may_use(person) and person.has_usable_password()
 
 
-def passkeys_of(person: User) -> list[OwnPasskey]:
+def passkeys_of(person: User) -> QuerySet[Passkey]:
     """The person's passkeys, the oldest first."""
-    rows = Passkey.objects.filter(user=person).order_by("made_at", "pk")
-    return [OwnPasskey(row.pk, row.name, row.made_at, row.last_used_at, _may_remove(person, row.pk)) for row in rows]
+    return Passkey.objects.filter(user=person).order_by("made_at", "pk")
 
 
-def ids_of(person: User, site: Site) -> list[bytes]:
-    """The credential ids of the person's passkeys for this site."""
-    return [bytes(each) for each in Passkey.objects.filter(user=person, site=site.host).values_list("credential_id", flat=True)]
+def may_remove_one(person: User) -> bool:
+    """Whether another sign-in method, and second factor if one is required, would remain without one of the person's passkeys."""
+    has_others = passkeys_of(person).count() > 1
+    if second_factor.is_required(person) and not has_others and not second_factor.has_app(person):
+        return False
+    if sign_in_settings.may_use(person) and (has_others or person.has_usable_password()):
+        return True
+    issuers = [provider.issuer for provider in sign_in_file().providers]
+    return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
 
 
-def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) -> tuple[Passkey, list[str]]:
+def add(visitor: Visitor, person: User, site: Site, new: VerifiedRegistration, name: str) -> tuple[Passkey, list[str]]:
     """Add a passkey that ``verify_registration`` has checked. Recorded.
 
     Returns it, and recovery codes, which are shown once; none if the person already has some.
@@ -336,8 +268,8 @@ def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError)
     record("passkey not added", visitor, person.get_username(), detail=error.why)
 
 
-def _add(locked: User, site: Site, new: NewPasskey, name: str) -> Passkey:
-    if not may_have(locked) or Passkey.objects.filter(user=locked).count() >= MAX_PASSKEYS:
+def _add(locked: User, site: Site, new: VerifiedRegistration, name: str) -> Passkey:
+    if not may_have(locked) or passkeys_of(locked).count() >= MAX_PASSKEYS:
         raise RefusedPasskeyError("not for this account, or too many")
     try:
         with transaction.atomic():
@@ -347,7 +279,7 @@ def _add(locked: User, site: Site, new: NewPasskey, name: str) -> Passkey:
                 site=site.host,
                 credential_id=new.credential_id,
                 digest=_digest(new.credential_id),
-                public_key=new.public_key,
+                public_key=new.credential_public_key,
                 sign_count=new.sign_count,
             )
     except IntegrityError:
@@ -363,7 +295,7 @@ def remove(visitor: Visitor, passkey_id: UUID, current_key: str | None) -> None:
     person = person_of(visitor)
     User.objects.select_for_update(no_key=True).get(pk=person.pk)  # the second of two simultaneous removals must see the first
     row = Passkey.objects.filter(pk=passkey_id, user=person).first()
-    if row is None or not _may_remove(person, row.pk):
+    if row is None or not may_remove_one(person):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
     second_factor.notify(person, "passkey-removed")
@@ -380,77 +312,57 @@ def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
         record("passkey renamed", visitor, person.get_username())
 
 
-def find_owner(visitor: Visitor, site: Site, credential: str, challenges: Collection[bytes], device: str) -> Passkey:
-    """The passkey that was used to sign in, with its owner. A refusal is recorded. ``device``: as for ``sign_in.admit``.
+def use(visitor: Visitor, site: Site, credential: str, challenges: Collection[bytes], person: User | None = None) -> Passkey:
+    """The passkey that was used to sign in, with its owner; in the step after the password, it must be this ``person``'s.
+
+    Each use is counted, and a refusal recorded.
 
     Raises:
         RefusedPasskeyError: the passkey is not accepted, for any reason; people see the same message for all.
         MustWaitError: too many were tried.
     """
-    row = None
+    from webauthn.helpers import parse_authentication_credential_json
+
+    owner = person
     try:
-        guess = sign_in.admit_passkey(visitor, device)
-        assertion = read_assertion(credential, challenges)
-        row = _row_of(assertion, site)
-        # Nobody is known yet, so the authenticator's user handle must match the owner of the passkey.
-        if not hmac.compare_digest(assertion.user_handle, handle_of(row.user)):
+        guess = second_factor.admit(visitor, person) if person else sign_in.admit_passkey(visitor)
+        read = _read(credential, parse_authentication_credential_json)
+        challenge = _challenge(read.response.client_data_json, "webauthn.get", challenges)
+        row = _row_of(read.raw_id, site)
+        owner = person or row.user
+        # The authenticator's user handle may be missing only if somebody is known already.
+        handle = read.response.user_handle or (handle_of(owner) if person else b"")
+        if row.user_id != owner.pk or not hmac.compare_digest(handle, handle_of(owner)):
             raise RefusedPasskeyError("of another account")
-        _use(row, site, assertion)
+        _check_account(row.user)
+        _count_use(row, _verify_use(site, row, read, challenge))
     except (RefusedPasskeyError, MustWaitError) as error:
-        sign_in.record_passkey_refused(visitor, row.user if row else None, _reason(error))
+        why = error.why if isinstance(error, RefusedPasskeyError) else "had to wait"
+        sign_in.record_passkey_refused(visitor, owner, f"passkey: {why}")
         raise
     guess.succeeded()
     return row
 
 
-def check(visitor: Visitor, person: User, site: Site, credential: str, challenges: Collection[bytes]) -> Passkey:
-    """The passkey that was used in the step after the password: it must be this person's. Raises and records as ``find_owner``."""
-    try:
-        guess = second_factor.admit(visitor, person)
-        assertion = read_assertion(credential, challenges)
-        row = _row_of(assertion, site)
-        if row.user_id != person.pk or (assertion.user_handle and assertion.user_handle != handle_of(person)):
-            raise RefusedPasskeyError("of another account")
-        _use(row, site, assertion)
-    except (RefusedPasskeyError, MustWaitError) as error:
-        sign_in.record_passkey_refused(visitor, person, _reason(error))
-        raise
-    guess.succeeded()
-    return row
-
-
-def _reason(error: RefusedPasskeyError | MustWaitError) -> str:
-    return f"passkey: {error.why if isinstance(error, RefusedPasskeyError) else 'had to wait'}"
-
-
-def _row_of(assertion: Assertion, site: Site) -> Passkey:
-    found = Passkey.objects.select_related("user").filter(digest=_digest(assertion.credential_id), site=site.host)
-    row: Passkey | None = found.first()
+def _row_of(credential_id: bytes, site: Site) -> Passkey:
+    row: Passkey | None = Passkey.objects.select_related("user").filter(digest=_digest(credential_id), site=site.host).first()
     if row is None:
         raise RefusedPasskeyError("unknown")
     return row
 
 
-def _use(row: Passkey, site: Site, assertion: Assertion) -> None:
-    if not row.user.is_active:
+def _check_account(owner: User) -> None:
+    if not owner.is_active:
         raise RefusedPasskeyError("closed account")
-    if not sign_in_settings.may_use(row.user):
+    if not sign_in_settings.may_use(owner):
         raise RefusedPasskeyError("this account needs a provider's sign-in")
-    count = verify_assertion(site, assertion, bytes(row.public_key))
+
+
+def _count_use(row: Passkey, count: int) -> None:
     # The condition is in the statement: of two simultaneous uses with the same counter, one is by a copy of the passkey.
     later = Q(sign_count__lt=count) if count else Q(sign_count=0)
     if not Passkey.objects.filter(later, pk=row.pk).update(sign_count=count, last_used_at=timezone.now()):
         raise RefusedPasskeyError("its counter did not increase, so there may be a copy")
-
-
-def _may_remove(person: User, passkey_id: UUID) -> bool:
-    others = Passkey.objects.filter(user=person).exclude(pk=passkey_id).exists()
-    if second_factor.is_required(person) and not others and not second_factor.has_app(person):
-        return False
-    if sign_in_settings.may_use(person) and (others or person.has_usable_password()):
-        return True
-    issuers = [provider.issuer for provider in sign_in_file().providers]
-    return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
 
 
 def _cleaned_name(name: str) -> str:

@@ -45,16 +45,14 @@ _own_actions = {action: RepeatedAction(action, per_key=20, total=5000) for actio
 _refusals = {action: RepeatedAction(action, per_key=10, total=500) for action in (REFUSED, PASSWORD_REFUSED)}
 
 
-def admit(visitor: Visitor, name: str, device: str) -> Guess:
+def admit(visitor: Visitor, name: str) -> Guess:
     """Count a guess at the password of the account with that name. Every sign-in with a password calls this first.
-
-    ``device`` is the value of DEVICE_COOKIE, or empty.
 
     Raises:
         MustWaitError: no guess is checked for now, whether or not the account exists.
     """
     person = _account_named(name)
-    return _passwords.admit(visitor.address, account=folded(name), known=known_origin(person, visitor.address, device) if person else "")
+    return _passwords.admit(visitor.address, account=folded(name), known=known_origin(person, visitor) if person else "")
 
 
 def admit_old_password(visitor: Visitor) -> Guess:
@@ -66,24 +64,14 @@ def admit_old_password(visitor: Visitor) -> Guess:
     return _old_passwords.admit(visitor.address, account=str(visitor.user.pk) if visitor.user else "")
 
 
-def admit_provider_response(visitor: Visitor, device: str) -> Guess:
-    """Count a response that claims to come from a provider, so that attempts with forged ones are limited. ``device``: as for ``admit``.
-
-    Raises:
-        MustWaitError: as ``admit``.
-    """
-    return _provider_responses.admit(visitor.address, known=browser_of(device))
+def admit_provider_response(visitor: Visitor) -> Guess:
+    """Count a response that claims to come from a provider, so that attempts with forged ones are limited. Raises MustWaitError."""
+    return _provider_responses.admit(visitor.address, known=browser_of(visitor))
 
 
-def admit_passkey(visitor: Visitor, device: str) -> Guess:
-    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line.
-
-    ``device``: as for ``admit``.
-
-    Raises:
-        MustWaitError: as ``admit``.
-    """
-    return _passkeys.admit(visitor.address, known=browser_of(device))
+def admit_passkey(visitor: Visitor) -> Guess:
+    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line. Raises MustWaitError."""
+    return _passkeys.admit(visitor.address, known=browser_of(visitor))
 
 
 def count_wrong_logout(visitor: Visitor) -> None:
@@ -91,12 +79,9 @@ def count_wrong_logout(visitor: Visitor) -> None:
     _logouts.admit(visitor.address)
 
 
-def browser_of(device: str) -> str:
-    """The key under which guesses from the browser with that DEVICE_COOKIE are counted, separately from strangers at the same address.
-
-    Empty for an unknown browser.
-    """
-    _, number = _device(device)
+def browser_of(visitor: Visitor) -> str:
+    """The key under which guesses from this browser are counted, apart from strangers at its address; empty for an unknown one."""
+    _, number = _device(visitor.device)
     return f"device:{number}" if number else ""
 
 
@@ -176,12 +161,12 @@ def _account_named(name: str) -> User | None:
     return found
 
 
-def known_origin(person: User, address: str, device: str) -> str:
+def known_origin(person: User, visitor: Visitor) -> str:
     """The key of the device, or else of the address, if this person has signed in from it before; empty if neither is known."""
-    owner, number = _device(device)
+    owner, number = _device(visitor.device)
     if owner == str(person.pk):
         return f"device:{number}"
-    place = address_group(address)
+    place = address_group(visitor.address)
     sign_ins = AuditEvent.objects.filter(actor=person, code="", at__gte=timezone.now() - KNOWN_ADDRESS_AGE, action=SIGNED_IN)
     seen = sign_ins.order_by("-at").values_list("address", flat=True)[:_MAX_SIGN_INS]
     return f"place:{place}" if place in {address_group(each) for each in seen} else ""

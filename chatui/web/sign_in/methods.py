@@ -72,6 +72,7 @@ def ways(request: HttpRequest) -> HttpResponse:
         "has_password": sign_in_settings.may_use(person) and person.has_usable_password(),
         "second_factor": second_factor.status_of(person),
         "passkeys": passkeys.passkeys_of(person),
+        "may_remove_passkey": passkeys.may_remove_one(person),
         "most": passkeys.MAX_NAME_CHARS,
         "has_site": passkey_pages.site_of(request) is not None,
         "sessions": sessions.sessions_of(person, request.session.session_key),

@@ -79,8 +79,7 @@ class SignIn(views.LoginView):
 
     def get_form_kwargs(self) -> dict[str, Any]:
         """Pass the request to the form, which counts guesses by address."""
-        device = visitor_of(self.request, "page").device
-        return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page"), "device": device}
+        return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Record the sign-in first: if that fails, there is no sign-in."""

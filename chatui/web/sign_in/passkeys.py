@@ -72,19 +72,19 @@ _asked = Throttle("passkey-options", attempts=120, seconds=600)
 @guarded
 def options(request: HttpRequest, what: str) -> JsonResponse:
     """The options for the browser, with a new challenge. The same for everybody who is not known yet."""
-    site, device = _site(request), visitor_of(request, "page").device
-    _asked.check(sign_in.browser_of(device) or visitor_of(request, "page").address)
+    site, visitor = _site(request), visitor_of(request, "page")
+    _asked.check(sign_in.browser_of(visitor) or visitor.address)
     person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
     is_signed_in = request.user.is_authenticated
     if what == _SIGN_IN and not is_signed_in:
-        options = passkeys.authentication_options(site, (), give(request, _SIGN_IN))
+        options = passkeys.authentication_options(site, None, give(request, _SIGN_IN))
     elif what in (_STEP, _CONFIRM) and person is not None:
-        options = passkeys.authentication_options(site, passkeys.ids_of(person, site), give(request, what, str(person.pk)))
+        options = passkeys.authentication_options(site, person, give(request, what, str(person.pk)))
     elif what == _NEW and person is not None:
-        options = passkeys.registration_options(site, person, passkeys.ids_of(person, site), give(request, _NEW, str(person.pk)))
+        options = passkeys.registration_options(site, person, give(request, _NEW, str(person.pk)))
     else:
         raise NotFoundError
-    return JsonResponse(passkeys.as_dict(options))
+    return JsonResponse(options)
 
 
 @sensitive_post_parameters()
@@ -94,9 +94,9 @@ def enter(request: HttpRequest) -> HttpResponse:
     """Sign in with a passkey, which counts as both factors."""
     if request.user.is_authenticated:
         return redirect("home")
-    site, after, device = _site(request), session.own_path(request, request.POST.get("next", "")), visitor_of(request, "page").device
+    after = session.own_path(request, request.POST.get("next", ""))
     try:
-        used = passkeys.find_owner(visitor_of(request, "page"), site, _credential(request), take(request, _SIGN_IN), device)
+        used = _used(request, _SIGN_IN)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
     return session.enter(request, used.user, _entrance("with a passkey", used), after=after)
@@ -111,7 +111,7 @@ def step(request: HttpRequest) -> HttpResponse:
     if person is None:
         return redirect("sign_in")
     try:
-        used = _checked(request, person, _STEP)
+        used = _used(request, _STEP, person)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
     return session.enter(request, person, _entrance("by password and passkey", used), after=session.finish(request))
@@ -161,15 +161,15 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
     if _confirming(request) is None:
         raise NotFoundError
     try:
-        _checked(request, person, _CONFIRM)
+        _used(request, _CONFIRM, person)
     except RefusedPasskeyError:
         return False
     return True
 
 
-def _checked(request: HttpRequest, person: User, purpose: str) -> Passkey:
-    challenges = take(request, purpose, str(person.pk))
-    return passkeys.check(visitor_of(request, "page"), person, _site(request), _credential(request), challenges)
+def _used(request: HttpRequest, purpose: str, person: User | None = None) -> Passkey:
+    challenges = take(request, purpose, str(person.pk) if person else "")
+    return passkeys.use(visitor_of(request, "page"), _site(request), request.POST.get("credential", ""), challenges, person)
 
 
 def _entrance(how: str, used: Passkey) -> session.Entrance:
@@ -185,7 +185,7 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
     session.admit_change(person)
     try:
-        registered = passkeys.verify_registration(site, _credential(request), take(request, _NEW, str(person.pk)))
+        registered = passkeys.verify_registration(site, request.POST.get("credential", ""), take(request, _NEW, str(person.pk)))
         added, codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)
@@ -228,7 +228,3 @@ def _site(request: HttpRequest) -> Site:
     if site is None:
         raise NotFoundError
     return site
-
-
-def _credential(request: HttpRequest) -> str:
-    return request.POST.get("credential", "")

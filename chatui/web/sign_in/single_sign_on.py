@@ -44,7 +44,8 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         return redirect("home")
     if connects and not session.is_recent(request):
         return redirect("sign_in_ways")
-    _begun.check(sign_in.browser_of(visitor_of(request, "page").device) or address_group(visitor_of(request, "page").address))
+    visitor = visitor_of(request, "page")
+    _begun.check(sign_in.browser_of(visitor) or address_group(visitor.address))
     after = session.own_path(request, request.POST.get("next", ""))
     invitation = _invitation(request)
     own = str(person.pk) if person else ""
@@ -73,7 +74,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
-        guess = sign_in.admit_provider_response(visitor, visitor_of(request, "page").device)
+        guess = sign_in.admit_provider_response(visitor)
     except MustWaitError:
         sign_in.record_provider_sign_in_refused(visitor, f"by {found.key}: had to wait")
         raise
