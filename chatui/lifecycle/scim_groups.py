@@ -17,7 +17,7 @@ from chatui.accounts import account_linking, account_managers
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import scim_patches
-from chatui.lifecycle.scim_patches import Change
+from chatui.lifecycle.scim_patches import Change, uuids
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts
 from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
@@ -69,9 +69,9 @@ def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
             case "externalid":
                 rows = rows.filter(external_id=value)
             case "members":
-                rows = rows.filter(members__in=_uuids([value]))
+                rows = rows.filter(members__in=uuids([value]))
             case _:
-                rows = rows.filter(pk__in=_uuids([value]))
+                rows = rows.filter(pk__in=uuids([value]))
     return rows
 
 
@@ -83,7 +83,7 @@ def _named(provider: Provider, name: str) -> list[UUID]:
 
 def get(provider: Provider, key: str) -> ProvisionedGroup:
     """The group with that id. Raises NoSuchResourceError."""
-    row = search(provider, "").filter(pk__in=_uuids([key])).first()
+    row = search(provider, "").filter(pk__in=uuids([key])).first()
     if row is None:
         raise NoSuchResourceError
     return row
@@ -95,8 +95,8 @@ def members_of(provider: Provider, row: ProvisionedGroup) -> QuerySet[Provisione
 
 
 def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> ProvisionedGroup:
-    """Create a group with its members. Recorded. Raises TakenError and ScimError."""
-    changes = _of_resource(body)
+    """Create a group with its members. Recorded. Raises ResourceExistsError and ScimError."""
+    changes = scim_patches.of_resource(body)
     if ProvisionedGroup.objects.filter(issuer=provider.issuer).count() >= MAX_GROUPS:
         raise ScimError("There are too many groups.", "tooMany")
     with all_or_nothing(visitor, provider):
@@ -111,11 +111,15 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
 
 def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Apply a PUT. Without ``members``, the members are not changed. Raises the errors of ``patch``."""
-    return patch(visitor, provider, key, _of_resource(body))
+    return _change(visitor, provider, key, scim_patches.of_resource(body))
 
 
-def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
-    """Apply all changes or none. Recorded. Raises NoSuchResourceError, TakenError, ForbiddenAccountError and ScimError."""
+def patch(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
+    """Apply all changes of a PATCH or none. Recorded. Raises NoSuchResourceError, ResourceExistsError, ForbiddenAccountError, ScimError."""
+    return _change(visitor, provider, key, scim_patches.changes(body))
+
+
+def _change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
     with all_or_nothing(visitor, provider):
         row = get(provider, key)
         _apply(visitor, provider, row, changes)
@@ -131,10 +135,6 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
         row.delete()
         sync_members(visitor, provider, members)
         record("directory group", visitor, detail=detail)
-
-
-def _of_resource(body: Mapping[str, Any]) -> list[Change]:
-    return [Change("replace", str(name).lower(), value) for name, value in body.items() if value is not None]
 
 
 def _apply(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[Change]) -> None:
@@ -168,30 +168,19 @@ def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -
     if change.selector is not None:
         if change.kind != "remove" or change.selector[0] != "value":
             raise ScimError('A filter of members must look like members[value eq "id"], and can only remove them.', "invalidPath")
-        row.members.remove(*row.members.filter(pk__in=_uuids([change.selector[1]])))
+        row.members.remove(*row.members.filter(pk__in=uuids([change.selector[1]])))
         return set()
     if change.kind == "remove":
-        removed = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(scim_patches.member_ids(change.value)))
+        removed = row.members.all() if change.value is None else row.members.filter(pk__in=uuids(scim_patches.member_ids(change.value)))
         row.members.remove(*removed)
         return set()
     # Ids of accounts that the directory may not change are ignored, like ids that do not exist.
-    members = changeable_accounts(provider).filter(pk__in=_uuids(scim_patches.member_ids(change.value)))
+    members = changeable_accounts(provider).filter(pk__in=uuids(scim_patches.member_ids(change.value)))
     row.members.set(members) if change.kind == "replace" else row.members.add(*members)
     return {each.pk for each in members}
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str) or not 0 < len(value.strip()) <= 255 or not value.isprintable():
-        raise ScimError("displayName and externalId must be one line of text, and not too long.", "invalidValue")
-    return value.strip()
-
-
-def _uuids(keys: Iterable[str]) -> list[UUID]:
-    """The valid ids."""
-    good = []
-    for key in keys:
-        try:
-            good.append(UUID(key))
-        except ValueError:
-            continue
-    return good
+    if not (text := scim_patches.one_line(value, 255)):
+        raise ScimError("displayName and externalId must not be empty.", "invalidValue")
+    return text

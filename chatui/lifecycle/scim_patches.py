@@ -6,30 +6,29 @@ None means that one was not sent.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from chatui.lifecycle.scim_resources import ScimError
+from chatui.lifecycle.scim_resources import CORE, ScimError
 
 MAX_OPERATIONS = 1000
 MAX_MEMBERS = 10_000
 
-_FILTER = re.compile(r'\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE)
 _TERM = re.compile(
     r"""(?:(?P<part>emails|members)(?:\[\s*type\s+eq\s+"work"\s*\])?(?:\.value\s+|\s+|(?P<open>\[)\s*value\s+)|(?P<attribute>\w+)\s+)eq\s+"""
     r"""(?P<value>"(?:[^"\\]|\\.)*"|true|false)(?(open)\s*\])\s*(?:\Z|and\s+(?=\S))(?:urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):)?""",
     re.IGNORECASE,
 )
-_PRIMARY = re.compile(r'\s*primary\s+eq\s+"?(true|false)"?\s*', re.IGNORECASE)
 _PATH = re.compile(r"(?P<attribute>[A-Za-z$]\w*)(?:\[(?P<filter>.*)\])?(?:\.(?P<part>[A-Za-z$]\w*))?", re.DOTALL)
 _EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
-_CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def parse_filters(text: str, *attributes: str) -> list[tuple[str, str]]:
 
     ``emails`` and ``members`` may be written with ``.value``, or with a filter of their own. Raises ScimError for any other form.
     """
-    known, found, rest = {name.lower() for name in attributes}, [], _CORE.sub("", text.strip())
+    known, found, rest = {name.lower() for name in attributes}, [], CORE.sub("", text.strip())
     while match := _TERM.match(rest):
         name = (match["part"] or match["attribute"]).lower()
         found.append((name, _filter_value(match["value"])))
@@ -73,20 +72,21 @@ def _filter_value(text: str) -> str:
         value = str(json.loads(text)) if text.startswith('"') else text.lower()
     except ValueError:
         raise ScimError("The value of the filter is not a JSON string.", "invalidFilter") from None
-    if not is_storable(value):
+    if not _is_storable(value):
         raise ScimError("The value of the filter has invalid characters.", "invalidFilter")
     return value
 
 
-def parse_filter(text: str, *attributes: str) -> tuple[str, str]:
-    """The attribute, in lower case, and the value of a filter such as ``userName eq "ada"``. Raises ScimError for any other form."""
-    match = _FILTER.fullmatch(text)
-    if match is None or match[1].lower() not in {name.lower() for name in attributes}:
-        raise ScimError(f'A filter must look like {attributes[0]} eq "value", with one of: {", ".join(attributes)}.', "invalidFilter")
-    return match[1].lower(), _filter_value(match[2])
+def uuids(keys: Iterable[str]) -> list[UUID]:
+    """The valid ids."""
+    good = []
+    for key in keys:
+        with contextlib.suppress(ValueError):
+            good.append(UUID(key))
+    return good
 
 
-def is_storable(text: str) -> bool:
+def _is_storable(text: str) -> bool:
     """Whether every database can store the text: it has no NUL and no lone surrogate."""
     return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
 
@@ -118,7 +118,7 @@ def _changes_of(operation: object) -> Iterator[Change]:
     kind, path, value = str(fields.get("op")).lower(), fields.get("path"), fields.get("value")
     if kind not in ("add", "replace", "remove") or not isinstance(path, str | None):
         raise ScimError("The op of an operation must be add, replace or remove, and its path a text.", "invalidSyntax")
-    if path and _CORE.sub("", path.strip()).lower() == "name":
+    if path and CORE.sub("", path.strip()).lower() == "name":
         yield from _parts(kind, "name", {"givenName": None, "familyName": None} if kind == "remove" else value)
     elif path:
         yield _change(kind, path, value)
@@ -141,7 +141,7 @@ def _parts(kind: str, name: str, value: object) -> Iterator[Change]:
 
 
 def _change(kind: str, path: str, value: object) -> Change:
-    plain = _CORE.sub("", path.strip())
+    plain = CORE.sub("", path.strip())
     if _EXTENSION.match(plain):
         return Change(kind, "extension", value)  # such as a department, which is not stored here
     match = _PATH.fullmatch(plain)
@@ -153,78 +153,71 @@ def _change(kind: str, path: str, value: object) -> Change:
 
 
 def _selector(text: str) -> tuple[str, str]:
-    match = _PRIMARY.fullmatch(text)
-    return ("primary", match[1].lower()) if match else parse_filter(text, "value", "type")
+    found = parse_filters(text, "value", "type", "primary")
+    if len(found) > 1:
+        raise ScimError("A selector has one condition.", "invalidFilter")
+    return found[0]
+
+
+def one_line(value: object, max_chars: int) -> str:
+    """The text of a name or an id, without spaces around it. Raises ScimError if it is too long, or not one line of text."""
+    if not isinstance(value, str) or len(value) > max_chars or not value.isprintable():
+        raise ScimError("A name or id must be one line of text, and not too long.", "invalidValue")
+    return value.strip()
 
 
 _MAX_CHARS = {"user_name": 255, "external_id": 255, "given_name": 150, "family_name": 150}
-_COLUMNS = {"username": "user_name", "externalid": "external_id", "name.givenname": "given_name", "name.familyname": "family_name"}
+_COLUMNS = {
+    "username": "user_name",
+    "externalid": "external_id",
+    "name.givenname": "given_name",
+    "name.familyname": "family_name",
+    "active": "active",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class PersonAttributes:
-    """The fields of ``ProvisionedAccount`` that a directory may set, and whether the account is open."""
+class PersonAttributes(TypedDict, total=False):
+    """The fields of ``ProvisionedAccount`` that a directory has sent, and whether the account is open."""
 
-    user_name: str | None = None
-    external_id: str | None = None
-    given_name: str | None = None
-    family_name: str | None = None
-    email: str | None = None
-    active: bool | None = None
-
-    def columns(self) -> dict[str, str]:
-        """The attributes that were sent, except ``active``."""
-        found = {name: getattr(self, name) for name in (*_MAX_CHARS, "email")}
-        return {name: value for name, value in found.items() if value is not None}
+    user_name: str
+    external_id: str
+    given_name: str
+    family_name: str
+    email: str
+    active: bool
 
 
-def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
-    """The attributes in a POST or PUT. Raises ScimError if a field is invalid, or userName is missing."""
-    fields = {str(name).lower(): value for name, value in body.items()}
-    name = fields.pop("name", None)
-    parts = {f"name.{str(part).lower()}": value for part, value in name.items()} if isinstance(name, dict) else {}
-    attributes = of_changes(Change("replace", attribute, value) for attribute, value in {**fields, **parts}.items() if value is not None)
-    if not attributes.user_name:
-        raise ScimError("userName is required.", "invalidValue")
-    return attributes
+def of_resource(body: Mapping[str, Any]) -> list[Change]:
+    """The changes in a POST or PUT. What is null was not sent."""
+    return [change for name, value in body.items() for change in _parts("replace", str(name), value) if change.value is not None]
 
 
-def of_changes(changes: Iterable[Change], email: str = "") -> PersonAttributes:
-    """The attributes in a PATCH. Attributes that are not stored here are ignored. ``email``: the one address that is stored, as the primary
-    one for work. Raises ScimError.
+def person_attributes(changes: Iterable[Change], email: str = "") -> PersonAttributes:
+    """The attributes that changes set. Attributes that are not stored here are ignored. ``email``: the one address that is stored, as the
+    primary one for work. Raises ScimError.
     """
-    attributes = PersonAttributes()
+    sent: PersonAttributes = {}
     for change in changes:
-        attributes = _applied(attributes, change, email if attributes.email is None else attributes.email)
-    return attributes
+        if change.attribute in ("emails", "emails.value"):
+            if not _is_about_another(change, sent.get("email", email)):
+                sent["email"] = "" if change.kind == "remove" else _email(change)
+        elif column := _COLUMNS.get(change.attribute):
+            sent[column] = _value(column, change)  # type: ignore[literal-required]
+    return sent
 
 
-def _applied(attributes: PersonAttributes, change: Change, email: str) -> PersonAttributes:
-    is_removed = change.kind == "remove"
-    if change.attribute == "active":
-        if is_removed:
-            raise ScimError("active cannot be removed.", "mutability")
-        return replace(attributes, active=boolean(change.value))
-    if change.attribute in ("emails", "emails.value"):
-        if _is_about_another(change, email):
-            return attributes
-        return replace(attributes, email="" if is_removed else _email(change))
-    column = _COLUMNS.get(change.attribute)
-    if column is None:
-        return attributes
-    if is_removed and column in ("user_name", "external_id"):
-        # Without it, the account could no longer be identified.
-        raise ScimError("userName and externalId cannot be removed.", "mutability")
-    text: dict[str, Any] = {column: "" if is_removed else _text(column, change.value)}
-    return replace(attributes, **text)
-
-
-def _text(column: str, value: object) -> str:
-    if not isinstance(value, str) or len(value) > _MAX_CHARS[column] or not value.isprintable():
-        raise ScimError("A name or id must be one line of text, and not too long.", "invalidValue")
-    if column == "user_name" and not value.strip():
+def _value(column: str, change: Change) -> str | bool:
+    if change.kind == "remove":
+        if column in ("given_name", "family_name"):
+            return ""
+        # Without a name and an id, the account could no longer be identified.
+        raise ScimError("userName, externalId and active cannot be removed.", "mutability")
+    if column == "active":
+        return boolean(change.value)
+    text = one_line(change.value, _MAX_CHARS[column])
+    if column == "user_name" and not text:
         raise ScimError("userName is required.", "invalidValue")
-    return value.strip()
+    return text
 
 
 def _is_about_another(change: Change, email: str) -> bool:
@@ -258,7 +251,7 @@ def _email(change: Change) -> str:
         listed = [each for each in value if isinstance(each, dict)]
         best = sorted(listed, key=lambda each: (str(each.get("primary")).lower() != "true", each.get("type") != "work"))
         value = best[0].get("value") if best else ""
-    if not isinstance(value, str) or len(value) > 254 or not is_storable(value):
+    if not isinstance(value, str) or len(value) > 254 or not _is_storable(value):
         return ""
     try:
         validate_email(value)

@@ -8,9 +8,9 @@ provisioned for them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from uuid import UUID
+from collections.abc import Iterator, Mapping
+from dataclasses import replace as replaced
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -21,7 +21,7 @@ from chatui.accounts.openid import NotAdmittedError, NotListedError
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing, scim_groups, scim_patches
-from chatui.lifecycle.scim_patches import Change, PersonAttributes
+from chatui.lifecycle.scim_patches import PersonAttributes, uuids
 from chatui.lifecycle.scim_resources import ForbiddenAccountError, NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts, may_change
 from chatui.models.provisioning import ProvisionedAccount
@@ -107,63 +107,73 @@ def _condition(attribute: str, value: str) -> Q:
             return Q(email__iexact=value) & ~Q(email="")
         case "active":
             return Q(user__is_active=value.lower() == "true")
-    try:
-        return Q(pk=_uuid(value))
-    except NoSuchResourceError:
-        return Q(pk__in=[])
+    return Q(pk__in=uuids([value]))
 
 
 def get(provider: Provider, key: str) -> ProvisionedAccount:
     """The account with that id. Raises NoSuchResourceError."""
-    row = changeable_accounts(provider).filter(pk=_uuid(key)).first()
+    row = changeable_accounts(provider).filter(pk__in=uuids([key])).first()
     if row is None:
         raise NoSuchResourceError
     return row
 
 
-def create(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> ProvisionedAccount:
+def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> ProvisionedAccount:
     """Create an account, or adopt the existing one that ``externalId`` refers to. Recorded.
 
     Raises:
-        TakenError: the resource already exists, as when a create request is repeated.
+        ResourceExistsError: the resource already exists, as when a create request is repeated.
         ForbiddenAccountError: it refers to an account that the directory may not change.
     """
-    if not sent.external_id:
+    sent = _attributes(body)
+    external_id = sent.get("external_id")
+    if not external_id:
         raise ScimError("externalId is required, because it connects the account with the person's sign-in.", "invalidValue")
     with all_or_nothing(visitor, provider):
-        account_managers.lock([user.pk for user in changeable_people_with_id(provider, sent.external_id)])
-        row = _create(visitor, provider, sent)
+        account_managers.lock([user.pk for user in changeable_people_with_id(provider, external_id)])
+        row = _create(visitor, provider, sent, external_id)
         merge(visitor, provider, row)
-        _set_active(visitor, provider, row, is_active=sent.active is not False)
+        _set_active(visitor, provider, row, is_active=sent.get("active", True))
     return row
 
 
-def change(visitor: Visitor, provider: Provider, key: str, sent: PersonAttributes) -> ProvisionedAccount:
-    """Set the attributes that were sent, and leave the others unchanged.
+def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedAccount:
+    """Apply a PUT: set the attributes that were sent, and leave the others unchanged.
 
-    Recorded. Raises NoSuchResourceError, TakenError and ForbiddenAccountError.
+    Recorded. Raises NoSuchResourceError, ResourceExistsError and ForbiddenAccountError.
     """
+    return _change(visitor, provider, key, _attributes(body))
+
+
+def patch(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedAccount:
+    """Apply a PATCH. Recorded. Raises as ``replace``."""
+    return _change(visitor, provider, key, scim_patches.person_attributes(scim_patches.changes(body), get(provider, key).email))
+
+
+def _attributes(body: Mapping[str, Any]) -> PersonAttributes:
+    sent = scim_patches.person_attributes(scim_patches.of_resource(body))
+    if "user_name" not in sent:
+        raise ScimError("userName is required.", "invalidValue")
+    return sent
+
+
+def _change(visitor: Visitor, provider: Provider, key: str, sent: PersonAttributes) -> ProvisionedAccount:
     with all_or_nothing(visitor, provider):
         row = get(provider, key)
-        external_id = row.external_id if sent.external_id is None else sent.external_id
+        external_id = sent.get("external_id", row.external_id)
         account_managers.lock([row.user_id, *(user.pk for user in changeable_people_with_id(provider, external_id))])
         row = get(provider, key)  # read again after locking
         _update(visitor, provider, row, sent)
         merge(visitor, provider, row)
-        if sent.active is not None:
-            _set_active(visitor, provider, row, is_active=sent.active)
+        if "active" in sent:
+            _set_active(visitor, provider, row, is_active=sent["active"])
     return row
-
-
-def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
-    """Apply the changes of a PATCH, like ``change``."""
-    return change(visitor, provider, key, scim_patches.of_changes(changes, get(provider, key).email))
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
     """Close the account of a person whom the directory has deleted. Only the operator's retention settings erase it.
 
-    Raises the errors of ``change``.
+    Raises the errors of ``replace``.
     """
     with all_or_nothing(visitor, provider):
         row = get(provider, key)
@@ -178,9 +188,9 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
         row.save(update_fields=["deleted_at"])
 
 
-def _create(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> ProvisionedAccount:
-    name, external_id = sent.user_name or "", sent.external_id or ""
-    earlier = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=external_id).first() if external_id else None
+def _create(visitor: Visitor, provider: Provider, sent: PersonAttributes, external_id: str) -> ProvisionedAccount:
+    name = sent["user_name"]
+    earlier = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=external_id).first()
     if earlier is not None and earlier.deleted_at is None:
         raise ResourceExistsError
     if ProvisionedAccount.objects.filter(issuer=provider.issuer, name_key=_name_key(name), deleted_at=None).exists():
@@ -210,7 +220,7 @@ def _row_for_known_person(provider: Provider, external_id: str) -> ProvisionedAc
 
 
 def _new_account(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> User:
-    user: User = User.objects.create_user(account_linking.free_name(sent.user_name or ""), email=sent.email or "")
+    user: User = User.objects.create_user(account_linking.free_name(sent["user_name"]), email=sent.get("email", ""))
     account_linking.remember_giver(user, provider)
     record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
     return user
@@ -223,8 +233,9 @@ def _check_may_change(user: User) -> None:
 
 def _update(visitor: Visitor, provider: Provider, row: ProvisionedAccount, sent: PersonAttributes) -> None:
     before = row.user_name
-    for column, value in sent.columns().items():
-        setattr(row, column, value)
+    for column, value in sent.items():
+        if column != "active":
+            setattr(row, column, value)
     row.name_key = _name_key(row.user_name)
     row.save()
     if row.made_account:
@@ -258,13 +269,6 @@ def _set_active(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *
 
 def _name_key(name: str) -> str:
     return name.strip().casefold()[:255]
-
-
-def _uuid(key: str) -> UUID:
-    try:
-        return UUID(key)
-    except ValueError:
-        raise NoSuchResourceError from None
 
 
 def find_or_create_account(visitor: Visitor, provider: Provider, claims: PersonClaims, invitation: str = "") -> User:
@@ -327,4 +331,4 @@ def _merge(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
 
 def _with_groups(provider: Provider, claims: PersonClaims) -> PersonClaims:
     row = _row(provider, claims) if claims.groups is None else None
-    return replace(claims, directory_groups=scim_groups.values_of(row)) if row and row.deleted_at is None else claims
+    return replaced(claims, directory_groups=scim_groups.values_of(row)) if row and row.deleted_at is None else claims

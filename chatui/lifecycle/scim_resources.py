@@ -17,43 +17,35 @@ from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
 class ScimError(Exception):
     """A SCIM error. ``detail`` is a fixed sentence for the directory's administrator, which never quotes the request."""
 
-    status = 400
+    status, detail, kind = 400, "", ""
 
-    def __init__(self, detail: str, kind: str = "") -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.kind = kind
+    def __init__(self, detail: str = "", kind: str = "", status: int = 0) -> None:
+        super().__init__(detail or self.detail)
+        self.detail, self.kind, self.status = detail or self.detail, kind or self.kind, status or self.status
 
 
 class NoSuchResourceError(ScimError):
     """This provider has no resource with that id. The error is the same for other providers' resources."""
 
-    status = 404
-
-    def __init__(self) -> None:
-        super().__init__("There is no such resource.")
+    status, detail = 404, "There is no such resource."
 
 
 class ResourceExistsError(ScimError):
     """The resource exists already: the request is repeated, or another resource has the name or id."""
 
-    status = 409
-
-    def __init__(self) -> None:
-        super().__init__("A resource with this userName, externalId or displayName exists already.", "uniqueness")
+    status, detail, kind = 409, "A resource with this userName, externalId or displayName exists already.", "uniqueness"
 
 
 class ForbiddenAccountError(ScimError):
     """A directory may not change this account."""
 
-    status = 403
-
-    def __init__(self) -> None:
-        super().__init__("The directory may not change this account.")
+    status, detail = 403, "The directory may not change this account."
 
 
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
+CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
+"""What may precede the name of an attribute."""
 _MESSAGES = "urn:ietf:params:scim:api:messages:2.0"
 
 Json = dict[str, Any]
@@ -88,12 +80,11 @@ def group(row: ProvisionedGroup, base: str, members: Sequence[ProvisionedAccount
 
 
 ALWAYS = ("schemas", "id")
-_CORE_PREFIX = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
 
 
 def selected(resource: Json, only: Sequence[str], without: Sequence[str]) -> Json:
     """The resource with these of its attributes, or without those (RFC 7644, section 3.9). Parts of an attribute count as the whole."""
-    wanted, unwanted = ({_CORE_PREFIX.sub("", each).partition(".")[0].strip().lower() for each in names} for names in (only, without))
+    wanted, unwanted = ({CORE.sub("", each).partition(".")[0].strip().lower() for each in names} for names in (only, without))
     return {
         name: value
         for name, value in resource.items()

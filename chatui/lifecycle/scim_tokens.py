@@ -45,7 +45,7 @@ def all_or_nothing(visitor: Visitor, provider: Provider) -> Iterator[None]:
     """A transaction for all changes of one request. A refusal is recorded after the rollback, which would otherwise undo the record.
 
     Raises:
-        TakenError: another resource has the name or id.
+        ResourceExistsError: another resource has the name or id.
         ForbiddenAccountError: the account must not be changed.
     """
     try:

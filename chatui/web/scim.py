@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from types import ModuleType
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -17,7 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
-from chatui.lifecycle import scim_groups, scim_patches, scim_people, scim_resources, scim_tokens
+from chatui.lifecycle import scim_groups, scim_people, scim_resources, scim_tokens
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
 from chatui.lifecycle.scim_tokens import TokenRefusedError
 from chatui.limits import MustWaitError, ThrottledError
@@ -27,6 +28,7 @@ from renderer.strict_json import JsonError
 
 MAX_BYTES = 1024 * 1024
 TYPE = "application/scim+json"
+_TOO_LARGE = "The request is too large."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,6 @@ class ScimCall:
     base: str
     query: Mapping[str, str]
     body: Mapping[str, Any]
-
-
-class _TooLargeError(ScimError):
-    status = 413
-
-    def __init__(self) -> None:
-        super().__init__("The request is too large.")
 
 
 Answer = tuple[int, Any]
@@ -111,10 +106,10 @@ def _body(request: HttpRequest) -> Mapping[str, Any]:
         return {}
     try:
         if len(request.body) > MAX_BYTES:
-            raise _TooLargeError
+            raise ScimError(_TOO_LARGE, status=413)
         found = strict_json.loads(request.body.decode("utf-8"), exact=True)
     except RequestDataTooBig:
-        raise _TooLargeError from None
+        raise ScimError(_TOO_LARGE, status=413) from None
     except (UnicodeDecodeError, JsonError):
         raise ScimError("The body is not JSON.", "invalidSyntax") from None
     if not isinstance(found, dict):
@@ -123,9 +118,7 @@ def _body(request: HttpRequest) -> Mapping[str, Any]:
 
 
 def _refused(status: int, detail: str, headers: Mapping[str, str]) -> HttpResponse:
-    error = ScimError(detail)
-    error.status = status
-    return JsonResponse(scim_resources.problem(error), status=status, content_type=TYPE, headers=headers)
+    return JsonResponse(scim_resources.problem(ScimError(detail, status=status)), status=status, content_type=TYPE, headers=headers)
 
 
 @scim("GET")
@@ -149,49 +142,44 @@ def schemas(call: ScimCall, key: str = "") -> Answer:
 @scim("GET", "POST")
 def users(call: ScimCall) -> Answer:
     """The accounts of this directory, and new ones."""
-    if call.method == "POST":
-        return 201, scim_resources.person(scim_people.create(call.visitor, call.provider, scim_patches.of_resource(call.body)), call.base)
-    return _page(call, scim_people.search(call.provider, _filter(call)), lambda row: scim_resources.person(row, call.base))
+    return _all(call, scim_people, _person)
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
 def user(call: ScimCall, key: str) -> Answer:
     """One account."""
-    match call.method:
-        case "GET":
-            row = scim_people.get(call.provider, key)
-        case "PUT":
-            row = scim_people.change(call.visitor, call.provider, key, scim_patches.of_resource(call.body))
-        case "PATCH":
-            row = scim_people.patch(call.visitor, call.provider, key, scim_patches.changes(call.body))
-        case _:
-            scim_people.delete(call.visitor, call.provider, key)
-            return 204, None
-    return 200, scim_resources.person(row, call.base)
+    return _one(call, key, scim_people, _person)
 
 
 @scim("GET", "POST")
 def all_groups(call: ScimCall) -> Answer:
     """The groups of this directory, and new ones."""
-    if call.method == "POST":
-        return 201, _group(call, scim_groups.create(call.visitor, call.provider, call.body))
-    return _page(call, scim_groups.search(call.provider, _filter(call)), lambda row: _group(call, row))
+    return _all(call, scim_groups, _group)
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
 def group(call: ScimCall, key: str) -> Answer:
     """One group."""
-    match call.method:
-        case "GET":
-            row = scim_groups.get(call.provider, key)
-        case "PUT":
-            row = scim_groups.replace(call.visitor, call.provider, key, call.body)
-        case "PATCH":
-            row = scim_groups.patch(call.visitor, call.provider, key, scim_patches.changes(call.body))
-        case _:
-            scim_groups.delete(call.visitor, call.provider, key)
-            return 204, None
-    return 200, _group(call, row)
+    return _one(call, key, scim_groups, _group)
+
+
+def _all(call: ScimCall, kind: ModuleType, write: Callable[[ScimCall, Any], scim_resources.Json]) -> Answer:
+    if call.method == "POST":
+        return 201, write(call, kind.create(call.visitor, call.provider, call.body))
+    text = call.query.get("filter", "")
+    if len(text) > 1000:
+        raise ScimError("The filter is too long.", "invalidFilter")
+    rows = kind.search(call.provider, text)
+    start, count = max(1, _number(call, "startIndex", 1)), min(scim_resources.MAX_RESULTS, max(0, _number(call, "count", 100)))
+    return 200, scim_resources.page([write(call, row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
+
+
+def _one(call: ScimCall, key: str, kind: ModuleType, write: Callable[[ScimCall, Any], scim_resources.Json]) -> Answer:
+    if call.method == "DELETE":
+        kind.delete(call.visitor, call.provider, key)
+        return 204, None
+    change = {"PUT": kind.replace, "PATCH": kind.patch}.get(call.method)
+    return 200, write(call, change(call.visitor, call.provider, key, call.body) if change else kind.get(call.provider, key))
 
 
 @csrf_exempt
@@ -212,21 +200,13 @@ def _nothing(call: ScimCall, rest: str) -> Answer:
     raise NoSuchResourceError
 
 
+def _person(call: ScimCall, row: Any) -> scim_resources.Json:
+    return scim_resources.person(row, call.base)
+
+
 def _group(call: ScimCall, row: Any) -> scim_resources.Json:
     is_short = "members" in call.query.get("excludedAttributes", "")
     return scim_resources.group(row, call.base, None if is_short else list(scim_groups.members_of(call.provider, row)))
-
-
-def _filter(call: ScimCall) -> str:
-    text = call.query.get("filter", "")
-    if len(text) > 1000:
-        raise ScimError("The filter is too long.", "invalidFilter")
-    return text
-
-
-def _page(call: ScimCall, rows: Any, write: Callable[[Any], scim_resources.Json]) -> Answer:
-    start, count = max(1, _number(call, "startIndex", 1)), min(scim_resources.MAX_RESULTS, max(0, _number(call, "count", 100)))
-    return 200, scim_resources.page([write(row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
 
 
 def _number(call: ScimCall, name: str, otherwise: int) -> int:

@@ -30,7 +30,7 @@ from chatui.audit_log.record import SHELL
 from chatui.lifecycle import closing
 from chatui.models import ProvisionedGroup, User
 from chatui.models.user import ClosingCause
-from chatui.lifecycle import scim_groups, scim_patches, scim_people
+from chatui.lifecycle import scim_groups, scim_people
 
 errors = []
 
@@ -65,7 +65,7 @@ ours = Group.objects.create(name="people")
 company = provider_of("company")
 kept = []
 for number in range(5):
-    ada = scim_people.create(SHELL, company, scim_patches.PersonAttributes(user_name=f"ada{number}", external_id=f"00u{number}"))
+    ada = scim_people.create(SHELL, company, {"userName": f"ada{number}", "externalId": f"00u{number}"})
     for name in ("One", "Two"):
         scim_groups.create(SHELL, company, {"displayName": name, "members": [{"value": str(ada.pk)}]})
     assert ada.user.groups.count() == 1
