@@ -6,16 +6,15 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row
 
 
-class ProvisionedAccount(models.Model):
+class ProvisionedAccount(Row):
     """An account as a provider's directory knows it. ``external_id`` and ``user_name`` are the directory's values; ``name_key`` is the name
     without case. ``made_account``: the directory created the account, so it also sets its name and address. ``deleted_at``: when the
     directory deleted it.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="provisioned_accounts")
     issuer = models.CharField(max_length=250)
     external_id = models.CharField(max_length=255, blank=True)
@@ -29,22 +28,17 @@ class ProvisionedAccount(models.Model):
     changed_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(fields=["user", "issuer"], name="one_provisioned_account_per_issuer"),
             models.UniqueConstraint(fields=["issuer", "external_id"], condition=~models.Q(external_id=""), name="one_per_external_id"),
             models.UniqueConstraint(fields=["issuer", "name_key"], condition=models.Q(deleted_at=None), name="one_per_provisioned_name"),
         ]
 
-    def __str__(self) -> str:
-        return f"Provisioned account {self.id}"
 
-
-class ProvisionedGroup(models.Model):
+class ProvisionedGroup(Row):
     """A group in a directory. It grants nothing by itself: the operator's table maps its names to our groups."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     issuer = models.CharField(max_length=250)
     external_id = models.CharField(max_length=255, blank=True)
     name = models.CharField(max_length=255)
@@ -52,15 +46,11 @@ class ProvisionedGroup(models.Model):
     made_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["issuer", "name"], name="one_group_per_provisioned_name")]
 
-    def __str__(self) -> str:
-        return f"Provisioned group {self.id}"
 
-
-class GivenGroups(models.Model):
+class GivenGroups(Row):
     """The groups of the product that a provider, or its directory, gave a person. Memberships in no such row were given by staff.
 
     ``said``: the values that it last named. ``table``: the digest of the operator's table when the groups were last set, or ``TURNED_AWAY``
@@ -69,7 +59,6 @@ class GivenGroups(models.Model):
 
     TURNED_AWAY = "turned away"
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="given_groups")
     issuer = models.CharField(max_length=250)
     said = models.JSONField(default=list)
@@ -77,25 +66,14 @@ class GivenGroups(models.Model):
     gave_staff = models.BooleanField(default=False, db_default=False)
     groups = models.ManyToManyField(Group, related_name="+")
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["user", "issuer"], name="one_giver_per_issuer")]
 
-    def __str__(self) -> str:
-        return f"Given groups {self.id}"
 
-
-class ProvisioningToken(models.Model):
+class ProvisioningToken(Row):
     """The one token of a provider. ``digest`` is its SHA-256, in hexadecimal; ``provider`` the key in the operator's file."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     provider = models.CharField(max_length=40, unique=True)
     digest = models.CharField(max_length=64, unique=True)
     made_at = models.DateTimeField(auto_now_add=True)
     last_used_on = models.DateField(null=True, blank=True)
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Provisioning token {self.id}"

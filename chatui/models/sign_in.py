@@ -16,15 +16,14 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row
 
 
-class BegunSession(models.Model):
+class BegunSession(Row):
     """The start of a session. ``key`` is the key of Django's session, and is valid as long as that session. ``device``: browser and system,
     in a few words; ``way``: how the person signed in, empty for a password, and a digest of the issuer for a provider;
     ``outside_id``: the session's id (``sid``) at the provider, if it sent one, or the id of the passkey that began it."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="begun_sessions")
     key = models.CharField(max_length=40, unique=True)
     begun_at = models.DateTimeField(auto_now_add=True)
@@ -33,14 +32,8 @@ class BegunSession(models.Model):
     way = models.CharField(max_length=60, blank=True)
     outside_id = models.CharField(max_length=255, blank=True, default="", db_default="")
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"Session {self.id}"
-
-
-class OutsideIdentity(models.Model):
+class OutsideIdentity(Row):
     """Looked up by ``issuer`` and ``subject`` alone: names and addresses may pass to other people.
 
     As of the last sign-in: ``provider`` is the provider's key in the operator's file, ``name`` the person's name at the service, and
@@ -48,7 +41,6 @@ class OutsideIdentity(models.Model):
     name follows the service's.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="outside_identities")
     issuer = models.CharField(max_length=250)
     subject = models.CharField(max_length=255)
@@ -59,25 +51,20 @@ class OutsideIdentity(models.Model):
     made_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(fields=["issuer", "subject"], name="one_account_per_identity"),
             models.UniqueConstraint(fields=["user", "issuer"], name="one_identity_per_issuer"),
         ]
 
-    def __str__(self) -> str:
-        return f"Identity {self.id}"
 
-
-class Passkey(models.Model):
+class Passkey(Row):
     """A passkey's public data. ``digest`` is the SHA-256 of ``credential_id``, in hexadecimal; ``public_key`` a COSE key (RFC 9052).
     ``site``: the host it is for.
 
     ``sign_count`` is the authenticator's counter at the last use; many always report 0.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="passkeys")
     name = models.CharField(max_length=60)
     site = models.CharField(max_length=253)
@@ -88,43 +75,25 @@ class Passkey(models.Model):
     made_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"Passkey {self.id}"
-
-
-class SecondFactor(models.Model):
+class SecondFactor(Row):
     """A person's one-time code app. The app's secret is derived from ``id`` and the product's secret key: the database alone reveals no
     codes. It is required from ``confirmed_at`` on. ``last_step`` is the time step of the last used code: each code is valid once.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
     confirmed_at = models.DateTimeField(null=True, blank=True)
     last_step = models.BigIntegerField(default=0, db_default=0)
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"Second factor {self.id}"
-
-
-class RecoveryCode(models.Model):
+class RecoveryCode(Row):
     """A recovery code. ``digest`` is the SHA-256 of the code, in hexadecimal. A used code is deleted."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.CharField(max_length=64)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["user", "digest"], name="one_row_per_recovery_code")]
-
-    def __str__(self) -> str:
-        return f"Recovery code {self.id}"
 
 
 class RequiredFactor(models.Model):
@@ -140,13 +109,12 @@ class RequiredFactor(models.Model):
         return f"Required factor of group {self.group_id}"
 
 
-class PasswordLink(models.Model):
+class PasswordLink(Row):
     """Valid until ``expires_at``, for one use, and only while the account still has the password that it had when the link was created.
 
     ``dismissed_at`` is when the person dismissed the notice about it.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="password_links")
     made_by_name = models.CharField(max_length=150)
     made_at = models.DateTimeField(auto_now_add=True)
@@ -155,20 +123,13 @@ class PasswordLink(models.Model):
     used_from = models.CharField(max_length=64, blank=True)
     dismissed_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"Password link {self.id}"
-
-
-class Invitation(models.Model):
+class Invitation(Row):
     """Valid until ``expires_at``, for one account, and only while its creator would still be allowed to create it.
 
     ``note`` is for account managers: whom the invitation is for. ``group``: the group that the new account joins, if any.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     note = models.CharField(_("for whom"), max_length=100, blank=True)
     group = models.ForeignKey(Group, verbose_name=_("group"), on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     made_by = models.ForeignKey(
@@ -182,8 +143,7 @@ class Invitation(models.Model):
     )
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         verbose_name = _("invitation")
         verbose_name_plural = _("invitations")
 
