@@ -234,7 +234,7 @@ def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:
     """The row of a visible message, not yet stored; None if it has no word."""
     found = _terms(message.conversation, text)
-    return branches.FOUND_BY.new(conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
+    return SearchEntry(conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
 
 
 def remove(messages: Iterable[UUID]) -> None:

@@ -148,7 +148,7 @@ def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
 def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> NewRow:
     """The row of a frame, repaired if it could not be written unchanged."""
     is_repaired = (writable := ocml.writable(frame)) is not frame
-    message = branches.MESSAGES.new(
+    message = Message(
         conversation_id=conversation.pk,
         turn_id=metadata.turn_id,
         raw=json.dumps(frame.header.as_written()).encode() if is_repaired else None,
@@ -234,7 +234,7 @@ def active_leaf(conversation: Conversation, person: User) -> Message | None:
 
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
     """Make the branch that ends in ``leaf`` this person's open one."""
-    branches.OPEN_LEAVES.run([branches.OPEN_LEAVES.new(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
+    branches.OPEN_LEAVES.run([ActiveLeaf(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
 
 
 def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:

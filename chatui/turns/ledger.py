@@ -17,13 +17,12 @@ from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import transaction
-from django.db.models import QuerySet, UUIDField
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.backends.base import ContextUse
 from chatui.backends.context_window import SEEN_CHARS
 from chatui.database import connections
-from chatui.database.compiled_statements import CompiledDelete, Parameter
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import Author, Message
@@ -90,7 +89,6 @@ def _developer(text: str) -> tuple[Frame, ...]:
 
 
 log = logging.getLogger(__name__)
-_PIECES = CompiledDelete(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
 
 
 class LeaseLostError(Exception):
@@ -332,7 +330,7 @@ def finish(job: Job, outcome: TurnOutcome, account: TokenAccount, *, has_pieces:
         statements.answered(job.conversation_id, now, changed)
         hidden_text.forget_reasoning(job.turn_id)
     if ended and has_pieces():
-        _PIECES.run(turn=job.turn_id)
+        TurnPiece.objects.filter(turn=job.turn_id).delete()
     return ended
 
 
@@ -398,4 +396,4 @@ def _parent(keys: Sequence[UUID]) -> UUID:
 
 def _conversation(job: Job) -> Conversation:
     """The conversation, with the fields that its messages need. Its owner is the person who asked: nobody else can ask in it."""
-    return statements.CONVERSATIONS.new(id=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)
+    return Conversation(id=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)

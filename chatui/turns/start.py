@@ -256,7 +256,7 @@ class _Wanted:
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
         """Store the turn."""
-        turn = statements.TURNS.new(
+        turn = Turn(
             conversation_id=question.conversation_id,
             question_id=question.pk,
             asked_by_id=person.pk,
@@ -383,7 +383,7 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
     # A temporary conversation has no title, because it would appear in the browser's history.
     title, until = ("", temporary.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
-    row = statements.CONVERSATIONS.new(
+    row = Conversation(
         owner_id=person.pk,
         title=title,
         effort=wanted.ask.effort,

@@ -4,44 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from importlib import import_module
-from typing import Any
 from uuid import UUID, uuid4
-from zoneinfo import ZoneInfo
 
 import pytest
-from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import Error, IntegrityError, OperationalError, connections, transaction
-from django.db.models import BigIntegerField, CharField, DateTimeField, F, Func, IntegerField, Model, QuerySet, UUIDField, Value
+from django.db.models import BigIntegerField, CharField, F, Func, IntegerField, QuerySet, UUIDField, Value
 from django.db.models.functions import Cast
 from django.db.models.sql.compiler import SQLCompiler
-from django.test.utils import isolate_apps
-from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.database.compiled_statements import (
     MAX_ROWS,
-    CompiledDelete,
     CompiledInsert,
     CompiledQuery,
     CompiledUpdate,
     Parameter,
-    _Slot,
-    new_model,
-    stored_model,
 )
 from chatui.models.conversation import ActiveLeaf, Conversation, Effort
-from chatui.models.message import Author, Message, SearchEntry
-from chatui.models.turn import Turn, TurnPiece, TurnState
-from chatui.models.usage import UsageEntry
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from renderer.frames import Frame, Header, Role
+from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store
 
 SIGNALS = import_module("django.db.models.signals")
@@ -137,38 +126,7 @@ def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> 
     assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
 
 
-@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, SearchEntry, UsageEntry], ids=lambda model: model.__name__)
-def test_a_new_row_is_the_one_that_the_model_itself_would_make(model: type[Model]) -> None:
-    given: dict[str, object] = {each.attname: uuid4() for each in model._meta.concrete_fields if each.primary_key or each.is_relation}
-    if hasattr(model, "created_at"):
-        given["created_at"] = timezone.now()
-    row, expected = CompiledInsert(model).new(**given), model(**given)
-    assert row._state.adding
-    assert {**vars(row), "_state": None} == {**vars(expected), "_state": None}
-
-
-@pytest.mark.parametrize("model", list(apps.get_app_config("chatui").get_models()), ids=lambda model: model.__name__)
-def test_nothing_listens_to_the_signals_that_new_and_stored_models_do_not_send(model: type[Model]) -> None:
-    assert not any(getattr(SIGNALS, signal).has_listeners(model) for signal in ("pre_init", "post_init"))
-
-
-def test_a_model_with_its_own_constructor_is_made_by_it() -> None:
-    def noted(row: Any, *values: object) -> None:
-        Model.__init__(row, *values)
-        row.note = "made"
-
-    with isolate_apps("chatui"):
-        columns = {
-            "word": CharField(max_length=9),
-            "__init__": noted,
-            "__module__": __name__,
-            "Meta": type("Meta", (), {"app_label": "chatui"}),
-        }
-        model: Any = type("Noted", (Model,), columns)
-        assert new_model(model, {"id": 1, "word": "a"}).note == stored_model(model, {"id": 1, "word": "a"}).note == "made"
-
-
-def test_sqlite_is_not_called_in_an_event_loop_nor_in_a_broken_transaction_nor_after_a_deadline(ada: User) -> None:
+def test_it_is_not_executed_in_an_event_loop_nor_in_a_broken_transaction_nor_after_a_deadline(ada: User) -> None:
     query = CompiledQuery(_titled)
 
     async def read() -> object:
@@ -206,17 +164,6 @@ def test_a_failure_at_a_later_row_is_one_of_djangos_own_too(ada: User) -> None:
     own = Conversation.objects.filter(owner=Parameter("owner", UUIDField()))
     with pytest.raises(Error):
         CompiledQuery(lambda: own.values_list(size)).tuples(owner=ada.pk)
-
-
-def test_new_rows_share_no_key_and_no_value_that_can_change() -> None:
-    first, second = (CompiledInsert(Conversation).new(title="Sums") for _ in range(2))
-    assert first.pk != second.pk
-    assert first.title == second.title == "Sums"
-
-
-def test_a_new_row_has_no_column_that_its_model_does_not_have() -> None:
-    with pytest.raises(TypeError, match="Conversation has no titel"):
-        CompiledInsert(Conversation).new(titel="Sums")
 
 
 def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
@@ -260,42 +207,7 @@ def test_a_revoked_permission_takes_effect_at_the_next_question_without_compilin
     assert Turn.objects.count() == 2
 
 
-def test_a_compiled_delete_deletes_the_same_rows_as_the_orm(ada: User) -> None:
-    turns = [store(ada, Ask(AskKind.SEND, uuid4(), "low", text="Hello")).turn for _ in range(2)]
-    for number, each in enumerate((*turns, turns[0])):
-        TurnPiece.objects.create(turn=each, number=number, frame=uuid4(), text="x")
-    removal = CompiledDelete(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
-    for _ in range(2):
-        removal.run(turn=turns[0].pk)
-        assert [piece.turn_id for piece in TurnPiece.objects.all()] == [turns[1].pk]
-
-
-@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
-def test_values_that_skip_conversion_are_what_the_orm_would_convert_them_to(model: type[Model]) -> None:
-    connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
-    count = 0
-    for field in model._meta.concrete_fields:
-        place = _Slot(Parameter("value", field), connection)
-        for value in values:
-            if type(value) in place.known:
-                expected, actual = field.get_db_prep_save(value, connection), place.prepared(value)
-                assert (type(expected), expected) == (type(actual), actual), field
-                count += 1
-    assert count > len(model._meta.concrete_fields), "None at least, and the keys"
-
-
-@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
-def test_moments_and_choices_are_stored_as_the_orm_would_store_them(model: type[Model]) -> None:
-    connection = connections["default"]
-    moments = [timezone.now(), datetime(2026, 3, 29, 2, 30, tzinfo=ZoneInfo("Europe/Berlin")), datetime(1999, 12, 31, tzinfo=UTC)]
-    for field in model._meta.concrete_fields:
-        values = moments if isinstance(field, DateTimeField) else [TurnState.RUNNING, Role.USER] if isinstance(field, CharField) else []
-        for value in values:
-            expected, actual = field.get_db_prep_save(value, connection), _Slot(Parameter("value", field), connection).prepared(value)
-            assert actual == expected and type(actual) in (str, datetime), field
-
-
 def test_a_choice_that_is_an_enumeration_reads_back_as_its_value(ada: User) -> None:
     insertion = CompiledInsert(Conversation)
-    insertion.run([insertion.new(owner_id=ada.pk, title="Sums", effort=Effort.LOW)])
+    insertion.run([Conversation(owner_id=ada.pk, title="Sums", effort=Effort.LOW)])
     assert list(Conversation.objects.values_list("effort", flat=True)) == ["low"]

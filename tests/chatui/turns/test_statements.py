@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +11,6 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db.backends.utils import CursorWrapper
 
-from chatui.database.compiled_statements import CompiledText
 from chatui.database.pools import Pool
 from chatui.database.writer import Writer
 from chatui.model_servers import connected
@@ -83,7 +81,7 @@ class Statements(list[str]):
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
-    found, execute, executemany, execute_compiled = Statements(), CursorWrapper.execute, CursorWrapper.executemany, CompiledText._execute
+    found, execute, executemany = Statements(), CursorWrapper.execute, CursorWrapper.executemany
 
     def recorded(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
         found.append(sql)
@@ -93,17 +91,12 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
         found.append(sql)
         return executemany(cursor, sql, params)
 
-    def recorded_compiled(text: CompiledText, parameters: Sequence[object]) -> Any:
-        found.append(text._sql)
-        return execute_compiled(text, parameters)
-
     # The admin pages' rows are read every two seconds for all viewers and are not part of a turn. Neither are the usage limits.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
     monkeypatch.setattr(limits, "_by_group", dict)
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
     monkeypatch.setattr(CursorWrapper, "execute", recorded)
     monkeypatch.setattr(CursorWrapper, "executemany", recorded_many)
-    monkeypatch.setattr(CompiledText, "_execute", recorded_compiled)
     return found
 
 
