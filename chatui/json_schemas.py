@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from renderer import strict_json
+from renderer.characters import one_line
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -286,7 +286,7 @@ def answer_format(name: str, schema: Any, description: str = "", *, is_strict: b
         schema = inlined(schema)
         check_schema(schema)
         _check_storable(schema)
-    return AnswerFormat(name, schema, _one_line(description)[:DESCRIPTION_CHARS], is_strict)
+    return AnswerFormat(name, schema, one_line(description)[:DESCRIPTION_CHARS], is_strict)
 
 
 def _check_storable(schema: Mapping[str, Any]) -> None:
@@ -328,7 +328,3 @@ def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
 def as_text(schema: Mapping[str, Any] | None) -> str:
     """The schema as a person edits it."""
     return "" if schema is None else json.dumps(schema, indent=2, ensure_ascii=False)
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(char if unicodedata.category(char)[0] != "C" else " " for char in text).split())

@@ -8,26 +8,7 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 
-# Unicode's Default_Ignorable_Code_Point, which Python's tables lack: characters that are invisible.
-_IGNORABLE = (
-    (0x00AD, 0x00AD),
-    (0x034F, 0x034F),
-    (0x061C, 0x061C),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x200B, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x206F),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFEFF, 0xFEFF),
-    (0xFFA0, 0xFFA0),
-    (0xFFF0, 0xFFF8),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D173, 0x1D17A),
-    (0xE0000, 0xE0FFF),
-)
+from renderer.characters import is_invisible
 
 
 def folded(name: str) -> str:
@@ -46,7 +27,7 @@ def folded_skeleton(name: str) -> str:
 
 
 def _visible(name: str) -> str:
-    shown = "".join(character for character in name if character.isprintable() and not _is_ignorable(character))
+    shown = "".join(character for character in name if character.isprintable() and not is_invisible(character))
     return unicodedata.normalize("NFKC", shown).strip()
 
 
@@ -59,11 +40,6 @@ def _skeleton(text: str) -> str:
             break
         text = found
     return text
-
-
-def _is_ignorable(character: str) -> bool:
-    point = ord(character)
-    return any(first <= point <= last for first, last in _IGNORABLE)
 
 
 @cache

@@ -2,9 +2,9 @@
 
 It is pure: no Django, no network, no clock. ``README.md`` in this directory says how to use it by itself. Read in this order:
 
-- values: ``errors`` (error codes and exceptions), ``tokens`` (the nine control tokens), ``frames`` (Header, Frame, Transcript),
-  ``frame_kinds`` (answer, preamble, summary, broken), ``events`` (a frame while it is being written, and the Assembler),
-  ``strict_json``
+- values: ``errors`` (error codes and exceptions), ``characters`` (which nobody can see), ``tokens`` (the nine control tokens),
+  ``frames`` (Header, Frame, Transcript), ``frame_kinds`` (answer, preamble, summary, broken), ``events`` (a frame while it is being
+  written, and the Assembler), ``strict_json``
 - ``ocml``, the OpenChatML format: ``document`` (whole documents, read and written), ``reader`` (text in pieces to events, with
   ``frame_states``), ``frame_header``, ``document_header`` (with ``plain_values`` and ``yaml_values``), ``calls`` (rules for tool calls),
   ``interchange`` (the same document as JSON)

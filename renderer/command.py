@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from renderer.characters import safe_for_terminal
 from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.formats import Format, Source, VocabularySource, read, write
@@ -23,7 +24,6 @@ from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.vocabulary import VocabularyError
 from renderer.ocml import document
 from renderer.ocml.scanning import ProblemFound
-from renderer.terminal import safe_for_terminal
 
 PIECE_BYTES = 64 * 1024
 GOOD = 0

@@ -25,6 +25,7 @@ from chatui.model_servers import configured
 from chatui.models.user import User
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError, person_of
+from renderer.characters import is_seen
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ def problem_with_new_name(staff: User, name: str) -> str:
 
     The name must not differ from another group's only in case: people would confuse the two.
     """
-    if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
+    if not (name.isprintable() and is_seen(name)) or Group.objects.filter(name__iexact=name).exists():
         return gettext("A group with this name already exists, or the name has invisible characters.")
     if not may_create_named(staff, name):
         return gettext("A sign-in service adds people to the group of this name, so only somebody who may change accounts can create it.")

@@ -35,6 +35,7 @@ from chatui.models.sign_in import OutsideIdentity, Passkey
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
 from chatui.site.brand import brand
+from renderer.characters import one_line
 
 if TYPE_CHECKING:
     from webauthn.helpers.structs import AuthenticationCredential, PublicKeyCredentialDescriptor
@@ -367,8 +368,7 @@ def _count_use(row: Passkey, count: int) -> None:
 
 def _cleaned_name(name: str) -> str:
     """The name as it is stored: one line, without characters that reorder the text around it."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in name)
-    return " ".join(plain.split())[:MAX_NAME_CHARS] or "Passkey"
+    return one_line(name)[:MAX_NAME_CHARS] or "Passkey"
 
 
 def _digest(credential_id: bytes) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,12 +16,11 @@ from django.utils import timezone
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
+from renderer.characters import MOVING
 
 FIRST_HASH = "0" * 64
 _ATTEMPTS = 20
 _LOCK = 0x63686174  # any number that no other program uses
-# Reasons and group names are free text. In a terminal these characters would move the cursor, on a page reverse the text.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class RequestCause(StrEnum):
@@ -110,9 +108,9 @@ def record(
         actor=visitor.user,
         actor_name=visitor.user.get_username() if visitor.user else "",
         conversation_id=conversation_id,
-        owner_name=_CONTROL.sub("\ufffd", owner_name)[:150],
+        owner_name=MOVING.sub("\ufffd", owner_name)[:150],
         address=visitor.address[:64],
-        detail=_CONTROL.sub("\ufffd", detail)[:200],
+        detail=MOVING.sub("\ufffd", detail)[:200],
     )
     return append(event)
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
 from chatui.backends.leaks.guard import judged
+from renderer.characters import one_line
 
 MAX_SOURCES = 50
 TITLE_CHARS = 200
@@ -55,8 +56,7 @@ class HostedTools:
             decoded = unquote_plus(decoded)
         if _is_raw(url) or _is_raw(decoded):
             return
-        words = " ".join(title[:_URL_CHARS].split()) if isinstance(title, str) else ""
-        words = "".join(char for char in words if char.isprintable())
+        words = one_line(title[:_URL_CHARS]) if isinstance(title, str) else ""
         self.sources[url] = "" if _is_raw(words) else words[:TITLE_CHARS]
 
 

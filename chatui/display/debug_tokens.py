@@ -21,6 +21,7 @@ from chatui.permissions import access
 from chatui.store import hidden_text, requests, transcripts
 from chatui.store.requests import StoredRequest
 from renderer import history
+from renderer.characters import is_invisible
 from renderer.errors import OpenChatMLError
 from renderer.frames import Frame
 from renderer.gate import VisibleText, as_debug_text
@@ -204,4 +205,4 @@ def _shown(number: int, vocabulary: Vocabulary) -> ShownToken:
 
 
 def _visible(character: str) -> str:
-    return _MARKS.get(character) or (character if character.isprintable() else f"⟨U+{ord(character):04X}⟩")
+    return _MARKS.get(character) or (f"⟨U+{ord(character):04X}⟩" if is_invisible(character) or character.isspace() else character)

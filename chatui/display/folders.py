@@ -8,7 +8,6 @@ operator's. They are not stored in transcripts.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -20,7 +19,7 @@ from chatui.display.conversation_list import ShownList, shown_list
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import transcripts
+from renderer.characters import CONTROLS, is_seen, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,31 +98,6 @@ def next_folder_id(row: Folder, person: User) -> str:
     return next(iter(keys[place + 1 :]), "")
 
 
-_JOINERS = "\u200c\u200d"
-_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-"""Letters, marks and symbols that are invisible."""
-
-
-def one_line(text: str) -> str:
-    """``text`` in one line, without control and invisible format characters. Joiners stay between two visible characters, because some
-    languages and emoji need them."""
-    line = transcripts.storable(text)
-    line = "".join(each for each in " ".join(line.split()) if each in _JOINERS or unicodedata.category(each) not in ("Cc", "Cf"))
-    around = zip(f" {line}", line, f"{line[1:]} ", strict=False)
-    characters = (each for before, each, after in around if each not in _JOINERS or (_joins(before) and _joins(after)))
-    return " ".join("".join(characters).split())
-
-
-def is_seen(text: str) -> bool:
-    """Whether at least one character of ``text`` is visible by itself."""
-    return any(unicodedata.category(each)[0] not in "CZM" and each not in _BLANKS for each in text)
-
-
-def _joins(character: str) -> bool:
-    """Whether a joiner may be next to this character: it is visible, or a mark on a visible character."""
-    return is_seen(character) or unicodedata.category(character) in ("Mn", "Mc")
-
-
 NAME_CHARS, INSTRUCTION_CHARS = 60, 4_000
 MAX_FOLDERS = 200
 """The most folders of one person."""
@@ -161,12 +135,7 @@ class FolderFields:
 
 def clean_instructions(text: str) -> str:
     """A text for models as it is stored: at most INSTRUCTION_CHARS, without control characters."""
-    return "\n".join(_written(line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
-
-
-def _written(text: str) -> str:
-    """The text without control characters, which nobody sees and no model needs. Tabs stay."""
-    return "".join(char for char in transcripts.storable(text) if char == "\t" or unicodedata.category(char) != "Cc")
+    return "\n".join(CONTROLS.sub("", line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
 
 
 def create(person: User, wanted: FolderFields) -> Folder:

@@ -11,7 +11,6 @@ on in a conversation, and which of them exclude each other.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -36,39 +35,8 @@ from chatui.permissions.tools import own_approval, server_tools_combine_with, to
 from chatui.tools import catalogue
 from chatui.tools.catalogue import Combination
 from chatui.tools.tool import Tool
+from renderer.characters import escape
 from renderer.gate import VisibleText, approval_text
-
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
-_MARKS = {"Mn", "Me"}
-MAX_MARKS = 5
-"""More than any language puts on one letter."""
-_INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-_SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
-
-
-def visible(text: str) -> str:
-    """The text with every invisible character as a JSON escape, such as ``\\u202e``. Line breaks and tabs stay.
-
-    A browser would obey such characters: text could be shown in another order than it runs in, and a name could contain hidden text
-    (Trojan Source, CVE-2021-42574; tags and variation selectors can carry whole texts). Many marks on one letter would cover the lines
-    around it, so only the first MAX_MARKS stay.
-    """
-    shown, marks = [], 0
-    for char in text:
-        marks = marks + 1 if unicodedata.category(char) in _MARKS else 0
-        shown.append(_escape(char) if marks > MAX_MARKS or _is_hidden(char) else char)
-    return "".join(shown)
-
-
-def _is_hidden(char: str) -> bool:
-    if char in " \n\t":
-        return False
-    return unicodedata.category(char) in _HIDDEN or char in _INVISIBLE_LETTERS or any(ord(char) in each for each in _SELECTORS)
-
-
-def _escape(char: str) -> str:
-    return json.dumps(char)[1:-1] if ord(char) > 0x7E else f"\\u{ord(char):04x}"
-
 
 MAX_CHARS = 20_000
 """The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
@@ -146,7 +114,7 @@ def card(row: ToolApproval) -> ShownCard:
     is_cut_off = _is_cut_off(row, decision)
     return ShownCard(
         id=str(row.pk),
-        title=approval_text(visible(row.title)),
+        title=approval_text(escape(row.title)),
         outcome=_ending(row.turn.state) if is_cut_off else _outcome(decision),
         arguments=arguments,
         left_out=left_out,
@@ -165,7 +133,7 @@ def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...],
         shown_text, label = written[:room], name[:NAME_CHARS]
         left_out += len(written) - len(shown_text) + len(name) - len(label)
         room -= len(shown_text)
-        text, title = visible(shown_text), visible(label)
+        text, title = escape(shown_text), escape(label)
         has_escapes = has_escapes or (text, title) != (shown_text, label)
         shown.append(ShownArgument(approval_text(title), approval_text(text), isinstance(value, str)))
         if len(shown) == NAME_CHARS:
@@ -275,7 +243,7 @@ def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
     if not catalogue.has_any(is_demo=is_demo):
         return []
     found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not catalogue.needs_approval(tool)]
-    return sorted(((tool.name, visible(tool.shown_title)) for tool in found), key=lambda each: each[1].casefold())
+    return sorted(((tool.name, escape(tool.shown_title)) for tool in found), key=lambda each: each[1].casefold())
 
 
 STATES = ("on", "off", "ask")
@@ -351,7 +319,7 @@ def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversatio
         "code_interpreter": _("code execution"),
         "image_generation": _("image generation"),
     }
-    return ", ".join(dict.fromkeys(known.get(kind) or visible(kind.replace("_", " ")) for kind in kinds))
+    return ", ".join(dict.fromkeys(known.get(kind) or escape(kind.replace("_", " ")) for kind in kinds))
 
 
 def _shown(tool: Tool, known: dict[str, Tool], together: Combination, off: Collection[str], rule: ToolRule | None) -> ShownTool:
@@ -379,7 +347,7 @@ def _why(tool: Tool, others: list[str]) -> str:
 
 
 def _title(tool: Tool) -> str:
-    return visible(tool.shown_title)
+    return escape(tool.shown_title)
 
 
 def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:

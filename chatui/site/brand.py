@@ -19,6 +19,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
 from chatui.env import environment
+from renderer.characters import is_seen
 
 Colour = tuple[int, int, int]
 """Red, green and blue, each from 0 to 255."""
@@ -254,7 +255,7 @@ def file(digest: str, name: str) -> File | None:
 
 def is_name(name: str) -> bool:
     """Whether a name can be used in a title: not empty, on one line, and short."""
-    return bool(name.strip()) and name.isprintable() and len(name) <= MAX_NAME
+    return is_seen(name) and name.isprintable() and len(name) <= MAX_NAME
 
 
 @lru_cache(maxsize=8)

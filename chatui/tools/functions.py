@@ -6,13 +6,13 @@ import inspect
 import json
 import re
 import string
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from pydantic import PydanticUserError, TypeAdapter
 
 from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, ToolUnusableError
+from renderer import characters
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,10 +84,7 @@ def _description(function: Callable[..., Any]) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, without anything that could end the comment or type that contains it, or a message."""
-    printable = "".join(
-        " " if char.isspace() else char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf")
-    )
-    return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", printable)).strip()
+    return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", characters.one_line(text))).strip()
 
 
 def _adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:

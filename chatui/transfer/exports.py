@@ -22,8 +22,9 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.store.file_names import shortened, visible
+from chatui.store.file_names import shortened
 from chatui.transfer import files
+from renderer.characters import one_line
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame, Role, Transcript
 from renderer.gate import Audience, show
@@ -112,15 +113,15 @@ def _fenced(text: str) -> str:
 
 _MAX_BYTES = 120
 """The longest title in a name, in bytes of UTF-8. File systems allow 255 for the whole name, and people add to it."""
-_RESERVED = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
+_RESERVED = re.compile(r'[<>:"/\\|?*]+')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def file_name(title: str, ending: str) -> str:
     """The title as a file name that ends with ``ending``; ``conversation`` if no character of the title is allowed in one. Invisible
-    characters are removed, too (``store.file_names.visible``).
+    characters are removed, too.
     """
-    name = " ".join(_RESERVED.sub(" ", visible(title)).split()).strip(". ")
+    name = one_line(_RESERVED.sub(" ", title)).strip(". ")
     name = shortened(name, len(name.encode()[:_MAX_BYTES].decode(errors="ignore"))).strip(". ")
     if not name or _DEVICES.match(name):
         name = f"conversation {name}".strip()

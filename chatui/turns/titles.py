@@ -37,6 +37,7 @@ from chatui.usage import limits, settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
+from renderer.characters import one_line
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, VisibleText, show, visible
@@ -96,8 +97,6 @@ MAX_WORDS = 8
 _MAX_REPLY_CHARS = 400
 _MIN_LETTERS = 2
 
-# Scripts that need joiners between letters keep them; ``_has_invisible_characters`` rejects joiners anywhere else.
-_JOINERS = "\u200c\u200d"
 _LABEL = re.compile(
     r"\A(?:(?:chat |conversation )?title|titel|titre|t[i\u00ed]tulo|titolo|tytu\u0142"
     r"|\u0437\u0430\u0433\u043e\u043b\u043e\u0432\u043e\u043a|\u6807\u9898|\u6a19\u984c|\u30bf\u30a4\u30c8\u30eb|\uc81c\ubaa9)"
@@ -143,18 +142,8 @@ def read(reply: str) -> str:
     """
     if len(reply) > _MAX_REPLY_CHARS or len(reply.strip().splitlines()) != 1:
         return ""
-    title = _undecorated(" ".join(_printable(" ".join(reply.split())).split()))
+    title = _undecorated(one_line(reply))
     return title if _is_title(title) else ""
-
-
-def _printable(text: str) -> str:
-    """``text`` without control and format characters: line breaks, direction marks, zero-width characters."""
-    printable = (
-        each
-        for each in unicodedata.normalize("NFC", text)
-        if each in _JOINERS or unicodedata.category(each) not in ("Cc", "Cf", "Zl", "Zp")
-    )
-    return "".join(printable)
 
 
 def _undecorated(line: str) -> str:
@@ -173,7 +162,7 @@ def _unquoted(line: str) -> str:
 
 
 def _is_title(title: str) -> bool:
-    if len(title) > MAX_CHARS or len(title.split()) > MAX_WORDS or _has_invisible_characters(title):
+    if len(title) > MAX_CHARS or len(title.split()) > MAX_WORDS or _is_decorated(title):
         return False
     # Folding also replaces Cyrillic letters with the Latin letters that they resemble.
     plain = _folded(title).replace("\u2019", "'")
@@ -188,10 +177,6 @@ _LOOK_ALIKES = str.maketrans(
     "abekmhopctyxijsdqwhieabeikvoptuxywiaglnir",
 )
 _MARKS = frozenset({"Mn", "Me", "Cf"})
-# Formatted text is never what a title needs: these are hidden, reorder what follows, or have no width, or (U+FFFD) replace
-# characters that could not be decoded.
-_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
 _MAX_MARKS, _MAX_SYMBOLS = 2, 2
 # Small capitals, upside-down letters and the like, except those that modern alphabets use.
 _STYLED_LETTERS = re.compile(
@@ -202,7 +187,8 @@ _STYLED_LETTERS = re.compile(
 _STRAY_MARK = re.compile(
     "[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
-_FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]")
+# Letters of flags, marks around letters, and the sign for what could not be decoded.
+_REFUSED = re.compile("[\u0488\u0489\u1abe\u20dd-\u20e4\ua670-\ua672\ufffd\U0001f1e6-\U0001f1ff]")
 
 
 def _folded(text: str) -> str:
@@ -213,32 +199,18 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(unmarked)).casefold().translate(_LOOK_ALIKES)
 
 
-def _has_invisible_characters(text: str) -> bool:
-    """Whether ``text`` has a character that is invisible or looks like another, so that it could carry a message.
-
-    A joiner between two letters of a script that needs joiners does not count.
-    """
+def _is_decorated(text: str) -> bool:
+    """Whether ``text`` in one line has a character that looks like another or hides one, so that it could carry a message."""
     if _STRAY_MARK.search(unicodedata.normalize("NFC", text)):
         return True
     marks = symbols = 0
-    for index, character in enumerate(text):
+    for character in text:
         category = unicodedata.category(character)
-        if category in _UNSEEN_CATEGORIES and character not in "\n\r\t" and not _is_joining(text, index):
-            return True
         marks = marks + 1 if category == "Mn" else 0
         symbols += category in ("So", "Sk")
         if marks > _MAX_MARKS or symbols > _MAX_SYMBOLS or _is_styled(character, category):
             return True
-    return any(pattern.search(text) for pattern in (_INVISIBLE, _FLAG_LETTERS, _STYLED_LETTERS))
-
-
-def _is_joining(text: str, index: int) -> bool:
-    if text[index] not in _JOINERS or not 0 < index < len(text) - 1:
-        return False
-    around = text[index - 1], text[index + 1]
-    return all(
-        unicodedata.category(character)[0] in "LM" and not unicodedata.name(character, "").startswith("LATIN") for character in around
-    )
+    return any(pattern.search(text) for pattern in (_REFUSED, _STYLED_LETTERS))
 
 
 def _is_styled(character: str, category: str) -> bool:

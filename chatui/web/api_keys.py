@@ -18,7 +18,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import MAX_PER_MINUTE, NAME_CHARS, CreatedKey, NewKeyOptions, TooManyKeysError
-from chatui.display.folders import is_seen, one_line
 from chatui.display.tools import tools_for_keys
 from chatui.limits import Throttle
 from chatui.model_servers import choice as model_choice
@@ -29,6 +28,7 @@ from chatui.proxies import public_address
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import person_of
+from renderer.characters import is_seen, one_line
 
 RESPONSES, CHAT = "responses", "chat"
 ALL, HIDDEN = "all", "hidden"

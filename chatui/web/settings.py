@@ -24,7 +24,7 @@ from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.profile import PersonalSettings
 from chatui.display.conversation import EFFORTS
 from chatui.display.conversation_list import shown_conversation
-from chatui.display.folders import INSTRUCTION_CHARS, clean_instructions, one_line
+from chatui.display.folders import INSTRUCTION_CHARS, clean_instructions
 from chatui.env import environment
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
@@ -38,6 +38,7 @@ from chatui.web.guards import guarded, visitor_of
 from chatui.web.language import in_cookie
 from chatui.web.sign_in import second_factor, session
 from chatui.web.sign_in.pages import after_sign_out, person_of
+from renderer.characters import one_line
 
 if TYPE_CHECKING:
     from chatui.models.user import User

@@ -10,15 +10,10 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from renderer.characters import CONTROLS, DIRECTIONS, drop, is_invisible
+
 URL_LIMIT = 4096
 """The longest address that becomes a link, in characters. It limits the cost of encoding a host to punycode."""
-
-BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Embeddings, overrides and isolates: they reorder the text that follows, so that it looks different from what it is."""
-
-_INVISIBLE = re.compile(
-    "[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 
 _HOST = r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9_-])?\.?|\[[0-9a-f:.]+\])"
 _USER = r"(?:[a-z0-9._~!$&'()*+,;=:%-]*@)?"
@@ -41,12 +36,16 @@ def encode(raw: str, normalize: Callable[[str], str]) -> str:
     Refused before encoding: invisible characters (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
     backslashes (browsers read ``http://a.example\\@b.example`` differently from most programs).
     """
-    if len(raw) > URL_LIMIT or "\\" in raw or _INVISIBLE.search(raw):
+    if len(raw) > URL_LIMIT or "\\" in raw or _has_blank(raw):
         return ""
     try:
         return normalize(raw)
     except (ValueError, IndexError):  # an unparsable host, such as "http://["
         return ""
+
+
+def _has_blank(text: str) -> bool:
+    return any(each.isspace() or is_invisible(each) for each in set(text))
 
 
 def host(href: str) -> str:
@@ -66,7 +65,7 @@ def host_to_show(text: str, href: str) -> str | None:
     target = host(href)
     if len(text) > _TEXT_LIMIT or "xn--" in target or _has_user(href):
         return target
-    seen = unicodedata.normalize("NFKC", _DOTS.sub(".", _INVISIBLE.sub("", text))).lower()
+    seen = unicodedata.normalize("NFKC", _DOTS.sub(".", "".join(drop(text).split()))).lower()
     if host(seen) == target:
         return None
     claimed = {_bare(match[1]) for match in _ADDRESS.finditer(seen)}
@@ -95,17 +94,14 @@ def _not_mixed(seen: str, href: str) -> bool:
 
 def normalize(text: str) -> str:
     """Line ends as ``\\n``; U+FFFD for what a page cannot contain (control characters, lone surrogates)."""
-    return _FORBIDDEN.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+    return CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def code_text(text: str) -> str:
     """Text inside ``code``: direction controls are made visible, since reordered code looks different from what it does."""
-    return BIDI_CONTROLS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
+    return DIRECTIONS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
 def prose(text: str) -> str:
     """Text outside ``code``: direction controls are left out."""
-    return BIDI_CONTROLS.sub("", text)
+    return DIRECTIONS.sub("", text)

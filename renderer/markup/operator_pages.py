@@ -19,6 +19,7 @@ from markdown.extensions import Extension
 from markdown.extensions.toc import TocExtension
 from markdown.treeprocessors import Treeprocessor
 
+from renderer.characters import DIRECTIONS
 from renderer.markup import html, links
 from renderer.markup.html import SafeHtml
 from renderer.markup.links import normalize
@@ -126,7 +127,7 @@ class _Links:
         for token in self._source:
             data = token.get("data")
             if isinstance(data, str):
-                token["data"] = links.BIDI_CONTROLS.sub("", data)
+                token["data"] = DIRECTIONS.sub("", data)
             elif token.get("name") == "a" and isinstance(data, dict) and not _FRAGMENT.fullmatch(data.get((None, "href"), "#md-0")):
                 data.update({(None, name): value for name, value in html.LINK_ATTRIBUTES.items()})
             yield token

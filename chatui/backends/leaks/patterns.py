@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from renderer.characters import is_invisible
+
 HARMONY = ("start", "end", "message", "channel", "constrain", "return", "call")
 _OF_REASONING = re.compile(
     r"thinks|reason|analysis|internal|reflect|rationale|deliberation|commentary|antthinking|start_of_thinking|unused94"
@@ -47,7 +49,6 @@ ZERO = "\u200b"
 _ANGLES_OPEN = "\u2039\u3008\u27e8\ufe64\u2329\u276c\u276e\u2770"
 _ANGLES_CLOSE = "\u203a\u3009\u27e9\ufe65\u232a\u276d\u276f\u2771"
 _BARS = "\u2223\u2502\uffe8\u01c0\u2758"
-_FILLERS = "\u115f\u1160\u3164\uffa0"
 _MAX_CACHED = 20_000
 _CYRILLIC = dict(zip("\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u04bb\u0501\u03bf\u03bd", "aeopcxyishdov", strict=True))
 
@@ -63,9 +64,9 @@ class _Looks(dict[int, str]):
 
 
 def _look(character: str) -> str:
-    if character in "\t\n\r":
+    if character in "\t\n\r\u2028\u2029":
         return character
-    if unicodedata.category(character) in ("Cf", "Mn", "Me", "Cc") or character in _FILLERS:
+    if unicodedata.category(character) in ("Mn", "Me") or is_invisible(character):
         return ZERO
     plain = unicodedata.normalize("NFKC", character)
     return plain if len(plain) == 1 and plain.isascii() else character

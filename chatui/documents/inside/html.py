@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from chatui.documents import plain_text
 from chatui.documents.inside.text_collector import TextCollector
+from renderer.characters import drop
 
 TEXT_CHARS = 600_000
 MAX_LINKS = 2000
@@ -92,9 +93,6 @@ _BREAKING_TAGS = frozenset(
 )
 _SEPARATED_TAGS = frozenset(["blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "section", "table", "ul"])
 _PREFIXES = {"li": "* ", "td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 _LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 """Replaces the characters that mark links, so that a page cannot imitate our links."""
 
@@ -182,7 +180,7 @@ class HtmlReader:
         self.links.append(target)
 
     def _add_text(self, text: str) -> None:
-        plain = clean(text) if self._has_links else _INVISIBLE.sub("", text)
+        plain = clean(text) if self._has_links else drop(text)
         self._append(plain if self._pre else re.sub(r"\s+", " ", plain))
 
     def _break(self, kind: str) -> None:
@@ -198,7 +196,7 @@ class HtmlReader:
 
 def clean(text: str) -> str:
     """Text without invisible characters, and without anything that looks like one of our links."""
-    return _INVISIBLE.sub("", text).translate(_LINK_MARKS)
+    return drop(text).translate(_LINK_MARKS)
 
 
 def _is_hidden(attributes: dict[str, str | None]) -> bool:

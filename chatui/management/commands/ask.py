@@ -14,9 +14,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.operations.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
+from renderer.characters import safe_for_terminal
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleWithdrawn
-from renderer.terminal import safe_for_terminal
 
 EXIT_CODES = {"completed": 0, "incomplete": 1, "failed": 3, "interrupted": 4}
 NO_ANSWER = 1

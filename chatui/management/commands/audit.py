@@ -16,7 +16,7 @@ from chatui.audit_log import lines as audit_log_lines
 from chatui.audit_log.chain import ChainHead
 from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import SHELL, record
-from renderer.terminal import safe_for_terminal
+from renderer.characters import safe_for_terminal
 
 BROKEN = 1
 UNUSABLE = 2

@@ -23,7 +23,7 @@ from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, WriteOptions, WrittenSettings, as_json, as_text, write
 from chatui.operations.one_question import UNUSABLE, server_for
 from chatui.operations.second_reader import SecondReader
-from renderer.terminal import safe_for_terminal
+from renderer.characters import safe_for_terminal
 
 _NAMELESS = "server"
 """The name of a server that is examined by its address and has no name."""

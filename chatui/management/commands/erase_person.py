@@ -10,7 +10,7 @@ from chatui.audit_log.record import SHELL
 from chatui.lifecycle import closing
 from chatui.lifecycle.erasure import contents_of, erase
 from chatui.models.user import User
-from renderer.terminal import safe_for_terminal
+from renderer.characters import safe_for_terminal
 
 
 class Command(BaseCommand):

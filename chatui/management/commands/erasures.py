@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatui.audit_log.record import SHELL
 from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.lifecycle.erasure import BadListError, Erasure, contents_of, erase
-from renderer.terminal import safe_for_terminal
+from renderer.characters import safe_for_terminal
 
 
 class Command(BaseCommand):

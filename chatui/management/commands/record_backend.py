@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backends.recording import KeyQuotedError, Recorder
 from chatui.operations.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
-from renderer.terminal import safe_for_terminal
+from renderer.characters import safe_for_terminal
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 FAILED = 3

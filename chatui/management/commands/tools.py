@@ -11,7 +11,7 @@ from chatui.env import environment
 from chatui.tools import server_registry, server_review
 from chatui.tools.server_registry import UnreadableError
 from chatui.tools.server_review import Review, ReviewState
-from renderer.terminal import safe_for_terminal
+from renderer.characters import safe_for_terminal
 
 _WORDS = {
     ReviewState.CONFIRMED: "confirmed",

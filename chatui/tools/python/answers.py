@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from renderer.characters import replace
+
 MAX_END_BYTES = 16_000
 MAX_FILES = 20
 MAX_NAME_CHARS = 100
@@ -73,12 +75,9 @@ class AnswerReader:
 def files_of(listed: object) -> tuple[tuple[str, int], ...]:
     """The valid ones among a list of file names and sizes."""
     entries = listed[:MAX_FILES] if isinstance(listed, list) else []
-    pairs = [entry for entry in entries if isinstance(entry, list) and len(entry) == 2]
-    return tuple((_printable(name), size) for name, size in pairs if isinstance(name, str) and type(size) is int and size >= 0)
-
-
-def _printable(name: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in name[:MAX_NAME_CHARS])
+    pairs = [(entry[0], entry[1]) for entry in entries if isinstance(entry, list) and len(entry) == 2]
+    valid = [(name, size) for name, size in pairs if isinstance(name, str) and type(size) is int and size >= 0]
+    return tuple((replace(name[:MAX_NAME_CHARS], "?"), size) for name, size in valid)
 
 
 class _Kept:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -22,10 +21,9 @@ from chatui.tools.python.launch import MEBIBYTE
 from chatui.tools.python.service import Service
 from chatui.tools.python.sessions import SessionLimits, Sessions
 from chatui.tools.tool import CallingTurn, Tool, ToolError
+from renderer.characters import CONTROLS
 
 _SILENT = "[No output. Only what is printed, and the value of the last expression, is output.]"
-_NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that control a terminal, or that a database cannot store."""
 DIRECTORY = "/mnt/data"
 
 
@@ -45,7 +43,7 @@ class FileResults:
 def reply(outcome: CodeOutcome, given: FileResults | None = None) -> str:
     """The output of the code, then notes in brackets."""
     parts = [
-        _NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
+        CONTROLS.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
         *_notes(outcome, given or FileResults()),
     ]
     return "\n".join(part for part in parts if part) or _SILENT
@@ -60,7 +58,7 @@ def _notes(outcome: CodeOutcome, given: FileResults) -> list[str]:
         named = ", ".join(f"{file.name} ({file.size} bytes, sha256 {file.sha256[:_DIGEST_CHARS]})" for file in given.stored)
         notes.append(f"[The person now has these files: {named}]")
     if given.left_out:
-        named = ", ".join(f"{_NOT_TEXT.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in given.left_out)
+        named = ", ".join(f"{CONTROLS.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in given.left_out)
         notes.append(f"[The person does not get these files: {named}]")
     return notes + _notes_on_interpreter(outcome)
 

@@ -91,18 +91,3 @@ def test_an_export_is_complete_if_a_folder_is_deleted_meanwhile(ada: User, work:
 def test_an_invisible_name_is_refused(name: str) -> None:
     with pytest.raises(NoNameError):
         FolderFields.of(name, "")
-
-
-@pytest.mark.parametrize(
-    ("name", "stored"),
-    [
-        ("a\u202efdp.exe", "afdp.exe"),
-        ("Wo\u200brk\u2066", "Work"),
-        ("\u200dWork\u200d \u200cat home\u200c", "Work at home"),
-        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
-        ("\u0915\u094d\u200d\u0937", "\u0915\u094d\u200d\u0937"),
-        ("\U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525", "\U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525"),
-    ],
-)
-def test_a_name_keeps_visible_and_joining_characters(name: str, stored: str) -> None:
-    assert FolderFields.of(name, "").name == stored

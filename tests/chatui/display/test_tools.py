@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-import unicodedata
-from collections.abc import Iterable
 from datetime import timedelta
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,6 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.display import tools
-from chatui.display.tools import visible
 from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
@@ -30,39 +26,11 @@ from tests.chatui.tools import offering
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.test_turns import ask
 from tests.support import environment
-from tests.support.cases import EVERY_SHAPE, for_each
+from tests.support.cases import for_each
 
 pytestmark = pytest.mark.django_db
 
 HOSTILE = '</pre><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}{% now "Y" %}'
-
-
-@for_each([
-    ("plain text, ümläut, 漢字, שלום, 😀\n\tsecond line", "plain text, ümläut, 漢字, שלום, 😀\n\tsecond line"),
-    ("a\u202eb", "a\\u202eb"),
-    ("a\u200bb\u2066c", "a\\u200bb\\u2066c"),
-    ("a" + "\u0301" * 7 + "b\u0301", "a" + "\u0301" * 5 + "\\u0301" * 2 + "b\u0301"),
-    ("\x00\x1b[31m\r\x7f", "\\u0000\\u001b[31m\\u000d\\u007f"),
-    ("\U000e0041\U000e0042", "\\udb40\\udc41\\udb40\\udc42"),
-    ("x\ufe01\U000e0101\u3164\u2800", "x\\ufe01\\udb40\\udd01\\u3164\\u2800"),
-    ("\u00a0\u2028\u2029\ufeff\ue000\ud800", "\\u00a0\\u2028\\u2029\\ufeff\\ue000\\ud800"),
-])  # fmt: skip
-def test_invisible_characters_are_shown_as_codes(text: str, expected: str) -> None:
-    assert visible(text) == expected
-
-
-def characters() -> Iterable[int]:
-    """All characters; in the short form without the middle of long ranges: Chinese, Korean, private-use and unassigned characters."""
-    if EVERY_SHAPE:
-        return range(0x110000)
-    rows = [(0, 0x3400), (0xA000, 0xAC00), (0xD700, 0xE100), (0xF800, 0x20000), (0xDFF00, 0xE1100), (0x10FF00, 0x110000)]
-    return chain(*(range(*row) for row in rows))
-
-
-def test_no_character_of_a_hidden_category_gets_through() -> None:
-    shown = visible("".join(map(chr, characters())))
-    kinds = {unicodedata.category(char) for char in shown if char not in " \n\t"}
-    assert not kinds & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
 
 
 def a_row(conversation: Conversation, arguments: dict[str, Any], **fields: Any) -> ToolApproval:

@@ -129,7 +129,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(text: str, grace: User) -> None:
     record("test", Visitor(grace, text, "page"), text, detail=text)
     (_, line, *_) = csv.reader(io.StringIO(run("export", "--format", "csv")))
     assert [cell for cell in line if cell.lstrip(" ").startswith(tuple("=+-@\t\r\n＝＋－＠"))] == []
-    assert line.count(f"'{text}") == 4
+    assert line.count(f"'{text}") == (2 if text.startswith("\r") else 4), "the log itself replaces a carriage return in free text"
 
 
 def test_harmless_cells_of_a_csv_file_are_unchanged(grace: User) -> None:
