@@ -85,7 +85,7 @@ def is_key_field(name: str) -> bool:
 
 def _is_raw(text: str) -> bool:
     """Whether a text has signs of reasoning. It is not Markdown, so nothing in it counts as code."""
-    return judged(text.replace("`", "'").replace("~", "-"), complete=True).has_sign
+    return judged(text.replace("`", "'").replace("~", "-")).has_sign
 
 
 def _is_web_address(url: str) -> bool:

@@ -45,7 +45,6 @@ _FIXED: dict[str, str] = {
 """Fields whose meaning the wire format fixes, each with the reason why it is no label."""
 _OF_THOUGHT = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 """Fields for other text. Only a boolean in them is a label: a piece of a thought may be any word."""
-_SAME_WHERE_EQUAL = (str, int, type(None))
 _CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
 _OF_REASONING = re.compile(r"think|thought|reason|analysis|commentary|scratch|hidden|internal|private", re.IGNORECASE)
@@ -127,7 +126,6 @@ class Speaker:
         """Fields that held text of several words once: their pieces are no labels."""
         self._has_text = False
         self._late: SpeakerLabel | None = None
-        self._harmless: list[tuple[str, type, Any]] = []
 
     def label_of(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> SpeakerLabel | None:
         """The label that hides the text of ``message``. ``around``: the choice, then the objects that contain it."""
@@ -137,24 +135,13 @@ class Speaker:
         choice, *envelopes = around
         self._places |= {name for name, value in message.items() if name not in _ALLOWED and isinstance(value, str) and _has_words(value)}
         self._ahead = {name: value for name, value in self._ahead.items() if name not in self._places}
-        of_envelopes = next((label for envelope in envelopes if (label := self._label_of_envelope(envelope))), None)
+        of_envelopes = next((label for envelope in envelopes if (label := label_of_envelope(envelope))), None)
         if not has_text:
             self._take_label(message, choice, of_envelopes, is_first_role=is_first_role)
         else:
             self._has_text, self._late = True, None
         own = {name: value for name, value in message.items() if value not in (None, "") and name not in self._places}
         return other_label({**self._ahead, **own, "role": self._role}) or other_label(choice) or of_envelopes
-
-    def _label_of_envelope(self, envelope: Mapping[str, Any]) -> SpeakerLabel | None:
-        """As ``label_of_envelope``. Servers repeat the same envelope with every piece of an answer, so it is checked once."""
-        labels = [(name, type(value), value) for name, value in envelope.items() if name not in _FIXED]
-        if labels == self._harmless:
-            return None
-        label = label_of_envelope(envelope)
-        # Only values of these types are identical if equal: 0 equals False, and a list may contain either.
-        if label is None and all(kind in _SAME_WHERE_EQUAL for _, kind, _ in labels):
-            self._harmless = labels
-        return label
 
     def late_label(self) -> SpeakerLabel | None:
         """At the end: the label that arrived after all text, and therefore applies to it."""

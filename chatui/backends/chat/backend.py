@@ -88,7 +88,6 @@ class ChatCompletionsBackend(DetectedServer):
             _new_call_id,
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(payload.get("model")),
-            resumes=request.cut_answer is not None,
             has_tools=bool(request.tools),
             asked=Asked(request.answer_format is not None, request.tools),
             summaries_are_trusted=self._summaries_are_trusted,

@@ -101,14 +101,12 @@ class Deltas:
         max_chars: int,
         separation: Separation = Separation.UNPROVEN,
         summaries_are_trusted: bool = False,
-        resumes: bool = False,
         has_tools: bool = False,
         asked: Asked = ANY_TEXT,
     ) -> None:
         """``separation``: what is known of the server and the model.
 
-        ``resumes``: the text continues an answer from the middle. ``has_tools``: text before a tool call is a preamble.
-        ``asked``: what the request asked for.
+        ``has_tools``: text before a tool call is a preamble. ``asked``: what the request asked for.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning is kept apart from it.
         """
         self._new_call_id = new_call_id
@@ -116,7 +114,7 @@ class Deltas:
         self._writer = FrameWriter()
         self._aside: list[tuple[FrameSource, str]] = []
         self._separation = separation
-        self._resumes, self._asked = resumes, asked
+        self._asked = asked
         self._guard: LeakGuard | None = None
         self._proves = False
         self._is_whole = self._ends_in_call = False
@@ -220,7 +218,7 @@ class Deltas:
         spans = self._guard.finish(complete=complete) if self._guard else []
         # A sign behind a call says of the text before it that it was raw output, too.
         is_raw = self._ends_in_call and not self._calls
-        is_raw |= self._separation is Separation.UNPROVEN and judged(self._after_call, complete=complete, follows=True).hides_before
+        is_raw |= complete and self._separation is Separation.UNPROVEN and judged(self._after_call, follows=True).hides_before
         if not is_raw and not self._speaker.late_label():
             return self._spans(spans)
         return [*self._writer.withdraw(), *self._spans([replace(span, visible=False, is_withheld=True) for span in spans])]
@@ -286,7 +284,7 @@ class Deltas:
             text = self._blank + text
             if self._proves:
                 self._separation = Separation.STRUCTURED
-            self._guard = LeakGuard(self._separation, resumes=self._resumes, thought="".join(self._thought), asked=self._asked)
+            self._guard = LeakGuard(self._separation, thought="".join(self._thought), asked=self._asked)
         return self._spans(self._guard.feed(text))
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:

@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass, field, replace
 
 from chatui.backends.leaks import labels
-from chatui.backends.leaks.labels import ANY_TEXT, AnswerLabel, Asked, answer_after, label_of
+from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.patterns import SignKind, bare, folded
-from chatui.backends.leaks.prose import EmittedSign, Prose, has_text
+from chatui.backends.leaks.prose import Code, EmittedSign, Prose, has_text
 from renderer.events import Finished
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import read_answer
@@ -46,16 +46,15 @@ class Judgement:
         return any(not span.visible for span in self.spans)
 
 
-def judged(text: str, *, complete: bool, resumes: bool = False, follows: bool = False, asked: Asked = ANY_TEXT) -> Judgement:
-    """Judge the whole text of an answer field. ``complete``: the server said that the model stopped by itself.
+def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT) -> Judgement:
+    """Judge the whole text of an answer field, which the model has ended by itself.
 
-    ``resumes``: the text continues an answer, so a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are.
     ``follows``: the same completion has a text before this one.
     """
     if not asked.is_json and labels.is_bare_call(text, asked.tools):
         return Judgement([TextSpan(False, text, is_withheld=True)])
-    judge_of_text = _Judge(text, complete=complete, resumes=resumes, follows=follows, is_json=asked.is_json)
-    judge_of_text.read(0)
+    judge_of_text = _Judge(text, follows=follows, is_json=asked.is_json)
+    judge_of_text.read()
     return Judgement([span for span in judge_of_text.spans if span.text or span.is_withheld], judge_of_text.hides_before)
 
 
@@ -70,12 +69,10 @@ _STOP_AT_END = re.compile(rf"\s*(?:{'|'.join(map(re.escape, STOP_TOKENS))})?\s*\
 _OVER = re.compile(r"<\|(?:return|endoftext)\|>")
 
 
-def judge(text: str, *, complete: bool) -> list[TextSpan]:
+def judge(text: str) -> list[TextSpan]:
     """The spans of raw output."""
     seen = bare(folded(text))
-    if "<|" in seen or "|>" in seen:
-        return _final_of_harmony(text, complete=complete)
-    return final_of_collapsed(text, complete=complete)
+    return _final_of_harmony(text) if "<|" in seen or "|>" in seen else _final_of_collapsed(text)
 
 
 def is_collapsed(text: str) -> bool:
@@ -83,11 +80,11 @@ def is_collapsed(text: str) -> bool:
     return any(sign in text for sign in _COLLAPSED) or bool(_CUT_SIGN.search(text) or _SPACED.search(text))
 
 
-def _final_of_harmony(text: str, *, complete: bool) -> list[TextSpan]:
+def _final_of_harmony(text: str) -> list[TextSpan]:
     """The spans according to the parser of Harmony text, which shows no more than token ids would."""
     lead = _LEADING.match(text)
     begin = lead.end() if lead else 0
-    frames = list(read_answer(text[begin:], lambda: "c", is_over=complete))
+    frames = list(read_answer(text[begin:], lambda: "c", is_over=True))
     shown = [done.frame.body for done in frames if _is_shown(done)]
     rest = _STOP_AT_END.sub("", text)
     is_proven = bool(shown) and _is_shown(frames[-1]) and rest.endswith(shown[-1].rstrip()) and all(body in text for body in shown)
@@ -106,11 +103,11 @@ def _is_shown(done: Finished) -> bool:
     return may_see(done.frame.header, Audience.END_USER) and bool(done.frame.body.strip())
 
 
-def final_of_collapsed(text: str, *, complete: bool) -> list[TextSpan]:
-    """The answer after the last ``assistantfinal``, if that cannot be a quotation and the answer is complete."""
+def _final_of_collapsed(text: str) -> list[TextSpan]:
+    """The answer after the last ``assistantfinal``, if that cannot be a quotation."""
     reasoning, sign, answer = text.rpartition("assistantfinal")
     hidden = [TextSpan(False, text, is_withheld=True)]
-    if not complete or not sign or not answer.strip() or is_collapsed(answer) or _may_be_quoted(reasoning, answer):
+    if not sign or not answer.strip() or is_collapsed(answer) or _may_be_quoted(reasoning, answer):
         return hidden
     return [TextSpan(False, reasoning + sign), TextSpan(True, answer, begins=True)]
 
@@ -129,8 +126,6 @@ _GLUED = re.compile(r"\s*(?:(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|to=\w
 # "finally" and "finală" are words; "finalHello" and "final你好" are the label and an answer.
 _SMALL_LATIN = "".join(filter(str.islower, map(chr, range(0x250))))
 _GLUED_FINAL = re.compile(rf"(\s*)final(?=[0-9*#]|[^\W\d_{_SMALL_LATIN}])")
-# Signs of stripped markers even in the middle of an answer: no continuation of a sentence or of code begins with them.
-_RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
 _BLANK = re.compile(r"[\s\u200b]*")
 _BEGINNING_CHARS = 2000
 _MAX_DOUBTS = 3
@@ -139,28 +134,27 @@ _TAGS_ONLY = frozenset({SignKind.OPENING, SignKind.PLAIN, SignKind.CLOSING})
 
 
 class _Judge:
-    def __init__(self, text: str, *, complete: bool, resumes: bool, follows: bool, is_json: bool) -> None:
+    def __init__(self, text: str, *, follows: bool, is_json: bool) -> None:
         self._is_json = is_json
         self._text, self._view = text, folded(text)
-        self._complete, self._resumes, self._follows = complete, resumes, follows
-        self._unclosed: set[str] = set()
-        self._has_shown = follows
+        self._code = Code(text, self._view)
+        self._follows = self._has_shown = follows
         self._doubts = 0
         self.spans: list[TextSpan] = []
         self.hides_before = False
 
-    def read(self, at: int) -> None:
-        """Judge the text from ``at`` on. What follows hidden text is judged like a new answer, unless some text before it is shown."""
-        next_at: int | None = at
+    def read(self) -> None:
+        """Judge the text. What follows hidden text is judged like a new answer, unless some text before it is shown."""
+        at: int | None = 0
         begins = True
-        while next_at is not None:
-            if begins and self._is_doubtful(next_at):
+        while at is not None:
+            if begins and self._is_doubtful(at):
                 hidden = len(self.spans)
-                next_at = self._of_doubtful(next_at)
+                at = self._of_doubtful(at)
                 # Raw output after another message of the completion: that may have been raw output, too.
                 self.hides_before |= self._follows and any(span.text and not span.visible for span in self.spans[hidden:])
             else:
-                next_at = self._prose(self._past_final(next_at) if begins else next_at)
+                at = self._prose(self._past_final(at) if begins else at)
             begins = not self._has_shown
 
     def _beginning(self, at: int) -> str:
@@ -171,22 +165,20 @@ class _Judge:
     def _is_doubtful(self, at: int) -> bool:
         """Whether the text from ``at`` on may be raw output by its beginning."""
         beginning = self._beginning(at)
-        if self._resumes:
-            return bool(_RESUMED.match(beginning))
-        return bool(label_of(beginning) or self._is_data(beginning) or beginning.startswith(_DOUBTFUL))
+        return bool(labels.label_of(beginning) or self._is_data(beginning) or beginning.startswith(_DOUBTFUL))
 
     def _is_data(self, beginning: str) -> bool:
         return not self._is_json and labels.begins(beginning)
 
     def _past_final(self, at: int) -> int:
-        if self._resumes or not (glued := _GLUED_FINAL.match(self._text, at)):
+        if not (glued := _GLUED_FINAL.match(self._text, at)):
             return at
         self._show(glued[1])
         return glued.end()
 
     def _prose(self, at: int) -> int | None:
         """Show the text up to the first sign; returns where to go on, None at the end."""
-        prose = Prose(self._text, self._view, at, self._unclosed)
+        prose = Prose(self._code, self._view, at)
         prose.has_text = self._has_shown
         while found := prose.next_sign():
             sign = found.sign
@@ -211,12 +203,12 @@ class _Judge:
         if rest.strip() not in STOP_TOKENS:
             if found.withdraws:
                 self._hide_shown()
-            self._take(judge(rest, complete=self._complete))
+            self._take(judge(rest))
         return None
 
     def _past_tag(self, name: str, start: int, at: int) -> int | None:
         """Hide what is in a tag, counting nested ones."""
-        prose, depth = Prose(self._text, self._view, at, self._unclosed, _TAGS_ONLY), 1
+        prose, depth = Prose(self._code, self._view, at, _TAGS_ONLY), 1
         while found := prose.next_sign():
             if found.sign.name == name:
                 depth += 1 if found.sign.kind is SignKind.OPENING else -1
@@ -227,41 +219,26 @@ class _Judge:
         return None
 
     def _of_doubtful(self, at: int) -> int | None:
-        text, beginning = self._text[at:], self._beginning(at)
+        text, beginning, view = self._text[at:], self._beginning(at), self._view
         self._doubts += 1
-        if self._resumes or self._doubts > _MAX_DOUBTS:
-            self._take(judge(text, complete=self._complete))
-            return None
-        if self._is_data(beginning):
-            return self._of_data(at, text)
-        label = label_of(beginning)
-        if label and not is_collapsed(text) and (after := self._after_label(at, text, label)):
-            return after
-        may_be_prose = not _GLUED.match(beginning) and not is_collapsed(text)
-        if not may_be_prose or "<|" in self._view[at:] or "|>" in self._view[at:]:
-            self._take(judge(text, complete=self._complete))
-            return None
-        if not self._complete:
-            # Perhaps prose that happens to begin with the word, but a cut answer cannot be distinguished from reasoning.
-            self._hide(text, is_withheld=True)
-            return None
-        return self._prose(at)
-
-    def _after_label(self, at: int, text: str, label: AnswerLabel) -> int:
-        """Hide what a label announces, and return where to go on; 0 if it seems to be a heading of an honest answer."""
-        answer_at = answer_after(text, label) if self._complete else None
-        if answer_at is None and self._complete and not label.is_raw:
-            return 0
-        answer_at = len(text) if answer_at is None else answer_at
-        self._hide(text[:answer_at], is_withheld=True)
-        return at + answer_at
+        if self._doubts <= _MAX_DOUBTS:
+            if self._is_data(beginning):
+                return self._of_data(at, text)
+            may_be_prose = not is_collapsed(text)
+            if may_be_prose and (answer_at := labels.answer_after(text)) is not None:
+                self._hide(text[:answer_at], is_withheld=True)
+                return at + answer_at
+            if may_be_prose and not _GLUED.match(beginning) and view.find("<|", at) < 0 and view.find("|>", at) < 0:
+                return self._prose(at)
+        self._take(judge(text))
+        return None
 
     def _of_data(self, at: int, text: str) -> int | None:
         shown = labels.visible_of(text)
         if shown is None:
             return self._prose(at)
         self._hide(text, is_withheld=True)
-        self._take(judged(shown, complete=True).spans)
+        self._take(judged(shown).spans)
         return None
 
     def _show(self, text: str) -> None:

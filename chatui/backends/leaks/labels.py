@@ -14,132 +14,91 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from itertools import islice
 from typing import Any
 
 from chatui.backends.leaks.patterns import ZERO, bare, folded
 from renderer.harmony.prompt import FunctionTool
 
-
-class Manner(Enum):
-    """How strongly a label says that reasoning follows."""
-
-    ANNOUNCED = auto()
-    """A whole sentence, as Granite and Apriel write it. The answer is announced in the same way."""
-    PRIVATE = auto()
-    """Words that are hardly used as any other heading, such as ``Thinking:``."""
-    COMMON = auto()
-    """Words that are headings in honest answers as well, such as ``Analysis:``.
-
-    Only a label with the name of the answer's channel ends them.
-    """
-    BLOCK = auto()
-    """A fenced block with such a word as its language."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerLabel:
-    """A label at the beginning of an answer, and where the announced text begins."""
-
-    manner: Manner
-    end: int
-    is_raw: bool = False
-    """No honest answer begins with it: without a second label, all of the text is reasoning."""
-
-
 _ANNOUNCED = (
     r"(?:here(?:['’]s| is| are)|this is) my"
     r" (?:(?:thought|thinking|reasoning) process|reasoning(?: steps)?|thinking|thoughts|analysis|chain of thought)"
 )
+"""A whole sentence, as Granite and Apriel write it. The answer is announced in the same way."""
 _COMMON = "analysis|reasoning|commentary"
+"""Headings in honest answers as well: only a label with the name of the answer's channel ends them."""
 _PRIVATE = (
     "(?:(?:my|raw|inner|internal|private) )?(?:thinking|thoughts?|reasoning|monologue)(?: (?:process|steps|trace))?"
     "|think|chain of thought|scratchpad|analysis channel|assistant analysis|(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?"
 )
-_MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?[*_]{0,3}"
-_CLOSED = r"[ \t\r]{0,40}[*_\])]{0,4}[ \t\r]{0,40}"
-_END = rf"{_CLOSED}(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t\r\n]))[*_\])]{{0,3}}"
-_WORDS = f"(?P<announced>{_ANNOUNCED})|(?P<common>{_COMMON})|(?P<private>{_PRIVATE})".replace(" ", "[ -]")
-_LABEL = re.compile(rf"(?P<markup>{_MARKUP})(?P<words>{_WORDS}){_END}", re.IGNORECASE)
-_FENCE = re.compile(r"(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
-_FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "thought_process", "chain_of_thought")
-
+"""Words that are hardly used as any other heading, such as ``Thinking:``."""
+_MARKUP = r"[>#*_\[(~\s]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf]\s*)?[*_]{0,3}"
+_END = r"[ \t\r]{0,40}[*_\])]{0,4}[ \t\r]{0,40}(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t\r\n]))[*_\])]{0,3}"
+_WORDS = f"(?:(?P<announced>{_ANNOUNCED})|(?P<common>{_COMMON})|(?P<private>{_PRIVATE}))".replace(" ", "[ -]")
+_LABEL = re.compile(rf"\s*(?P<markup>{_MARKUP})(?P<words>{_WORDS}){_END}", re.IGNORECASE)
+_BLOCK_BEGINS = (
+    r"\s*(?P<run>(?P<sign>[`~:])(?P=sign){2,11})[ \t]*"
+    r"(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|thought_process|chain_of_thought)[` \t\r]*$\n?"
+)
+_BLOCK = re.compile(_BLOCK_BEGINS, re.IGNORECASE | re.MULTILINE)
+_WHOLE_BLOCK = re.compile(rf"{_BLOCK_BEGINS}(?:[\s\S]*?^\s{{0,3}}(?P=run)(?P=sign)*[ \t\r]*$\n?|[\s\S]*)", re.IGNORECASE | re.MULTILINE)
+"""A fenced block with such a word as its language; without its end, all of the text."""
+_QUOTATION = re.compile(r"\s*(?:[^>\s][^\n]*\n\s*)?(?:[ \t]*>[^\n]*(?:\n|\Z))+")
+"""A label above, or in, a quotation: the answer follows the quotation."""
 _HEAD = r"^[>#*_\[(\s-]{0,8}"
 _TAIL = r"[ \t]*[*_\])]{0,4}[ \t]*(?:[:：]|[-–—][ \t]|(?<=[*_\])])(?=[ \t\r\n])|(?=\r?\n))[*_\])]{0,3}"
 _HERE = r"here(?:'s|’s| is) my (?:final )?(?:response|answer|reply)[ \t]*[*_]{0,2}:[*_]{0,3}"
 _ANSWERS = {
-    Manner.ANNOUNCED: re.compile(_HERE, re.IGNORECASE),
-    Manner.PRIVATE: re.compile(
-        rf"{_HEAD}(?:(?:my )?(?:final )?(?:answer|response|reply|output)|final(?: channel| message)?|assistant(?: final)?){_TAIL}"
-        rf"|^[ \t]*\.\.\.[ \t]*done thinking\.?[ \t\r]*$|{_HERE}"
-        rf"|{_HEAD}(?:最终|最終)?(?:回答|答案|回复|答复|输出){_TAIL}",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-    Manner.COMMON: re.compile(
-        rf"{_HEAD}(?:final(?: channel| message| response| output)?|response|assistant(?: final)?){_TAIL}", re.IGNORECASE | re.MULTILINE
-    ),
+    "announced": _HERE,
+    "common": rf"{_HEAD}(?:final(?: channel| message| response| output)?|response|assistant(?: final)?){_TAIL}",
+    "private": rf"{_HEAD}(?:(?:my )?(?:final )?(?:answer|response|reply|output)|final(?: channel| message)?|assistant(?: final)?){_TAIL}"
+    rf"|^[ \t]*\.\.\.[ \t]*done thinking\.?[ \t\r]*$|{_HERE}|{_HEAD}(?:最终|最終)?(?:回答|答案|回复|答复|输出){_TAIL}",
 }
+"""The label of the answer, by the kind of the first one."""
 
 
-def label_of(beginning: str) -> AnswerLabel | None:
-    """The label at ``beginning``: an answer's folded beginning without white space before it."""
-    if fence := _FENCE.match(beginning):
-        is_label = not fence["rest"].strip("` \t\r") and fence["word"].lower() in _FENCED
-        return AnswerLabel(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
+def label_of(beginning: str) -> str:
+    """The kind of the label at ``beginning``, an answer's folded beginning without invisible characters; empty if there is none."""
+    if _BLOCK.match(beginning):
+        return "block"
     label = _LABEL.match(beginning)
     if label is None:
-        return None
-    manner = Manner.ANNOUNCED if label["announced"] else Manner.COMMON if label["common"] else Manner.PRIVATE
+        return ""
     is_bare = label["mark"] == "\n" and not label["markup"].strip()
     is_alone = is_bare and label["words"].isascii() and label["words"].islower()
-    if manner is Manner.COMMON and ("#" in label["markup"] or (is_bare and not is_alone)):
+    if label["common"] and ("#" in label["markup"] or (is_bare and not is_alone)):
         # A heading over a part of the answer; channel names are not written like this.
-        return None
-    return AnswerLabel(manner, label.end(), is_raw=is_alone and manner is Manner.PRIVATE)
+        return ""
+    if label["private"] and is_alone:
+        return "alone"
+    return next(kind for kind in _ANSWERS if label[kind])
 
 
-def answer_after(text: str, label: AnswerLabel) -> int | None:
-    """Where the answer begins after the text that ``label`` announces; None if nothing marks it. ``text``: complete."""
-    seen = folded(text)
-    view, label_end = seen.replace(ZERO, " "), _place(seen, label.end)
-    if label.manner is Manner.BLOCK:
-        return _after_block(view)
-    ends = [found.end() for found in _ANSWERS[label.manner].finditer(view, label_end)]
-    if ends:
-        # The reasoning may have quoted the label: the last one counts.
-        return ends[-1]
-    return _after_quotation(view, label_end) if label.manner is Manner.PRIVATE else None
-
-
-def _place(seen: str, end: int) -> int:
-    """Converts a position in the text that ``label_of`` reads (without invisible characters and leading white space) to one in the folded
-    text.
+def answer_after(text: str) -> int | None:
+    """Where the answer begins in a complete text that begins with a label of reasoning, its end if all of it is reasoning; None if it
+    begins with none, or if that may be the heading of an honest answer.
     """
-    beginning = bare(seen)
-    places = (place for place, character in enumerate(seen) if character != ZERO)
-    return next(islice(places, len(beginning) - len(beginning.lstrip()) + end, None), len(seen))
-
-
-def _after_block(view: str) -> int | None:
-    fence = _FENCE.match(view, len(view) - len(view.lstrip()))
-    if fence is None:
+    seen = folded(text)
+    plain = bare(seen)
+    kind = label_of(plain)
+    if not kind:
         return None
-    run = re.escape(fence["run"][0]) + "{" + str(len(fence["run"])) + ",}"
-    end = re.compile(rf"^\s{{0,3}}{run}[ \t\r]*$\n?", re.MULTILINE).search(view, fence.end())
-    return end.end() if end else None
+    end = _end_of_reasoning(plain, kind)
+    return None if end is None else next(islice((at for at, character in enumerate(seen) if character != ZERO), end, None), len(text))
 
 
-def _after_quotation(view: str, label_end: int) -> int | None:
-    """The label is above, or in, a quotation: the answer follows the quotation."""
-    at = view.rfind("\n", 0, label_end) + 1
-    lines = view[at:].splitlines(keepends=True)
-    first = next((number for number, line in enumerate(lines) if number and line.strip()), None)
-    begins = 0 if lines and lines[0].lstrip().startswith(">") else first
-    if begins is None or not lines[begins].lstrip().startswith(">"):
-        return None
-    count = next((number for number, line in enumerate(lines[begins:], begins) if not line.lstrip().startswith(">")), len(lines))
-    return at + sum(map(len, lines[:count]))
+def _end_of_reasoning(plain: str, kind: str) -> int | None:
+    if kind == "block":
+        block = _WHOLE_BLOCK.match(plain)
+        return block.end() if block else None
+    label = _LABEL.match(plain)
+    # The reasoning may have quoted the label: the last one counts.
+    answers = re.compile(_ANSWERS.get(kind, _ANSWERS["private"]), re.IGNORECASE | re.MULTILINE)
+    ends = [found.end() for found in answers.finditer(plain, label.end() if label else 0)]
+    if not ends and kind in ("private", "alone") and (quotation := _QUOTATION.match(plain)):
+        ends = [quotation.end()]
+    # No honest answer begins with such a word alone in a line.
+    return ends[-1] if ends else len(plain) if kind == "alone" else None
 
 
 _KEY = (

@@ -8,103 +8,65 @@ message.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from operator import itemgetter
+
+from markdown_it import MarkdownIt
 
 from chatui.backends.leaks import patterns
 from chatui.backends.leaks.patterns import Sign, SignKind, bare
 
-_LEAD_CHARS = 60
-"""A line's beginning is read no further."""
-_LEAD = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*")
-_FENCE = re.compile(r"`{3,60}|~{3,60}")
 _SPAN = re.compile(
     r"(?<![\\`])`(?=[^`\s])(?:[^`\n]|``++|(?<=[\s(\[{])`(?=[^\W_])){0,400}?(?:(?<![`\s(\[{])`|(?<!`)`(?![^\W_]))(?!`)"
     r"|(?<![\\`])(?P<run>``++)[^\n]{0,400}?(?<!`)(?P=run)(?!`)"
 )
-"""A code span. A backtick that looks like the opening of another span does not close one that may have begun with a stray backtick."""
-_MAX_SPAN_CHARS = 400
-"""Longer ones do not count: a stray backtick must not turn a whole page into code."""
-
-
-_INDENTED = re.compile(r"(?:(?: {4}| {0,3}\t)[^\n]*(?:\n|\Z)|[ \t]*\n)+")
+"""A code span. A backtick that looks like the opening of another span does not close one that may have begun with a stray backtick, and
+longer ones do not count: a stray backtick must not turn a whole page into code."""
+_CLOSING = re.compile(r"[ \t>]*(?P<run>`{3,}|~{3,})[ \t]*\n?\Z")
+_MARKDOWN = MarkdownIt("commonmark").disable(["inline", "text_join", "html_block", "reference"])
 
 
 class Code:
-    """The code in a text, from ``at`` on. ``end_at`` must be asked in order; ``unclosed`` remembers fences that nothing closes."""
+    """The code in a text. A fence that nothing closes is none, nor is an indented first line: raw output may begin with spaces, too."""
 
-    def __init__(self, text: str, view: str, at: int, unclosed: set[str]) -> None:
-        self._text, self._view, self._unclosed = text, view, unclosed
-        self._next = self._line = self._span_at = at
-        self._line_end = at - 1
-        self._fence_end = at
-        # An indented first line is no code: raw output may begin with spaces, too.
-        self._is_indented = self._has_lines = self._after_blank = self._in_list = False
+    def __init__(self, text: str, view: str) -> None:
+        self._text, self._view = text, view
 
     def end_at(self, place: int) -> int:
         """Where the code around ``place`` ends; 0 if it stands in prose."""
-        while place > self._line_end and self._next <= len(self._text):
-            self._read_line()
-        if place < self._fence_end:
-            return self._fence_end
-        if self._is_indented and (block := _INDENTED.match(self._text, self._line)):
-            self._is_indented = _is_balanced(self._view[place : block.end()])
-            return block.end() if self._is_indented else 0
-        return self._end_of_span(place)
+        return _end_at(place, self._blocks) or _end_at(place, self._spans)
 
-    def _end_of_span(self, place: int) -> int:
-        while span := _SPAN.search(self._text, self._span_at, min(self._line_end, place + _MAX_SPAN_CHARS)):
-            if span.start() > place:
-                break
-            self._span_at = span.end()
-            if span.end() > place:
-                return span.end()
-        self._span_at = max(self._span_at, place)
-        return 0
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        return [span.span() for span in _SPAN.finditer(self._text)]
 
-    def _read_line(self) -> None:
-        at, text = self._next, self._text
-        self._line = self._span_at = at
-        self._line_end = _end_of_line(text, at)
-        self._next = self._line_end + 1
-        lead = self._lead(at)
-        begin = at + len(lead)
-        if (fence := _FENCE.match(text, begin)) and self._opens(fence):
-            self._is_indented = self._after_blank = False
-            self._has_lines = True
-        elif begin >= self._line_end:
-            self._after_blank = self._has_lines
-        else:
-            self._see_text(lead)
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int]]:
+        lines = self._text.split("\n")
+        starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+        blocks: list[tuple[int, int]] = []
+        # The same number of lines: the parser takes these characters for their ends, too.
+        for token in _MARKDOWN.parse(self._text.replace("\r", " ").replace("\0", " ")):
+            begin, end = token.map or (0, 0)
+            if token.type == "fence":
+                closing = _CLOSING.match(lines[end - 1]) if end - begin > 1 else None
+                is_code = closing is not None and closing["run"].startswith(token.markup)
+            else:
+                is_code = token.type == "code_block" and begin > first and _is_balanced(self._view[starts[begin] : starts[end]])
+            if is_code:
+                blocks.append((starts[begin], starts[end]))
+        return blocks
 
-    def _see_text(self, lead: str) -> None:
-        is_item = bool(lead.strip(" \t>"))
-        is_deep = not is_item and ">" not in lead and ("\t" in lead or len(lead) >= 4)
-        self._is_indented = is_deep and not self._in_list and (self._after_blank or self._is_indented)
-        # Without a blank line before it, text at the margin continues the item's paragraph.
-        self._in_list = is_item or (self._in_list and (not self._after_blank or bool(lead.strip(">"))))
-        self._after_blank, self._has_lines = False, True
 
-    def _lead(self, at: int) -> str:
-        lead = _LEAD.match(self._text, at, at + _LEAD_CHARS)
-        return lead[0] if lead else ""
-
-    def _opens(self, fence: re.Match[str]) -> bool:
-        """Whether the fence opens a block that is closed: then the next line to read is the one after that."""
-        run, text = fence[0], self._text
-        if (run[0] == "`" and "`" in text[fence.end() : self._line_end]) or any(map(run.startswith, self._unclosed)):
-            return False
-        at = self._next
-        while at < len(text):
-            end = _end_of_line(text, at)
-            closing = _FENCE.match(text, at + len(self._lead(at)))
-            if closing and closing[0].startswith(run) and not text[closing.end() : end].strip():
-                self._fence_end, self._line_end, self._next = end, end, end + 1
-                return True
-            at = end + 1
-        self._unclosed.add(run)
-        return False
+def _end_at(place: int, ranges: list[tuple[int, int]]) -> int:
+    index = bisect_right(ranges, place, key=itemgetter(0)) - 1
+    return ranges[index][1] if index >= 0 and ranges[index][1] > place else 0
 
 
 def _is_balanced(view: str) -> bool:
@@ -116,11 +78,6 @@ def _is_balanced(view: str) -> bool:
         elif sign.kind is SignKind.CLOSING and (not opened or opened.pop() != sign.name):
             return False
     return not opened
-
-
-def _end_of_line(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
 
 
 _LINE_CHARS = 240
@@ -137,10 +94,10 @@ class EmittedSign:
 class Prose:
     """A text from ``at`` on. ``next_sign`` gives one emitted sign after another."""
 
-    def __init__(self, text: str, view: str, at: int, unclosed: set[str], kinds: Container[SignKind] = frozenset(SignKind)) -> None:
+    def __init__(self, code: Code, view: str, at: int, kinds: Container[SignKind] = frozenset(SignKind)) -> None:
         """``view``: the folded text. ``kinds``: the signs to find."""
         self._view, self._begin, self._at, self._kinds = view, at, at, kinds
-        self._code = Code(text, view, at, unclosed)
+        self._code = code
         self._plain: Counter[str] = Counter()
         self._text_until = at
         self.has_text = False

@@ -30,26 +30,25 @@ _LONGEST_SIGN = 90
 _LONGEST_FENCE = 200
 _AFTER = 4
 """So many characters after a sign are enough to tell an explanation from it."""
-_BEGINS = re.compile(r"[<\[◁\\&|]")
-_SIGN_ENDS = re.compile(r"[>\]▷]")
-_WORDS = (
-    "assistantfinal",
-    "assistantanalysis",
-    "assistantcommentary",
-    "analysis",
-    "commentary",
-    *(f"{name}|>" for name in patterns.HARMONY),
+
+
+def _begun(*words: str) -> str:
+    """Matches every beginning of the words."""
+    return "|".join(re.escape(word[:end]) for word in words for end in range(len(word), 0, -1))
+
+
+_ROLE = "(?:assistant|commentary|analysis)"
+_CALL = re.compile(rf"(?:{_ROLE}\s?)?to=[\w.-]{{1,60}}[^\n{{]{{0,60}}\s*\{{")
+_MAY_BECOME = re.compile(
+    rf"(?:\\{{0,8}}(?:<\s{{0,2}}[|/]?[\w.:|/-]{{0,60}})?"
+    rf"|{_begun('assistant', 'analysis', 'commentary', *(f'{name}|>' for name in patterns.HARMONY))}"
+    rf"|{_ROLE}\s{{0,4}}(?:[acft][a-z]{{0,9}}=?)?|(?:{_ROLE}\s?)?(?:t|to|to=[\w.-]{{0,60}}[^\n{{]{{0,60}}\s*))\Z",
+    re.IGNORECASE,
 )
-_CALL = re.compile(r"(?:(?:assistant|commentary|analysis)\s?)?to=[\w.-]{1,60}[^\n{]{0,60}\s*\{")
-_CALL_BEGUN = re.compile(r"(?:(?:assistant|commentary|analysis)\s?)?(?:t|to|to=[\w.-]{0,60}[^\n{]{0,60}\s*)?\Z")
-_GLUED_BEGUN = re.compile(
-    r"\\{0,8}(?:<[\s\u200b]?[|/]?[\w.:|/\u200b-]{0,60})?\Z|(?:assistant|commentary|analysis)[\s\u200b]{0,4}(?:[acft][a-z]{0,9}=?)?\Z"
-)
-_SIGN_BEGUN = re.compile(
-    r"(?<=\S)(?:a|as|ass|assi|assis|assist|assista|assistan|assistant|an|ana|anal|analy|analys|analysis|analysis |analysis t|analysis to"
-    r"|co|com|comm|comme|commen|comment|commenta|commentar|commentary|commentary |commentary t|commentary to"
-    r"|&[#\w]{0,7}|\\{1,8}\w{0,4})\Z"
-)
+"""What may become a sign with more text."""
+_IS_OPEN = re.compile(rf"[<\[◁\\&|][^>\]▷\n]*(?:[>\]▷][^\n]{{0,{_AFTER - 1}}})?\Z")
+"""The same, where a sign is likely."""
+_TAIL_BEGUN = re.compile(rf"(?<=\S)(?:{_begun('assistant', 'analysis to', 'commentary to')}|&[#\w]{{0,7}}|\\{{1,8}}\w{{0,4}})\Z")
 _GLUED = re.compile(r"(?:analysis|commentary)(?:(?![\s.,:;!?'’)/-])|[ \t]*\n|[ \t]+(?=[A-Z]))")
 _NAMES_REASONING = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 _EXPLAINED = re.compile(r"\s?[:|=–—]| [^\W\d_A-Z]")
@@ -59,22 +58,23 @@ _DATA_BEGUN = re.compile(r"\s*(?:\[\s*)?(?:\{\s*)?\Z")
 
 
 class Scanner:
-    """Text in; text that may be shown out. ``held``: the text from a sign on; empty while there is none."""
+    """Text in; text that may be shown out. ``held``: the text from a sign on; empty while there is none. ``is_doubtful``: it may be an
+    honest text with a mention.
+    """
 
     def __init__(self) -> None:
         self.held = ""
+        self.is_doubtful = False
         self._buffer = ""
+        self._begin = 0
+        """Where new text begins in the buffer, behind two characters that were read."""
         self._is_first = self._at_line = True
         self._fence = ""
-        self._doubt = -1
-        """Where a sign stands in an open fence, in the buffer."""
-        self._kept: list[str] = []
-        """The text from that sign on: it counts if nothing closes the fence."""
-        self._is_doubting = self._is_blank = self._is_indented = False
+        self._kept: list[str] | None = None
+        """The text from a sign in an open fence on: it counts if nothing closes the fence."""
+        self._shown: list[str] = []
+        self._is_blank = self._is_indented = False
         self._ticks = 0
-        self._last = ""
-        self.is_doubtful = False
-        """Whether what is held may be an honest text with a mention."""
 
     def feed(self, text: str) -> str:
         """More text; returns what can be shown now."""
@@ -83,8 +83,7 @@ class Scanner:
     def finish(self) -> str:
         """The text has ended; returns the rest of what can be shown."""
         shown = self._read("", is_end=True)
-        if self._kept:
-            self.held, self._kept = "".join(self._kept), []
+        self.held = self.held or "".join(self._kept or ())
         return shown
 
     def _read(self, text: str, *, is_end: bool) -> str:
@@ -92,28 +91,15 @@ class Scanner:
             self.held += text
             return ""
         self._buffer += text
-        view, at = folded(self._buffer), 0
-        while at < len(view):
+        view, at = folded(self._buffer), self._begin
+        while at < len(view) and not self.held:
             step = self._line_begins(view, at, is_end=is_end) if self._at_line else self._in_line(view, at, is_end=is_end)
             if step is None:
                 break
+            (self._shown if self._kept is None else self._kept).append(self._buffer[at:step])
             at = step
-            if self._has_sign():
-                break
-        return self._release(at)
-
-    def _has_sign(self) -> bool:
-        return bool(self.held)
-
-    def _release(self, at: int) -> str:
-        text, self._buffer = self._buffer[:at], self._buffer[at:]
-        self._last = (self._last + text)[-2:]
-        if self._is_doubting and self._doubt < 0:
-            self._kept.append(text)
-            return ""
-        certain = text if self._doubt < 0 else text[: self._doubt]
-        shown = "".join((*self._kept, certain))
-        self._kept, self._doubt = [text[len(certain) :]] if self._is_doubting else [], -1
+        self._buffer, self._begin = self._buffer[max(at - 2, 0) :], min(at, 2)
+        shown, self._shown = "".join(self._shown), []
         return shown
 
     def _line_begins(self, view: str, at: int, *, is_end: bool) -> int | None:
@@ -145,7 +131,8 @@ class Scanner:
         if self._fence:
             if not run.startswith(self._fence) or info.strip():
                 return False
-            self._fence, self._doubt, self._is_doubting = "", -1, False
+            self._shown += self._kept or ()
+            self._fence, self._kept = "", None
         elif run[0] == "`" and "`" in info:
             return False
         else:
@@ -154,93 +141,59 @@ class Scanner:
         return True
 
     def _in_line(self, view: str, at: int, *, is_end: bool) -> int | None:
-        last = folded(self._last) if at < 2 else ""
-        seen = last + view if last else view
-        place = _PLACE.search(seen, at + len(last))
+        place = _PLACE.search(view, at)
         if place is None:
-            begun = None if is_end else _SIGN_BEGUN.search(seen, at + len(last))
-            return self._undecided(begun.start() - len(last), at) if begun else len(view)
-        start, end = place.start() - len(last), place.end() - len(last)
+            begun = None if is_end else _TAIL_BEGUN.search(view, at)
+            return len(view) if begun is None else begun.start() if begun.start() > at else None
         if place[0] == "\n":
             self._at_line = True
-            return end
+            return place.end()
         if place[0]:
-            if end == len(view) and not is_end and len(place[0]) < _LONGEST_SIGN:
+            if place.end() == len(view) and not is_end and len(place[0]) < _LONGEST_SIGN:
                 return None
             self._ticks += 1
-            return end
-        decided = self._at_place(view, start, is_end=is_end, begins_line=False)
-        if decided is None or self.held:
-            return start if decided else self._undecided(start, at)
-        return start + 1
-
-    def _undecided(self, place: int, at: int) -> int | None:
-        return place if place > at else None
+            return place.end()
+        if place.start() > at:
+            return place.start()
+        decided = self._at_place(view, at, is_end=is_end, begins_line=False)
+        return None if decided is None else at if decided else at + 1
 
     def _at_place(self, view: str, place: int, *, is_end: bool, begins_line: bool) -> bool | None:
         """Whether a sign stands here; then the text from it on is held. None if more text is needed."""
-        if self._is_indented or self._is_doubting:
+        if self._is_indented or self._kept is not None:
             return False
-        is_sure = begins_line or (view[place - 1] if place else self._last[-1:]) in _ENDS
-        if is_sure:
-            found = _sign(view, place, is_end=is_end, begins_line=begins_line, is_first=self._is_first)
-        else:
-            found = _glued_sign(view, place, is_end=is_end)
+        found = self._sign(view, place, is_end=is_end, begins_line=begins_line)
         if not found:
             return found
         if self._fence:
-            self._doubt, self._is_doubting = place, True
+            self._kept = []
             return False
-        if self._ticks % 2 and (closing := self._closing_tick(view, place, is_end=is_end)) is not False:
+        if self._ticks % 2 and (closing := _closing_tick(view, place, is_end=is_end)) is not False:
             return None if closing is None else False
-        self.held, self.is_doubtful = self._buffer[place:], not is_sure
+        self.held, self.is_doubtful = self._buffer[place:], not begins_line and view[place - 1] not in _ENDS
         return True
 
-    def _closing_tick(self, view: str, place: int, *, is_end: bool) -> bool | None:
-        """Whether the code span around the place is closed in its line."""
-        end = view.find("\n", place)
-        if "`" in (view[place:] if end < 0 else view[place:end]):
-            return True
-        return False if end >= 0 or is_end else None
-
-
-def _sign(view: str, at: int, *, is_end: bool, begins_line: bool, is_first: bool) -> bool | None:
-    """Whether a sign stands at a place where one counts. None if more text is needed."""
-    rest = view[at : at + _LONGEST_SIGN + _AFTER]
-    is_whole = is_end or len(rest) == _LONGEST_SIGN + _AFTER
-    if not is_end and _GLUED_BEGUN.match(view, at):
-        return None
-    if _BEGINS.match(rest):
-        end = _SIGN_ENDS.search(rest)
-        if not is_whole and "\n" not in rest and (end is None or len(rest) < end.end() + _AFTER):
+    def _sign(self, view: str, at: int, *, is_end: bool, begins_line: bool) -> bool | None:
+        """Whether a sign counts at a place. None if more text is needed."""
+        rest = view[at : at + _LONGEST_SIGN + _AFTER]
+        may_grow = not is_end and len(rest) < _LONGEST_SIGN + _AFTER
+        is_sure = begins_line or view[at - 1] in _ENDS
+        if may_grow and (_MAY_BECOME.match(bare(rest)) or (is_sure and _IS_OPEN.match(rest))):
             return None
-    elif not is_whole and "\n" not in rest and _is_word_begun(rest):
-        return None
-    if _CALL.match(rest) or (is_first and _GLUED.match(bare(rest))):
-        return True
-    if not is_whole and _CALL_BEGUN.match(rest):
-        return None
-    sign = patterns.sign_at(view, at) if patterns.TRIGGER.match(view, at) else None
-    if sign and not is_end and len(view) < sign.end + _AFTER and "\n" not in view[sign.end :]:
-        return None
-    return sign is not None and _counts(view, sign, begins_line=begins_line)
+        if _CALL.match(rest) or (self._is_first and _GLUED.match(bare(rest))):
+            return True
+        sign = patterns.sign_at(view, at) if patterns.TRIGGER.match(view, at) else None
+        if not is_sure:
+            return sign is not None and sign.kind in (SignKind.SPECIAL, SignKind.COLLAPSED)
+        if sign and may_grow and len(view) < sign.end + _AFTER and "\n" not in view[sign.end :]:
+            return None
+        return sign is not None and _counts(view, sign, begins_line=begins_line)
 
 
-def _glued_sign(view: str, at: int, *, is_end: bool) -> bool | None:
-    """Whether a sign is glued to what stands before the place. None if more text is needed."""
-    if _GLUED_BEGUN.match(view, at) and not is_end:
-        return None
-    if _CALL.match(view, at):
-        return True
-    sign = patterns.sign_at(view, at) if patterns.TRIGGER.match(view, at) else None
-    if sign is None and not is_end and len(view) - at < _LONGEST_SIGN and _CALL_BEGUN.match(view, at):
-        return None
-    return sign is not None and sign.kind in (SignKind.SPECIAL, SignKind.COLLAPSED)
-
-
-def _is_word_begun(rest: str) -> bool:
-    word = bare(rest).lower()
-    return any(each.startswith(word) for each in _WORDS)
+def _closing_tick(view: str, place: int, *, is_end: bool) -> bool | None:
+    """Whether the code span around the place is closed in its line."""
+    line, end, _ = view[place:].partition("\n")
+    return True if "`" in line else False if end or is_end else None
 
 
 def _counts(view: str, sign: Sign, *, begins_line: bool) -> bool:
@@ -271,10 +224,9 @@ def after_thought(text: str, thought: str) -> int:
 class LeakGuard:
     """Text in, spans out. ``has_sign``: something in the text is raw output."""
 
-    def __init__(self, separation: Separation, *, resumes: bool = False, thought: str = "", asked: Asked = ANY_TEXT) -> None:
-        """``resumes`` and ``asked``: as for ``judged``. ``thought``: the reasoning before, which some servers repeat as the answer."""
-        self._separation = separation
-        self._resumes, self._asked = resumes, asked
+    def __init__(self, separation: Separation, *, thought: str = "", asked: Asked = ANY_TEXT) -> None:
+        """``asked``: as for ``judged``. ``thought``: the reasoning before, which some servers repeat as the answer."""
+        self._separation, self._asked = separation, asked
         self._scanner = Scanner()
         self._text: list[str] = []
         self._whole = ""
@@ -320,7 +272,7 @@ class LeakGuard:
             return self._judged(whole, complete=complete)
         spans = self._rest(complete=complete)
         if self._separation is Separation.PLAIN:
-            self.has_sign = self.has_sign or judged(whole, complete=True, resumes=self._resumes, asked=self._asked).has_sign
+            self.has_sign = self.has_sign or judged(whole, asked=self._asked).has_sign
         return spans
 
     def _judged(self, text: str, *, complete: bool) -> list[TextSpan]:
@@ -328,7 +280,7 @@ class LeakGuard:
             # The sign may be what is missing.
             return [TextSpan(False, text, is_withheld=True)]
         at = after_thought(text, self._thought)
-        judgement = judged(text[at:], complete=complete, resumes=self._resumes, asked=self._asked)
+        judgement = judged(text[at:], asked=self._asked)
         self.has_sign = judgement.has_sign
         return [*([TextSpan(False, text[:at])] if at else []), *judgement.spans]
 
@@ -347,12 +299,13 @@ class LeakGuard:
         return [*shown, *spans]
 
     def _of_held(self, text: str, *, complete: bool) -> list[TextSpan]:
-        spans = judged(text, complete=complete, resumes=self._resumes, follows=self._has_shown).spans
-        if not self._scanner.is_doubtful:
-            return spans
-        if complete and not judged(self._whole, complete=True, resumes=self._resumes, asked=self._asked).has_sign:
+        if not complete:
+            # What is missing may show that it was reasoning.
+            return [TextSpan(False, text, is_withheld=True)] if text else []
+        judgement = judged(text, follows=self._has_shown)
+        if self._scanner.is_doubtful and not judged(self._whole, asked=self._asked).has_sign:
             return [TextSpan(True, text)]
-        return spans if any(not span.visible for span in spans) else [TextSpan(False, text, is_withheld=True)]
+        return judgement.spans if judgement.has_sign or not self._scanner.is_doubtful else [TextSpan(False, text, is_withheld=True)]
 
     def _shown(self, text: str) -> list[TextSpan]:
         self._has_shown = self._has_shown or bool(text.strip())

@@ -196,7 +196,7 @@ class Speech:
                 spans[item] = [TextSpan(False, text, is_withheld=True)]
                 continue
             at = after_thought(text, "".join(self._late_thoughts))
-            judgement = judged(text[at:], complete=True, follows=bool(spans), asked=self.asked)
+            judgement = judged(text[at:], follows=bool(spans), asked=self.asked)
             self._has_sign = self._has_sign or judgement.has_sign
             if judgement.hides_before:
                 spans = {other: [TextSpan(False, held[other], is_withheld=True)] for other in spans}

@@ -150,5 +150,5 @@ def joined(parts: Iterable[str]) -> str:
 
 def _guarded(text: str) -> tuple[str, str]:
     """The visible and the hidden part of a text, according to the leak guard for model servers' answers."""
-    spans = judged(text, complete=True).spans
+    spans = judged(text).spans
     return "".join(span.text for span in spans if span.visible), "".join(span.text for span in spans if not span.visible)

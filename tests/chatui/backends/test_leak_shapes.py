@@ -47,9 +47,9 @@ def cuts(text: str) -> Iterator[Cut]:
         yield pieces
 
 
-def guarded(text: str, *, complete: bool = True) -> str:
+def guarded(text: str) -> str:
     """What is visible of a text that is judged as a whole."""
-    return "".join(span.text for span in judged(text, complete=complete).spans if span.visible)
+    return "".join(span.text for span in judged(text).spans if span.visible)
 
 
 # The guard alone
@@ -58,8 +58,7 @@ def guarded(text: str, *, complete: bool = True) -> str:
 @pytest.mark.slow
 @for_each(LEAKING)
 def test_hidden_reasoning_never_remains_visible(text: str) -> None:
-    for complete in (True, False):
-        assert "SECRET" not in guarded(text, complete=complete)
+    assert "SECRET" not in guarded(text)
 
 
 def test_answers_with_hidden_reasoning_keep_some_text() -> None:
@@ -84,7 +83,7 @@ HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     """With quadratic work, eight times the length would take 64 times as long."""
 
-    short, long = (partial(judged, (unit * length)[:length], complete=True) for length in (2_500, 20_000))
+    short, long = (partial(judged, (unit * length)[:length]) for length in (2_500, 20_000))
     assert costs_at_most(24 * cost(short) + 50, long)
 
 

@@ -10,12 +10,10 @@ import pytest
 from chatui import prompts
 from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.continuation import Seam, continue_in_words
-from chatui.backends.leaks.scanner import LeakGuard
-from chatui.backends.separation import Separation
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
-from tests.support.cases import example_count, for_each
+from tests.support.cases import example_count
 
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)
 PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
@@ -197,51 +195,3 @@ def test_held_text_is_released_at_the_end() -> None:
     assert (seam.feed("quick"), seam.finish(), seam.feed(" x")) == ("", " quick", " x")
     seam = Seam("The quick brown fox")
     assert (seam.feed("The quick brown"), seam.finish()) == ("", " The quick brown")
-
-
-# Signs of reasoning in a continuation
-
-HONEST_RESTS = [
-    "analysis of the data.",
-    " analysis, then",
-    "commentary on it",
-    "assistants are here",
-    "finalResult = 3",
-    "final*word*",
-    "f",
-    " assistantship",
-    "ana",
-    "\n\n```\n",
-    "Thinking: it is so.",
-    '{"reasoning": "x", "answer": "y"}',
-]
-LEAKING_RESTS = [
-    ("analysisSECRET", ""),
-    ("commentarySECRET", ""),
-    ("assistant<|channel|>analysis<|message|>SECRET", ""),
-    ("assistantanalysisSECRET", ""),
-    ("assistantcommentarySECRET", ""),
-    ("to=functions.x SECRET", ""),
-    ("final<|message|>Hi", ""),
-    ("<think>SECRET</think> so", " so"),
-    (" is.assistantanalysisSECRET", ""),
-]
-
-
-def resumed(pieces: list[str], separation: Separation = Separation.UNPROVEN) -> str:
-    guard = LeakGuard(separation, resumes=True)
-    spans = [span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=True)
-    return "".join(span.text for span in spans if span.visible)
-
-
-@pytest.mark.parametrize("text", HONEST_RESTS)
-def test_a_harmless_continuation_is_shown_whole_at_every_split(text: str) -> None:
-    for seed in range(example_count(20)):
-        for separation in Separation:
-            assert resumed(list(_cut(text, random.Random(seed))), separation) == text
-
-
-@for_each(LEAKING_RESTS)
-def test_leaked_reasoning_in_a_continuation_is_hidden_at_every_split(text: str, shown: str) -> None:
-    for seed in range(example_count(20)):
-        assert resumed(list(_cut(text, random.Random(seed)))) == shown

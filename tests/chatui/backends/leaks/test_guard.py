@@ -81,12 +81,6 @@ def test_text_that_begins_as_a_leak_shows_its_proven_answer_or_nothing(text: str
     assert guarded(text) == LEAKS[text]
 
 
-@pytest.mark.parametrize("text", [text for text in LEAKS if "SECRET" in text])
-def test_a_truncated_leak_shows_no_secret(text: str) -> None:
-    for length in range(len(text)):
-        assert "SECRET" not in guarded(text[:length], complete=False)
-
-
 @pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
 def test_an_answer_with_stripped_markers_shows_exactly_its_visible_part(row: dict[str, str]) -> None:
     assert guarded(row["raw"]) == row["visible"]
@@ -96,7 +90,6 @@ def test_an_answer_with_stripped_markers_shows_exactly_its_visible_part(row: dic
 def test_raw_model_output_as_text_shows_the_visible_part_or_less(row: dict[str, str]) -> None:
     """In text, quoted and real markers look alike, so the guard may hide more than a reader of tokens does, never less."""
     assert row["visible"].endswith(guarded(row["raw"]))
-    assert row["visible"].endswith(guarded(row["raw"], complete=False))
 
 
 def test_a_whole_answer_after_a_late_sign_of_stripped_markers_is_shown() -> None:
@@ -136,6 +129,5 @@ def test_text_that_only_resembles_code_is_not_code(text: str, shown: str) -> Non
     assert guarded(text) == shown
 
 
-@pytest.mark.parametrize(("complete", "shown"), [(True, "commentary is free"), (False, "")])
-def test_an_answer_after_two_end_tags_and_a_label_must_be_complete(complete: bool, shown: str) -> None:
-    assert guarded("Reasoning: assistantAnalysis </think></think>commentary is free", complete=complete) == shown
+def test_an_answer_after_two_end_tags_and_a_label_is_shown() -> None:
+    assert guarded("Reasoning: assistantAnalysis </think></think>commentary is free") == "commentary is free"

@@ -16,8 +16,8 @@ NEXT = "<|end|><|start|>assistant"
 THOUGHT = f"<|channel|>analysis<|message|>SECRET.{NEXT}"
 
 
-def shown(text: str, *, complete: bool = True) -> list[str]:
-    spans = judge(text, complete=complete)
+def shown(text: str) -> list[str]:
+    spans = judge(text)
     assert all(span.begins for span in spans if span.visible), "each is a message"
     assert "".join(span.text for span in spans) in text, "no text is counted twice"
     return [span.text for span in spans if span.visible]
@@ -56,7 +56,7 @@ def test_a_proven_answer_is_shown(text: str, messages: list[str]) -> None:
 @for_each(["4", "4.", "SECRET.", "analysis", "Yes"])
 def test_an_answer_that_also_occurs_in_the_reasoning_is_shown(answer: str) -> None:
     text = f"<|channel|>analysis<|message|>Yes, SECRET. 2 + 2 = 4.<|end|><|start|>assistant{FINAL}{answer}<|return|>"
-    assert shown(text) == shown(text, complete=False) == [answer]
+    assert shown(text) == [answer]
     assert guarded(text) == answer
 
 
@@ -65,7 +65,7 @@ def test_an_answer_that_also_occurs_in_the_markers_before_it_is_shown(answer: st
     preamble = "<|channel|>commentary<|message|>I look.<|end|>\n<|start|>assistant"
     for before, messages in (("", []), (THOUGHT, []), (THOUGHT.replace("SECRET.", answer), []), (preamble, ["I look."])):
         text = f"{before}{FINAL}{answer}<|return|>"
-        assert shown(text) == shown(text, complete=False) == [*messages, answer], before
+        assert shown(text) == [*messages, answer], before
     assert guarded(f"{THOUGHT}{FINAL}{answer}<|return|>") == answer
 
 
@@ -74,11 +74,6 @@ def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:
         message = f"<|channel|>analysis<|message|>a<|constrain|>b{after}"
         small, large = (partial(shown, f"{message * times}{FINAL}Hello<|return|>") for times in (200, 2000))
         assert costs_at_most(10 * cost(small) * 2 + 10, large), after
-
-
-def test_an_answer_after_reasoning_without_its_stop_token_is_shown_only_if_the_model_ended_it() -> None:
-    assert shown(f"{THOUGHT}{FINAL}Hello") == ["Hello"]
-    assert shown(f"{THOUGHT}{FINAL}Hello", complete=False) == []
 
 
 @for_each([
@@ -103,14 +98,7 @@ def test_an_answer_after_reasoning_without_its_stop_token_is_shown_only_if_the_m
     "analysisSECRET. Hello",
 ])  # fmt: skip
 def test_without_a_proven_answer_everything_is_hidden_and_the_page_says_so(text: str) -> None:
-    assert judge(text, complete=True) == [TextSpan(False, text, is_withheld=True)]
-
-
-def test_stripped_markers_prove_nothing_in_an_answer_that_was_cut() -> None:
-    assert shown("analysisSECRET.assistantfinalHello") == ["Hello"]
-    assert judge("analysisSECRET.assistantfinalHello", complete=False) == [
-        TextSpan(False, "analysisSECRET.assistantfinalHello", is_withheld=True)
-    ]
+    assert judge(text) == [TextSpan(False, text, is_withheld=True)]
 
 
 @pytest.mark.parametrize("before", ["It is so.", "It is `so`.", 'They say "so".', "It's so.", "``` x ``` done."])

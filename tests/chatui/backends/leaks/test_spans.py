@@ -25,9 +25,9 @@ def written(spans: list[TextSpan]) -> str:
     return "".join(f"{kind}{''.join(text for _, text in same)}{'}' * bool(kind)}" for kind, same in groupby(signs, lambda sign: sign[0]))
 
 
-def judged(text: str, *, complete: bool = True, resumes: bool = False, follows: bool = False) -> str:
+def judged(text: str, *, follows: bool = False) -> str:
     """What becomes of ``text``; after ``#`` if the texts before it are hidden, too."""
-    judgement = guard.judged(text, complete=complete, resumes=resumes, follows=follows)
+    judgement = guard.judged(text, follows=follows)
     assert all(span.text or span.is_withheld for span in judgement.spans), "no span is without effect"
     return "#" * judgement.hides_before + written(judgement.spans)
 
@@ -50,10 +50,8 @@ SHOWN = [
 
 @for_each(SHOWN)
 def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
-    for complete in (True, False):
-        for follows in (True, False):
-            assert judged(text, complete=complete, follows=follows) == text
-        assert judged(text, complete=complete, resumes=True) == text
+    for follows in (True, False):
+        assert judged(text, follows=follows) == text
 
 
 @for_each([
@@ -93,7 +91,7 @@ def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
     ("Hi.<think>x</think> <|channel|> so", "Hi.{!<think>x</think>} <|channel|> so"),
 ])  # fmt: skip
 def test_what_tags_surround_is_hidden_while_the_answer_is_written(text: str, result: str) -> None:
-    assert judged(text) == judged(text, complete=False) == result
+    assert judged(text) == result
 
 
 @for_each([
@@ -115,54 +113,53 @@ def test_what_tags_surround_is_hidden_while_the_answer_is_written(text: str, res
     ("Hi.assistantanalysisx.", "{!Hi.assistantanalysisx.}"),
     ("Hi.<think>x</think>Thinking: y\nAnswer: z", "Hi.{!<think>x</think>}Thinking: y\nAnswer: z"),
 ])  # fmt: skip
-def test_what_follows_a_token_is_judged_in_the_same_way_for_a_cut_answer(text: str, result: str) -> None:
-    assert judged(text) == judged(text, complete=False) == result
+def test_what_follows_a_token_is_hidden(text: str, result: str) -> None:
+    assert judged(text) == result
 
 
 # A beginning that is judged at the end
 
 
 @for_each([
-    ("analysis of it", "analysis of it", "{!analysis of it}"),
-    ("assistants do it", "assistants do it", "{!assistants do it}"),
-    ("analysis: <think>x</think> so", "analysis: {!<think>x</think>} so", "{!analysis: <think>x</think> so}"),
-    ("analysis of it.<|end|>x", "{!analysis of it.<|end|>x}", "{!analysis of it.<|end|>x}"),
-    ("analysis of it. assistantfinalHi", "{analysis of it. assistantfinal}^Hi", "{!analysis of it. assistantfinalHi}"),
-    ("analysisx.assistantfinalHi", "{analysisx.assistantfinal}^Hi", "{!analysisx.assistantfinalHi}"),
-    ("analysisx", "{!analysisx}", "{!analysisx}"),
-    ("to=functions.x", "{!to=functions.x}", "{!to=functions.x}"),
-    ("to= x", "to= x", "{!to= x}"),
-    ("commentary to=functions.x {}", "{!commentary to=functions.x {}}", "{!commentary to=functions.x {}}"),
-    ("channel analysis", "channel analysis", "{!channel analysis}"),
-    ("final<|message|>Hi", "{!final<|message|>Hi}", "{!final<|message|>Hi}"),
-    ("assistant\nanalysis\nx", "{!assistant\nanalysis\nx}", "{!assistant\nanalysis\nx}"),
-    ("Thinking: x", "Thinking: x", "{!Thinking: x}"),
-    ("Thinking: x\nAnswer: Hi", "{!Thinking: x\nAnswer:} Hi", "{!Thinking: x\nAnswer: Hi}"),
-    ("Thinking: x\nAnswer: y</think>Hi", "{!Thinking: x\nAnswer: y</think>}Hi", "{!Thinking: x\nAnswer: y</think>Hi}"),
-    ("Thinking: x\nAnswer: y <think>z</think>.", "{!Thinking: x\nAnswer:} y {!<think>z</think>}.", None),
-    ("Thinking: x\nAnswer: analysis of it", "{!Thinking: x\nAnswer:} analysis of it", None),
-    ("Thinking: x\nAnswer: ana", "{!Thinking: x\nAnswer:} ana", "{!Thinking: x\nAnswer: ana}"),
-    ("Thinking: x\nAnswer: Thinking: y\nAnswer: Hi", "{!Thinking: x\nAnswer: Thinking: y\nAnswer:} Hi", None),
-    (f"Thinking: x{FINAL}Hi", f"{{!Thinking: x{FINAL}Hi}}", f"{{!Thinking: x{FINAL}Hi}}"),
-    ("Thinking: x. assistantfinalHi", "{Thinking: x. assistantfinal}^Hi", "{!Thinking: x. assistantfinalHi}"),
-    ("Analysis: the <|end|> token", "{!Analysis: the <|end|> token}", None),
-    ("Analysis: the end|> token", "{!Analysis: the end|> token}", None),
-    ("Analysis: the <|end token", "{!Analysis: the <|end token}", None),
-    ("Thinking: x.assistantfinalHi\nAnswer: y", "{Thinking: x.assistantfinal}^Hi\nAnswer: y", None),
-    ("thinking\nx", "{!thinking\nx}", "{!thinking\nx}"),
-    ("Analysis: x<think>y</think>", "Analysis: x{!<think>y</think>}", "{!Analysis: x<think>y</think>}"),
-    ("<think>x</think>analysisy.assistantfinalHi", "{<think>x</think>analysisy.assistantfinal}^Hi", None),
-    ("<think>x</think>Thinking: y\nAnswer: Hi", "{<think>x</think>}{!Thinking: y\nAnswer:} Hi", None),
-    ('<think>x</think>{"reasoning": "y", "answer": "Hi"}', '{<think>x</think>}{!{"reasoning": "y", "answer": "Hi"}}Hi', None),
-    ("x</think>analysisy.assistantfinalHi", "{!x</think>}{analysisy.assistantfinal}^Hi", "{!x</think>analysisy.assistantfinalHi}"),
-    ("x</think>analysisy", "{!x</think>analysisy}", "{!x</think>analysisy}"),
-    ("x<|content|>analysisy", "{!x<|content|>analysisy}", "{!x<|content|>analysisy}"),
-    ("x</think>analysis of it", "{!x</think>}analysis of it", "{!x</think>analysis of it}"),
-    ("x</think>Thinking: y\nAnswer: Hi", "{!x</think>Thinking: y\nAnswer:} Hi", None),
+    ("analysis of it", "analysis of it"),
+    ("assistants do it", "assistants do it"),
+    ("analysis: <think>x</think> so", "analysis: {!<think>x</think>} so"),
+    ("analysis of it.<|end|>x", "{!analysis of it.<|end|>x}"),
+    ("analysis of it. assistantfinalHi", "{analysis of it. assistantfinal}^Hi"),
+    ("analysisx.assistantfinalHi", "{analysisx.assistantfinal}^Hi"),
+    ("analysisx", "{!analysisx}"),
+    ("to=functions.x", "{!to=functions.x}"),
+    ("to= x", "to= x"),
+    ("commentary to=functions.x {}", "{!commentary to=functions.x {}}"),
+    ("channel analysis", "channel analysis"),
+    ("final<|message|>Hi", "{!final<|message|>Hi}"),
+    ("assistant\nanalysis\nx", "{!assistant\nanalysis\nx}"),
+    ("Thinking: x", "Thinking: x"),
+    ("Thinking: x\nAnswer: Hi", "{!Thinking: x\nAnswer:} Hi"),
+    ("Thinking: x\nAnswer: y</think>Hi", "{!Thinking: x\nAnswer: y</think>}Hi"),
+    ("Thinking: x\nAnswer: y <think>z</think>.", "{!Thinking: x\nAnswer:} y {!<think>z</think>}."),
+    ("Thinking: x\nAnswer: analysis of it", "{!Thinking: x\nAnswer:} analysis of it"),
+    ("Thinking: x\nAnswer: ana", "{!Thinking: x\nAnswer:} ana"),
+    ("Thinking: x\nAnswer: Thinking: y\nAnswer: Hi", "{!Thinking: x\nAnswer: Thinking: y\nAnswer:} Hi"),
+    (f"Thinking: x{FINAL}Hi", f"{{!Thinking: x{FINAL}Hi}}"),
+    ("Thinking: x. assistantfinalHi", "{Thinking: x. assistantfinal}^Hi"),
+    ("Analysis: the <|end|> token", "{!Analysis: the <|end|> token}"),
+    ("Analysis: the end|> token", "{!Analysis: the end|> token}"),
+    ("Analysis: the <|end token", "{!Analysis: the <|end token}"),
+    ("Thinking: x.assistantfinalHi\nAnswer: y", "{Thinking: x.assistantfinal}^Hi\nAnswer: y"),
+    ("thinking\nx", "{!thinking\nx}"),
+    ("Analysis: x<think>y</think>", "Analysis: x{!<think>y</think>}"),
+    ("<think>x</think>analysisy.assistantfinalHi", "{<think>x</think>analysisy.assistantfinal}^Hi"),
+    ("<think>x</think>Thinking: y\nAnswer: Hi", "{<think>x</think>}{!Thinking: y\nAnswer:} Hi"),
+    ('<think>x</think>{"reasoning": "y", "answer": "Hi"}', '{<think>x</think>}{!{"reasoning": "y", "answer": "Hi"}}Hi'),
+    ("x</think>analysisy.assistantfinalHi", "{!x</think>}{analysisy.assistantfinal}^Hi"),
+    ("x</think>analysisy", "{!x</think>analysisy}"),
+    ("x<|content|>analysisy", "{!x<|content|>analysisy}"),
+    ("x</think>analysis of it", "{!x</think>}analysis of it"),
+    ("x</think>Thinking: y\nAnswer: Hi", "{!x</think>Thinking: y\nAnswer:} Hi"),
 ])  # fmt: skip
-def test_a_doubtful_beginning_is_judged_at_the_end(text: str, result: str, cut: str | None) -> None:
+def test_a_doubtful_beginning_is_judged_at_the_end(text: str, result: str) -> None:
     assert judged(text) == result
-    assert cut is None or judged(text, complete=False) == cut
 
 
 @for_each([
@@ -174,21 +171,20 @@ def test_a_doubtful_beginning_is_judged_at_the_end(text: str, result: str, cut: 
     ('{"reasoning": "x"}', '{!{"reasoning": "x"}}'),
 ])  # fmt: skip
 def test_data_is_judged_once_it_is_complete(text: str, result: str) -> None:
-    assert judged(text) == judged(text, complete=False) == result
+    assert judged(text) == result
 
 
 @for_each([
-    ('{"a": 1} assistantfinalHi', '{!{"a": 1} }{assistantfinal}^Hi', '{!{"a": 1} assistantfinalHi}'),
-    ('{"a": 1}</think>analysis x.assistantfinalHi', '{!{"a": 1}</think>}{analysis x.assistantfinal}^Hi', None),
-    ('{"a": 1}</think>analysis x', '{!{"a": 1}</think>}analysis x', '{!{"a": 1}</think>analysis x}'),
-    ('{"a": 1}<|call|>', '{"a": 1}{!<|call|>}', '{"a": 1}{!<|call|>}'),
-    ('{"a": 1}<|return|>', '{"a": 1}', '{"a": 1}'),
-    ('{"a": 1}<think>x</think> so', '{"a": 1}{!<think>x</think>} so', '{"a": 1}{!<think>x</think>} so'),
-    (f'{{"a": 1}}{FINAL}Hi', f'{{!{{"a": 1}}}}{{{FINAL}}}^Hi', f'{{!{{"a": 1}}}}{{{FINAL}}}^Hi'),
+    ('{"a": 1} assistantfinalHi', '{!{"a": 1} }{assistantfinal}^Hi'),
+    ('{"a": 1}</think>analysis x.assistantfinalHi', '{!{"a": 1}</think>}{analysis x.assistantfinal}^Hi'),
+    ('{"a": 1}</think>analysis x', '{!{"a": 1}</think>}analysis x'),
+    ('{"a": 1}<|call|>', '{"a": 1}{!<|call|>}'),
+    ('{"a": 1}<|return|>', '{"a": 1}'),
+    ('{"a": 1}<think>x</think> so', '{"a": 1}{!<think>x</think>} so'),
+    (f'{{"a": 1}}{FINAL}Hi', f'{{!{{"a": 1}}}}{{{FINAL}}}^Hi'),
 ])  # fmt: skip
-def test_signs_after_data_count_and_those_of_stripped_markers_only_in_a_complete_answer(text: str, result: str, cut: str | None) -> None:
+def test_signs_after_data_count(text: str, result: str) -> None:
     assert judged(text) == result
-    assert cut is None or judged(text, complete=False) == cut
 
 
 @for_each([
@@ -201,8 +197,7 @@ def test_signs_after_data_count_and_those_of_stripped_markers_only_in_a_complete
     ("finalHi finalHi", "Hi finalHi"),
 ])  # fmt: skip
 def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: str) -> None:
-    assert judged(text) == judged(text, complete=False) == result
-    assert judged(text, resumes=True) == text, "a continuation may continue a word"
+    assert judged(text) == result
 
 
 # After other text of the same completion
@@ -227,18 +222,3 @@ def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: st
 ])  # fmt: skip
 def test_a_sign_withdraws_the_earlier_text_of_the_completion(text: str, result: str) -> None:
     assert judged(text, follows=True) == result
-
-
-# A continuation of a cut answer
-
-
-@for_each([
-    *((text, text) for text in ("analysis of it", "commentary.", "Thinking: x\nAnswer: y", '{"reasoning": "x"}', "assistants", "to be")),
-    *((text, f"{{!{text}}}") for text in ("analysisx", "commentaryx", "assistant<|channel|>analysis", "assistantanalysisx", "to=x")),
-    ("final<|message|>Hi", "{!final<|message|>Hi}"),
-    ("<think>x</think>Hi", "{<think>x</think>}Hi"),
-    ("x</think>Hi", "{!x</think>}Hi"),
-    ("Hi `</think>ana", "{!Hi `</think>}ana"),
-])  # fmt: skip
-def test_in_a_continuation_a_word_alone_is_no_sign(text: str, result: str) -> None:
-    assert judged(text, resumes=True) == judged(text, resumes=True, complete=False) == result
