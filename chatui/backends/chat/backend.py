@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -14,37 +12,33 @@ from uuid import uuid4
 import httpx
 
 from chatui.backends.answer_format import as_chat, as_json, in_words, sample_in_format, tool_choice
-from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.base import BackendError, Endpoint, SampleEvent, SampleRequest
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.chat.joining import Repetitions, joined, text_of_chunk
+from chatui.backends.chat.joining import StreamReader, TextBackend, text_of_chunk
 from chatui.backends.chat.messages import messages
 from chatui.backends.context_fitting import sample_within, without_last_reasoning
 from chatui.backends.continuation import Sample, continue_in_words, has_text
-from chatui.backends.discovery import DetectedServer
-from chatui.backends.failures import error_of_body
 from chatui.backends.http import WHOLE
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
-from renderer.errors import Code, ErrorCode
+from renderer.errors import Code
 from renderer.events import RawEvent
 from renderer.frames import Frame
 
 _log = logging.getLogger(__name__)
-_DONE = "[DONE]"
-_json_value = json.JSONDecoder().decode
 _OPEN_ROUTER = "openrouter.ai"
 _PREFILLING = ("llama.cpp", "Ollama")
 """Servers, as ``discovery`` names them, that let a gpt-oss model continue the last message of a request if that is an answer."""
 
 
-class ChatCompletionsBackend(DetectedServer):
+class ChatCompletionsBackend(TextBackend):
     """A Backend for Chat Completions."""
 
     kind = "chat"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``DetectedServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
+        """As ``TextBackend``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
         super().__init__(endpoint)
         self._summaries_are_trusted = summaries_are_trusted
         self._wants_reasoning = endpoint.wants_reasoning
@@ -92,28 +86,9 @@ class ChatCompletionsBackend(DetectedServer):
             asked=Asked(request.answer_format is not None, request.tools),
             summaries_are_trusted=self._summaries_are_trusted,
         )
-        reader, on_held = _Reader(deltas), request.on_held
-        try:
-            async with aclosing(self._upstream.stream("/v1/chat/completions", payload, request.on_sent)) as read:
-                async for events in read:
-                    for raw in reader.feed(events):
-                        yield raw
-                    if on_held and deltas.is_holding:
-                        on_held()
-                        on_held = None
-                    if reader.is_done:
-                        break
-            rest, reason = reader.finish()
-        except (BackendError, asyncio.CancelledError) as error:
-            rest = reader.break_off(broken_off_with(error))
-            self._learn(payload.get("model"), deltas.read)
-            for raw in rest:
-                yield raw
-            raise
-        for raw in rest:
-            yield raw
-        self._learn(payload.get("model"), deltas.read)
-        yield SampleEnded(reason, deltas.usage, self._own_name(deltas.model, payload.get("model")), reasoning=deltas.reasoning)
+        async with aclosing(self._read("/v1/chat/completions", payload, _Reader(deltas), request)) as events:
+            async for event in events:
+                yield event
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         model = await self._model_for(request.model)
@@ -139,90 +114,38 @@ class ChatCompletionsBackend(DetectedServer):
         return payload | tool_choice(request) | dict(request.sampling)
 
 
-class _Reader:
-    """Stream events in, raw events out. Detects the end of the answer, and errors inside the stream."""
+class _Reader(StreamReader):
+    parser: Deltas
 
     def __init__(self, deltas: Deltas) -> None:
-        self.deltas = deltas
-        self.is_done = False
-        self._bad = 0
+        super().__init__(deltas, text_of_chunk)
         self._failure: object = None
-        self._repetitions = Repetitions(text_of_chunk)
-        self._rest: list[RawEvent] = []
 
-    def feed(self, events: Sequence[ServerSentEvent]) -> Iterator[RawEvent]:
-        """The raw events of what was read together, up to the end of the answer."""
-        for event, chunk in joined(self._repetitions.feed(zip(events, map(_decoded, events), strict=True))):
-            yield from self._take(event, chunk)
-            if self.is_done:
-                return
-
-    def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The last raw events, and why the model stopped. Raises a BackendError unless the server reported a good end, or the model was
-        stopped here for writing too much.
-        """
-        self._take_waiting()
-        self._check_end()
-        rest, reason = self.deltas.finish(is_stated=self.deltas.has_finished)
-        return [*self._rest, *rest], reason
-
-    def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The last raw events of a sample that failed."""
-        self._take_waiting()
-        return [*self._rest, *self.deltas.break_off(error)]
-
-    def _take_waiting(self) -> None:
-        self._rest += [raw for event, chunk in self._repetitions.finish() for raw in self._take(event, chunk)]
-
-    def _take(self, event: ServerSentEvent, chunk: Any) -> list[RawEvent]:
-        if event.data.strip() == _DONE:
-            self.is_done = True
-            return []
-        if not isinstance(chunk, dict):
-            if event.name == "error":
-                raise self._error(event.data)
-            self._bad += 1
-            return []
+    def _object(self, event: ServerSentEvent, chunk: dict[str, Any]) -> list[RawEvent]:
         if event.name == "error" or chunk.get("object") == "error":
-            raise self._error(chunk.get("error") or chunk)
+            raise self.error(chunk.get("error") or chunk)
         # What came with an error is kept.
-        raws = self.deltas.feed(chunk)
+        raws = self.parser.feed(chunk)
         self._failure = chunk.get("error") or _error_of_choice(chunk)
-        self.is_done = event.name == WHOLE or self.deltas.is_full or bool(self._failure)
+        self.is_done = event.name == WHOLE or self.parser.is_full or bool(self._failure)
         return raws
 
     def _check_end(self) -> None:
+        self.parser.is_stated = self.parser.has_finished
         if self._bad:
             _log.warning("a model server sent %d events that are no JSON objects", self._bad)
         if self._failure:
-            raise self._error(self._failure)
-        if self.deltas.failure and not self.deltas.is_full:
-            raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {self.deltas.failure!r:.200}")
-        if not self.is_done and not self.deltas.has_finished:
+            raise self.error(self._failure)
+        if self.parser.failure and not self.parser.is_full:
+            raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {self.parser.failure!r:.200}")
+        if not self.is_done and not self.parser.has_finished:
             raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self._bad} events could not be read")
-
-    def _error(self, body: object) -> BackendError:
-        """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return error_of_body(body, is_empty=self.deltas.is_empty)
 
 
 def _error_of_choice(chunk: dict[str, Any]) -> object:
     choices = chunk.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     return choice.get("error") if isinstance(choice, dict) else None
-
-
-def _decoded(event: ServerSentEvent) -> Any:
-    if event.data == _DONE:
-        return None
-    try:
-        chunk = _json_value(event.data)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(chunk, dict) and event.name:
-        # The name of an event is a label as well.
-        chunk["sse_event"] = event.name
-    return chunk
 
 
 def _prefills(server: str | None, cut_answer: Frame | None) -> bool:

@@ -133,6 +133,8 @@ class Deltas:
         self._refused = False
         self._has_tools = has_tools
         self._given = ReasoningCollector(max_chars)
+        self.is_stated = True
+        """Whether the server said why the model stopped. Else what is held may be cut."""
         self.usage: Usage | None = None
         self.model: str | None = None
 
@@ -194,12 +196,10 @@ class Deltas:
             self._reason = reason
         return events
 
-    def finish(self, *, is_stated: bool = True) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls. ``is_stated``: the server said why
-        the model stopped; else what is held may be cut.
-        """
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
-        events = self._answer_ended(complete=is_stated and reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER))
+        events = self._answer_ended(complete=self.is_stated and reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER))
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
         if self._has_tools and self._calls and self._writer.open == _ANSWER and not error:

@@ -1,15 +1,27 @@
-"""Merges chunks of a Chat Completions stream that were read together and differ only in their text, and removes what chunks repeat.
+"""Reads the stream of a server with text, in either format: requests it, and joins and removes what its events repeat.
 
-A chunk holds one token. Merged, they pass through every later step at once.
+A chunk of Chat Completions holds one token. Those that were read together and differ only in their text are merged, so that they pass
+through every later step at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.chat.deltas import Deltas
+from chatui.backends.discovery import DetectedServer
+from chatui.backends.failures import error_of_body
+from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import ServerSentEvent
+from renderer.errors import ErrorCode
+from renderer.events import RawEvent
 
 _TEXTS = ("content", "reasoning_content", "reasoning")
 Decoded = tuple[ServerSentEvent, Any]
@@ -126,3 +138,104 @@ def _piece_of(event: ServerSentEvent, chunk: Any) -> _Piece | None:
         return None
     delta[fields[0]] = ""
     return _Piece(event, chunk, delta, fields[0], [text])
+
+
+class StreamReader(ABC):
+    """Stream events in, raw events out. Detects the end of the answer, and errors inside the stream."""
+
+    def __init__(self, parser: Deltas | Reducer, text_of: Callable[[Any], tuple[dict[str, Any], str] | None]) -> None:
+        """``text_of``: as for ``Repetitions``."""
+        self.parser = parser
+        self.is_done = False
+        self._bad = 0
+        self._repetitions = Repetitions(text_of)
+        self._rest: list[RawEvent] = []
+
+    def feed(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
+        """The raw events of what was read together, up to the end of the answer."""
+        for event, data in joined(self._repetitions.feed((event, _decoded(event)) for event in events)):
+            yield from self._take(event, data)
+            if self.is_done:
+                return
+
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The last raw events, and why the model stopped. Raises a BackendError unless the server reported a good end, or the model was
+        stopped here for writing too much.
+        """
+        self._take_waiting()
+        self._check_end()
+        rest, reason = self.parser.finish()
+        return [*self._rest, *rest], reason
+
+    def break_off(self, error: ErrorCode) -> list[RawEvent]:
+        """The last raw events of a sample that failed."""
+        self._take_waiting()
+        return [*self._rest, *self.parser.break_off(error)]
+
+    def error(self, body: object) -> BackendError:
+        """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
+        return error_of_body(body, is_empty=self.parser.is_empty)
+
+    @abstractmethod
+    def _object(self, event: ServerSentEvent, data: dict[str, Any]) -> list[RawEvent]:
+        """The raw events of an event that is a JSON object."""
+
+    @abstractmethod
+    def _check_end(self) -> None:
+        """Raise a BackendError unless the stream has ended well."""
+
+    def _take_waiting(self) -> None:
+        self._rest += [raw for event, data in self._repetitions.finish() for raw in self._take(event, data)]
+
+    def _take(self, event: ServerSentEvent, data: Any) -> list[RawEvent]:
+        if event.data.strip() == "[DONE]":
+            self.is_done = True
+            return []
+        if isinstance(data, dict):
+            return self._object(event, data)
+        if event.name == "error":
+            raise self.error(event.data)
+        self._bad += 1
+        return []
+
+
+def _decoded(event: ServerSentEvent) -> Any:
+    try:
+        data = json.loads(event.data)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(data, dict) and event.name and not event.name.startswith("response."):
+        # The name of an event is a label as well.
+        data["sse_event"] = event.name
+    return data
+
+
+class TextBackend(DetectedServer):
+    """The base of the backends that read text."""
+
+    async def _read(
+        self, path: str, payload: Mapping[str, Any], reader: StreamReader, request: SampleRequest
+    ) -> AsyncGenerator[SampleEvent, None]:
+        """Send the payload, and read its answer to the end."""
+        parser, model, on_held = reader.parser, payload.get("model"), request.on_held
+        try:
+            async with aclosing(self._upstream.stream(path, payload, request.on_sent)) as read:
+                async for events in read:
+                    for raw in reader.feed(events):
+                        yield raw
+                    if on_held and parser.is_holding:
+                        on_held()
+                        on_held = None
+                    if reader.is_done:
+                        break
+            rest, reason = reader.finish()
+        except (BackendError, asyncio.CancelledError) as error:
+            rest = reader.break_off(broken_off_with(error))
+            self._learn(model, parser.read)
+            for raw in rest:
+                yield raw
+            raise
+        for raw in rest:
+            yield raw
+        self._learn(model, parser.read)
+        yield SampleEnded(reason, parser.usage, self._own_name(parser.model, model), reasoning=parser.reasoning)

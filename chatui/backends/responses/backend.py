@@ -5,10 +5,8 @@ The conversation history becomes the ``input`` and ``instructions`` of a request
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,19 +14,17 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.answer_format import as_chat, as_json, as_responses, function_call, in_words, sample_in_format, tool_choice
-from chatui.backends.base import BackendError, Endpoint, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, broken_off_with
-from chatui.backends.chat.joining import Repetitions
+from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleEvent, SampleRequest
+from chatui.backends.chat.joining import StreamReader, TextBackend
 from chatui.backends.context_fitting import sample_within, without_last_reasoning
 from chatui.backends.continuation import Sample, continue_in_words
-from chatui.backends.discovery import DetectedServer
-from chatui.backends.failures import error_of_body
 from chatui.backends.http import WHOLE
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
 from chatui.backends.speaker import defang
 from chatui.backends.sse import ServerSentEvent
-from renderer.errors import Code, ErrorCode
+from renderer.errors import Code
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
@@ -137,13 +133,13 @@ _READS_CHAT_FIELDS = "llama.cpp"
 """These servers convert a Responses request to Chat Completions and drop ``text``, but enforce that format's own field."""
 
 
-class ResponsesBackend(DetectedServer):
+class ResponsesBackend(TextBackend):
     """A Backend for the Responses API."""
 
     kind = "responses"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``DetectedServer``.
+        """As ``TextBackend``.
 
         ``summaries_are_trusted``: this server's reasoning summaries are requested, and marked as such: their headings may choose lines that
         people see. Several servers send the raw chain of thought under that name, so the operator decides; the default is False.
@@ -181,28 +177,9 @@ class ResponsesBackend(DetectedServer):
         reducer.has_tools = bool(request.tools)
         reducer.server_tools = ServerTools(request.hosted)
         reducer.asks(Asked(request.answer_format is not None, request.tools))
-        reader, on_held = _Reader(reducer), request.on_held
-        try:
-            async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as read:
-                async for events in read:
-                    for raw in reader.feed_all(events):
-                        yield raw
-                    if on_held and reducer.is_holding:
-                        on_held()
-                        on_held = None
-                    if reader.is_done:
-                        break
-            rest, reason = reader.finish()
-        except (BackendError, asyncio.CancelledError) as error:
-            rest = reader.break_off(broken_off_with(error))
-            self._learn(payload.get("model"), reducer.read)
-            for raw in rest:
-                yield raw
-            raise
-        for raw in rest:
-            yield raw
-        self._learn(payload.get("model"), reducer.read)
-        yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")), reasoning=reducer.items.reasoning())
+        async with aclosing(self._read("/v1/responses", payload, _Reader(reducer), request)) as events:
+            async for event in events:
+                yield event
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         """The server must store nothing, and must report a prompt that is too long instead of truncating it."""
@@ -236,70 +213,34 @@ class ResponsesBackend(DetectedServer):
         return payload | tool_choice(request) | dict(request.sampling)
 
 
-class _Reader:
-    """Stream events in, raw events out. Detects the end of the answer, and errors inside the stream."""
+class _Reader(StreamReader):
+    parser: Reducer
 
     def __init__(self, reducer: Reducer) -> None:
-        self.reducer = reducer
-        self.is_done = False
-        self._bad = 0
+        super().__init__(reducer, text_of_event)
         self._seen_events: set[int] = set()
-        self._repetitions = Repetitions(text_of_event)
-        self._rest: list[RawEvent] = []
 
-    def feed_all(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
-        """The raw events of a batch, up to the end of the answer."""
-        for event, data in self._repetitions.feed((event, _decoded(event)) for event in events):
-            yield from self._take(event, data)
-            if self.is_done:
-                return
-
-    def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The last raw events, and why the model stopped. Raises a BackendError unless the server reported a good end, or the model was
-        stopped here for writing too much.
-        """
-        self._take_waiting()
-        self._check_end()
-        rest, reason = self.reducer.finish()
-        return [*self._rest, *rest], reason
-
-    def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The last raw events of a sample that failed."""
-        self._take_waiting()
-        return [*self._rest, *self.reducer.break_off(error)]
-
-    def _take_waiting(self) -> None:
-        self._rest += [raw for event, data in self._repetitions.finish() for raw in self._take(event, data)]
-
-    def _take(self, event: ServerSentEvent, data: Any) -> list[RawEvent]:
-        if event.data.strip() == "[DONE]":
-            self.is_done = True
-            return []
-        if not isinstance(data, dict):
-            if event.name == "error":
-                raise self._error(event.data)
-            self._bad += 1
-            return []
+    def _object(self, event: ServerSentEvent, data: dict[str, Any]) -> list[RawEvent]:
         kind = data["type"] if isinstance(data.get("type"), str) else event.name
         if kind == "error" or event.name == "error" or ("type" not in data and data.get("error")):
-            raise self._error(data.get("error") or data)
+            raise self.error(data.get("error") or data)
         if self._is_repeated(data, event.data):
             return []
         if event.name == WHOLE or ("type" not in data and data.get("object") == "response"):
             return self._whole(data, is_last=event.name == WHOLE)
-        raws = self.reducer.feed(kind, data)
-        self.is_done = bool(self.reducer.status) or self.reducer.is_full
+        raws = self.parser.feed(kind, data)
+        self.is_done = bool(self.parser.status) or self.parser.is_full
         return raws
 
     def _check_end(self) -> None:
-        if self._bad or self.reducer.oddities:
-            odd = ", ".join(f"{count} × {name}" for name, count in sorted(self.reducer.oddities.items()))
+        if self._bad or self.parser.oddities:
+            odd = ", ".join(f"{count} × {name}" for name, count in sorted(self.parser.oddities.items()))
             _log.info("a model server sent %d events that are no JSON objects; other oddities: %s", self._bad, odd or "none")
-        if self.reducer.is_full or (self.reducer.status in ("completed", "incomplete") and not self.reducer.has_failed):
+        if self.parser.is_full or (self.parser.status in ("completed", "incomplete") and not self.parser.has_failed):
             return
-        if self.reducer.status == "failed" or self.reducer.error:
-            raise self._error(self.reducer.error or "the response failed")
-        details = f"the last status was {self.reducer.status[:40]!r}; {self._bad} events could not be read"
+        if self.parser.status == "failed" or self.parser.error:
+            raise self.error(self.parser.error or "the response failed")
+        details = f"the last status was {self.parser.status[:40]!r}; {self._bad} events could not be read"
         raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end: {details}")
 
     def _whole(self, response: Mapping[str, Any], *, is_last: bool) -> list[RawEvent]:
@@ -308,7 +249,7 @@ class _Reader:
         if not is_last and status not in ("completed", "incomplete", "failed", "cancelled"):
             return []
         self.is_done = True
-        return self.reducer.end(response)
+        return self.parser.end(response)
 
     def _is_repeated(self, data: Mapping[str, Any], raw: str) -> bool:
         """Only an identical event with the same number is a repetition: some servers restart their numbering."""
@@ -321,21 +262,6 @@ class _Reader:
         if len(self._seen_events) < _MAX_REMEMBERED:
             self._seen_events.add(mark)
         return False
-
-    def _error(self, error: object) -> BackendError:
-        """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return error_of_body(error, is_empty=self.reducer.is_empty)
-
-
-def _decoded(event: ServerSentEvent) -> Any:
-    try:
-        data = json.loads(event.data)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(data, dict) and event.name and not event.name.startswith("response."):
-        # The name of an event is a label as well.
-        data["sse_event"] = event.name
-    return data
 
 
 def text_of_event(data: Any) -> tuple[dict[str, Any], str] | None:

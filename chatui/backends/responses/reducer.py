@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chatui.backends.base import EndReason, Usage
+from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, usable_call_id
 from chatui.backends.responses.items import (
@@ -109,6 +109,11 @@ class Reducer:
     def asks(self, asked: Asked) -> None:
         """Take in what the request asked for."""
         self._speech.asked = asked
+
+    @property
+    def reasoning(self) -> GivenReasoning | None:
+        """See ``Items.reasoning``."""
+        return self.items.reasoning()
 
     @property
     def is_holding(self) -> bool:
