@@ -1,19 +1,15 @@
 """Publishes a running turn's events to everybody who follows it, with snapshots for pages that join late.
 
-New events go to this process's sockets in the same event loop step, but at most once per FLUSH_SECONDS. Only text that takes long to render
-is first rendered in a thread, so that other turns are not held up.
+New events go to this process's sockets in the same event loop step, but at most once per FLUSH_SECONDS, and with a bounded amount of text,
+so that other turns are not held up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
-import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from uuid import UUID
 
 from chatui import wire
@@ -24,7 +20,7 @@ from chatui.turns.ledger import Job
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.program import ProgramStream
-from chatui.turns.streams.rendering import Rendering, messages_of
+from chatui.turns.streams.rendering import messages_of
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus
 from renderer.activities.activity import Activity
@@ -44,17 +40,9 @@ FOLLOWED_SECONDS = 75.0
 """How long events are sent to another process after it reported a follower."""
 FIRST_SECONDS = 2.0
 """How long a new turn's events are sent to every process: a follower there cannot report itself earlier."""
-CATCH_UP_SECONDS = 30.0
-"""The longest that a turn's end waits for its text to be rendered. The longest answer takes a small part of this."""
 
 _FOLLOWED = (Audience.END_USER, Audience.DEBUG)
 """The audiences that follow over sockets. The program that sent the request has its own stream."""
-
-SWITCH_SECONDS = 0.001
-"""How long a thread keeps the interpreter lock while the event loop waits for it, which happens after each of the loop's system calls."""
-
-_renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering", initializer=sys.setswitchinterval, initargs=(SWITCH_SECONDS,))
-"""One thread: rendering is pure Python, so more threads would only take more time from the event loop. Turns share it step by step."""
 
 
 class Publisher:
@@ -87,7 +75,6 @@ class Publisher:
         self._ended_unwatched = False
         """Nobody watched when the turn began to end. Pages that open later load the stored answer, or ask for a snapshot."""
         self._is_ready = not is_continuation
-        self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
         self._unsent: list[wire.Numbered] = []
         self._next_flush: asyncio.Handle | None = None
@@ -97,7 +84,7 @@ class Publisher:
     async def show_before(self, job: Job) -> None:
         """Render the part of the continued answer that is already visible. No snapshot is sent before this is done."""
         frames = job.shown_before
-        messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id, self.pages) if frames else []
+        messages = await asyncio.to_thread(messages_of, frames, job.cut_message_id, self.pages) if frames else []
         self._people.show_before(messages, job.cut_message_id)
         self._people.add_thinking_before(job.thought_before or 0, tuple(map(activities.line, job.steps_before)))
         self._is_ready = True
@@ -176,22 +163,18 @@ class Publisher:
         is_debugged = self._is_heard_here(Audience.DEBUG) or self._is_heard_elsewhere(Audience.DEBUG)
         if events := self._debug.flush(is_watched=is_debugged):
             self._send(Audience.DEBUG, events)
-        self._render()
+        if self.is_watched and self._people.has_unshown:
+            self._flush_soon()
 
     async def catch_up(self) -> None:
-        """Flush until all text so far is sent, for at most CATCH_UP_SECONDS; not if nobody watches."""
-        until = self._loop.time() + CATCH_UP_SECONDS
-        if self._people.only_ends:
-            self._safely(self._collect)  # the next flush sends it, at the latest in CLOSE_SECONDS
-            self._render()
-        elif self._people.is_behind:
-            self._flush_safely()
+        """Flush until all text so far is sent; not if nobody watches."""
+        # If only the end of a message waits, the next flush sends it, at the latest in CLOSE_SECONDS.
+        is_well = self._safely(self._collect if self._people.only_ends else self.flush)
         if not self.is_watched:
             self._ended_unwatched = True
-            return
-        while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
-            await asyncio.wait([self._rendering], timeout=until - self._loop.time())
-            self._flush_safely()
+        while is_well and self.is_watched and self._people.has_unshown:
+            await asyncio.sleep(0)  # other turns go on
+            is_well = self._safely(self.flush)
 
     def end(self, event: wire.TurnEnded) -> None:
         """Send the turn's end to all processes."""
@@ -248,6 +231,8 @@ class Publisher:
         self._ended_unwatched = False
         # Right after a flush, so that no later event repeats what the snapshot contains.
         self.flush()
+        while self.is_watched and self._people.has_unshown:
+            self.flush()
         self._compactor.forget()
         snapshot: wire.Event = self._debug.snapshot() if audience is Audience.DEBUG else self._people.snapshot(self.elapsed())
         self._bus.send_to(process, group, {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])})
@@ -274,26 +259,13 @@ class Publisher:
         self._next_flush = None
         self._safely(self.flush)
 
-    def _safely(self, work: Callable[[], None]) -> None:
+    def _safely(self, work: Callable[[], None]) -> bool:
         try:
             work()
         except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
             log_without_content(log, self._turn_id, error)
-
-    def _render(self) -> None:
-        """Render in a thread what would block the event loop too long."""
-        work = None if self._is_stopped else self._people.take_rendering()
-        if work is not None:
-            self._rendering = self._loop.run_in_executor(_renderer, _rendering, work)
-            self._rendering.add_done_callback(partial(self._rendered, work))
-
-    def _rendered(self, work: Rendering, done: asyncio.Future[None]) -> None:
-        if self._rendering is done:
-            self._rendering = None
-        if not done.cancelled() and (error := done.exception()):
-            log_without_content(log, self._turn_id, error)
-        self._people.rendered(work)
-        self._flush_soon()
+            return False
+        return True
 
     def _beat(self) -> None:
         silent = self._loop.time() - self._last_flush
@@ -317,14 +289,3 @@ class Publisher:
 
     def _is_heard_elsewhere(self, audience: Audience) -> bool:
         return self._loop.time() < self._elsewhere_until[audience]
-
-
-def _rendering(work: Rendering) -> None:
-    """Render in the thread, with garbage collection off: a collection over all tokens of a long text would stop every thread for 50 ms."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        work.run()
-    finally:
-        if was_collecting:
-            gc.enable()

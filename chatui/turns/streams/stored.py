@@ -7,10 +7,7 @@ stays as it is: the summary, calls that wait for them, and the place in the queu
 from __future__ import annotations
 
 import asyncio
-import gc
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
@@ -35,13 +32,6 @@ FRESH = timedelta(seconds=2)
 BEFORE_ALL = -1
 """The sequence number of the snapshot. No event follows it, not even the first one (1): a page that gets an event again, from a Redis that
 only stood still, must not add to this text what it contains already. It asks the turn's process for a snapshot."""
-
-REST = 2
-"""The thread that renders rests for twice as long as it has worked, because other people's text needs the interpreter, too."""
-
-_renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering stored answers")
-"""Not the thread of the turns that run here: they would wait for pages that only follow others."""
-
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
@@ -97,17 +87,6 @@ def stored_answer(turn_id: UUID) -> StoredAnswer | None:
 
 async def snapshot_of(answer: StoredAnswer) -> wire.Snapshot:
     """The answer as a snapshot that contains no event. Until the answer begins, the model is working."""
-    messages = await asyncio.get_running_loop().run_in_executor(_renderer, _rendered, answer)
+    messages = await asyncio.to_thread(messages_of, answer.frames, None, answer.pages, answer.unfinished)
     shown = (tuple(messages), 0, False, 0, 0)
     return wire.Snapshot(str(answer.turn_id), BEFORE_ALL, answer.elapsed, not answer.has_answer, (), None, *shown)
-
-
-def _rendered(answer: StoredAnswer) -> list[wire.MessageSoFar]:
-    began, was_collecting = time.monotonic(), gc.isenabled()
-    gc.disable()  # as for the turns that run here: a collection would stop every thread
-    try:
-        return messages_of(answer.frames, None, answer.pages, answer.unfinished)
-    finally:
-        if was_collecting:
-            gc.enable()
-        time.sleep(REST * (time.monotonic() - began))

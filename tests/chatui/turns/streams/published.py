@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
-from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -37,8 +37,6 @@ class World:
         self.heard: set[str] = set()
         self.sent: list[tuple[str, dict[str, Any], bool]] = []
         self.sent_to: list[tuple[str, str, dict[str, Any]]] = []
-        self.renderings: list[tuple[Future[None], Callable[[], None]]] = []
-        self.has_busy_threads = False
 
     # The event loop
 
@@ -53,26 +51,6 @@ class World:
     def call_soon(self, run: Callable[[], None]) -> Timer:
         self.timers.append(Timer(self.now, run))
         return self.timers[-1]
-
-    def run_in_executor(self, _: object, function: Callable[..., None], *arguments: object) -> Future[None]:
-        done = Future[None]()
-        self.renderings.append((done, lambda: function(*arguments)))
-        return done
-
-    async def wait(self, waiting: list[object], *, timeout: float) -> None:
-        """Wait for the threads: they finish, or if they are busy, the time passes."""
-        assert None not in waiting and timeout > 0
-        if not self.has_busy_threads:
-            self.render()
-        else:
-            self.now += timeout
-
-    def render(self) -> None:
-        """Let the threads finish what they were given."""
-        given, self.renderings = self.renderings, []
-        for done, run in given:
-            run()
-            done.set_result(None)
 
     def waits(self) -> list[float]:
         """How long each callback still waits, in milliseconds."""
@@ -131,7 +109,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def in_world(monkeypatch: pytest.MonkeyPatch, *, reaches_others: bool = False) -> World:
     found = World(reaches_others=reaches_others)
     monkeypatch.setattr(publisher, "bus", lambda: found)
-    monkeypatch.setattr(publisher, "asyncio", SimpleNamespace(get_running_loop=lambda: found, wait=found.wait))
+    monkeypatch.setattr(publisher, "asyncio", SimpleNamespace(get_running_loop=lambda: found, sleep=asyncio.sleep, to_thread=asyncio.to_thread))
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -15,7 +14,6 @@ import pytest
 from chatui import wire
 from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
-from chatui.turns.streams.rendering import Rendering
 from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed
@@ -149,61 +147,16 @@ def test_a_failing_flush_loses_only_pages_and_is_logged_without_its_text(
     assert turn.types() == ["chatui:saving"]
 
 
-def test_a_long_text_is_rendered_elsewhere_and_then_sent(world: World) -> None:
+def test_a_long_text_is_sent_in_steps(world: World) -> None:
     turn = followed(world)
     turn.open()
     turn.write(LONG)
     turn.publisher.take(FrameClosed(Terminator.RETURN), turn.key)
     world.go_on()
-    assert len(world.renderings) == 1
-    assert not turn.publisher.is_shown_whole and "item" not in json.dumps(world.sent)
-    while world.renderings:
-        world.render()
-        world.go_on(0.03)
+    assert not turn.publisher.is_shown_whole
+    world.go_on(0.2)
     assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent)
     assert [part.kind for part in turn.publisher.shown()] == ["final"]
-
-
-@pytest.mark.parametrize("is_collecting", [True, False])
-def test_no_garbage_is_collected_during_a_rendering(world: World, is_collecting: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    states = [is_collecting]
-    switches = SimpleNamespace(isenabled=lambda: states[-1], disable=lambda: states.append(False), enable=lambda: states.append(True))
-    monkeypatch.setattr(publisher, "gc", switches)
-
-    def run(_: Rendering) -> None:
-        states.append(states[-1])
-        broken()
-
-    monkeypatch.setattr(Rendering, "run", run)
-    turn = followed(world)
-    turn.open()
-    turn.write(LONG)
-    world.go_on()
-    with pytest.raises(RuntimeError):
-        world.renderings[0][1]()
-    assert states == [is_collecting, False, False, *([True] if is_collecting else [])]
-
-
-def test_a_rendering_that_fails_is_logged_without_its_text(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    turn = followed(world)
-    turn.open()
-    turn.write(LONG)
-    world.go_on()
-    with caplog.at_level(logging.WARNING):
-        world.renderings[0][0].set_exception(RuntimeError(QUOTED))
-    assert "RuntimeError" in caplog.text and QUOTED not in caplog.text
-    turn.write("\n\nThe end.")
-    world.go_on(0.03)
-    assert turn.publisher.is_shown_whole or len(world.renderings) > 1, "the turn goes on"
-
-
-def test_nothing_is_rendered_elsewhere_after_the_end(world: World) -> None:
-    turn = followed(world)
-    turn.open()
-    turn.write(LONG)
-    turn.publisher.stop()
-    turn.publisher.flush()
-    assert world.renderings == []
 
 
 def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: World) -> None:
@@ -254,15 +207,6 @@ def test_the_end_of_a_turn_waits_for_its_text(world: World) -> None:
     assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent) and world.now == 0.125
 
 
-def test_the_end_of_a_turn_waits_for_its_text_for_half_a_minute_at_most(world: World) -> None:
-    turn = followed(world)
-    turn.open()
-    turn.write(LONG)
-    world.has_busy_threads = True
-    asyncio.run(turn.publisher.catch_up())
-    assert world.now == 30.125 and not turn.publisher.is_shown_whole
-
-
 @pytest.mark.parametrize(("seconds", "steps"), [(None, ()), (30, (Activity("calc"),))])
 def test_a_continued_answer_adds_to_the_thinking_before(
     world: World, seconds: int | None, steps: tuple[Activity, ...], monkeypatch: pytest.MonkeyPatch
@@ -280,11 +224,7 @@ def test_a_continued_answer_adds_to_the_thinking_before(
     assert [line["sentences"]["en"] for line in snapshot["steps"]] == [step.sentence for step in steps]
 
 
-def test_a_page_sees_the_text_before_a_continuation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def at_once(_: object, function: Callable[..., object], *arguments: object) -> object:
-        return function(*arguments)
-
-    monkeypatch.setattr(world, "run_in_executor", at_once)
+def test_a_page_sees_the_text_before_a_continuation(world: World) -> None:
     turn, cut = followed(world, is_continuation=True), uuid4()
     before = [(uuid4(), Frame(PREAMBLE, "A plan.")), (cut, Frame(ANSWER, "Four, or"))]
     job: Any = SimpleNamespace(shown_before=before, cut_message_id=cut, thought_before=None, steps_before=())

@@ -160,5 +160,5 @@ async def test_waiting_text_is_kept_in_few_pieces() -> None:
     key = uuid4()
     turn.publisher.take(FrameOpened(ANSWER), key)
     await turn.write(["word "] * 5_000, key)
-    assert len(turn.publisher._people._arrived) < 150
+    assert len(turn.publisher._people._waiting) < 150
     turn.publisher.stop()
