@@ -18,7 +18,7 @@ from renderer.markup.citations import Pages
 from renderer.markup.html import JSON_OPENING, SafeHtml
 from renderer.markup.links import normalize
 from renderer.markup.markdown import Block, Definitions, Parsed
-from renderer.markup.tails import BlockOpen, BlockText, Tail, cost_of
+from renderer.markup.tails import BlockOpen, BlockText, Tail
 
 SMALL_WORK = 2048
 """Work below this many characters is not worth saving."""
@@ -78,27 +78,24 @@ def parsing_work(line: str) -> int:
 
 
 class WaitingBlocks:
-    """Closed blocks that wait for definitions, by label. ``cost``: what rendering them all again costs."""
+    """Closed blocks that wait for definitions, by label."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, tuple[Block, str, set[str]]] = {}
         self._by_label: dict[str, set[int]] = {}
         self._postponed: set[int] = set()
         self._work = 0
-        self.cost = 0
 
     def add(self, index: int, block: Block, source: str, missed: set[str]) -> None:
         """Add block ``index``, rendered from ``source`` without the labels in ``missed``. With none missed, it does not wait."""
         if missed:
             self._blocks[index] = (block, source, missed)
-            self.cost += cost_of(source)
         for label in missed:
             self._by_label.setdefault(label, set()).add(index)
 
     def take(self, index: int) -> tuple[Block, str]:
         """Remove a block that is to be rendered again, and return its source."""
         block, source, missed = self._blocks.pop(index)
-        self.cost -= cost_of(source)
         for label in missed:
             self._by_label[label].discard(index)
         self._postponed.discard(index)
@@ -158,19 +155,6 @@ class Blocks:
         self._overflow: list[str] | None = None
         self._trigger = Trigger()
         self._tail = Tail(0, "", self._definitions)
-
-    def cost_to_feed(self, text: str) -> int:
-        """The most that feeding ``text``, and showing the tail after it, can cost: see ``cost_of``."""
-        if self._overflow is not None:
-            return 0
-        if self._trigger.is_fence and self._tail.is_code and "`" not in text and "~" not in text:
-            return cost_of(text)
-        late = self._waiting.cost if self._tail.may_define or ":" in text else 0
-        return self._tail.cost + cost_of(text[: html.MESSAGE_LIMIT]) + late
-
-    def cost_to_finish(self) -> int:
-        """The most that finishing can cost: see ``cost_of``."""
-        return self._waiting.cost + (0 if self._overflow is not None else self._tail.cost)
 
     def feed(self, text: str) -> list[Final]:
         """Add text and return the blocks that are final now. Never renders the open block."""
@@ -335,11 +319,8 @@ def _cut(lines: list[str], closed: tuple[Block, ...], left: tuple[Block, ...]) -
     return cut
 
 
-STEP_COST = 6 * 1024
-"""The cost that may be rendered in one step of an event loop, in the unit of ``tails``: about 3 ms, and 25 ms for the worst texts."""
-
 STEP_CHARS = 8 * 1024
-"""The most text that another thread renders at once, so that the result can be sent in steps, too."""
+"""The most text to feed in one step of an event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,23 +339,13 @@ def in_steps(text: VisibleText) -> list[VisibleText]:
 
 
 class GrowingMarkdown:
-    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream. The caller
-    runs expensive calls in another thread, and never two calls at once.
-    """
+    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream."""
 
     def __init__(self, pages: Pages | None = None, *, is_json: bool = False) -> None:
         """``pages``: see ``Blocks``. ``is_json``: the message is shown as code."""
         self._blocks = Blocks(pages)
         if is_json:
             self._blocks.feed(JSON_OPENING)
-
-    def cost_to_feed(self, text: VisibleText) -> int:
-        """The most that ``feed`` with this text, and ``tail`` after it, can cost: see STEP_COST."""
-        return self._blocks.cost_to_feed(text)
-
-    def cost_to_finish(self) -> int:
-        """The most that ``finish`` can cost: see STEP_COST."""
-        return self._blocks.cost_to_finish()
 
     def feed(self, text: VisibleText) -> list[BlockClosed | BlockPatched]:
         """Add text of the message. Returns the blocks that this closed or changed."""

@@ -124,7 +124,7 @@ class _Code:
 class Tail:
     """The displayed state of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update.
 
-    ``cost``: what rendering the block costs. ``may_define``: it may contain a definition.
+    ``cost``: what rendering the block costs.
     """
 
     def __init__(
@@ -139,7 +139,6 @@ class Tail:
         self._definitions = definitions
         self._length = len(text)
         self.cost = cost_of(text)
-        self.may_define = ":" in text
         # What was shown at this index may have turned out not to be a block (a definition). Then an empty block is an update.
         self._fresh = [text] if text or shown is not None else []
         self._work = 0
@@ -166,7 +165,6 @@ class Tail:
         self._fresh.append(text)
         self._length += len(text)
         self.cost += cost_of(text)
-        self.may_define = self.may_define or ":" in text
 
     def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
         """The event to send for this update, or None. ``source`` returns the block's whole text; called only if the block is rendered."""

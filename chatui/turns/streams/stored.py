@@ -33,6 +33,7 @@ BEFORE_ALL = -1
 """The sequence number of the snapshot. No event follows it, not even the first one (1): a page that gets an event again, from a Redis that
 only stood still, must not add to this text what it contains already. It asks the turn's process for a snapshot."""
 
+
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
     """The visible frames of a running turn, each with the key of its message.

@@ -9,7 +9,7 @@ import pytest
 from renderer.gate import VisibleText
 from renderer.markup import html
 from renderer.markup.citations import CitableSource, Pages, cited
-from renderer.markup.growing import STEP_COST, BlockClosed, GrowingMarkdown
+from renderer.markup.growing import BlockClosed, GrowingMarkdown
 from renderer.markup.tails import BlockOpen
 
 TEA = CitableSource("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
@@ -79,12 +79,6 @@ def test_pages_opened_while_the_answer_is_written_can_be_cited() -> None:
     growing.feed(VisibleText("Tea【3†L1】."))
     growing.finish(is_cut=False)
     assert LINK in growing.html()[0].html
-
-
-def test_many_citations_of_a_long_address_are_not_rendered_on_the_event_loop() -> None:
-    growing = GrowingMarkdown({3: CitableSource("https://tea.example/" + "a" * 1900, "T" * 200)})
-    growing.feed(VisibleText("a【3†L1】" * 100))
-    assert growing.cost_to_feed(VisibleText("a")) > STEP_COST
 
 
 def test_the_number_of_citation_links_is_limited() -> None:

@@ -109,7 +109,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def in_world(monkeypatch: pytest.MonkeyPatch, *, reaches_others: bool = False) -> World:
     found = World(reaches_others=reaches_others)
     monkeypatch.setattr(publisher, "bus", lambda: found)
-    monkeypatch.setattr(publisher, "asyncio", SimpleNamespace(get_running_loop=lambda: found, sleep=asyncio.sleep, to_thread=asyncio.to_thread))
+    monkeypatch.setattr(
+        publisher, "asyncio", SimpleNamespace(get_running_loop=lambda: found, sleep=asyncio.sleep, to_thread=asyncio.to_thread)
+    )
     return found
 
 
