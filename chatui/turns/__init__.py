@@ -22,8 +22,8 @@ sent in one step:
 - In the open block. Plain words are appended to it (``renderer.markup.tails``); anything else renders the block again.
 - At the end of a message, up to 0.1 s in the publisher, for the end of the turn: both then travel together. Its text has been sent.
 - In the outbox of a page that does not keep up (``live.page_socket``); that page then skips ahead.
-- After the gate, if more arrives at once than ``renderer.markup.growing.STEP_CHARS``: the rest is rendered with the next flush, so that other
-  turns continue. The end of the turn waits for all of it.
+- After the gate, if more arrives at once than ``renderer.markup.growing.STEP_CHARS``: the rest is rendered with the next flush, so that
+  other turns continue. The end of the turn waits for all of it.
 - After the gate, if no page shows the turn, as with most turns of programs. It is rendered when a page opens the turn, or never.
 - In Twisted's buffer, if the operating system does not accept it. Daphne writes each frame at once (``live.server``).
 

@@ -39,8 +39,9 @@ class OpenMessage:
 def messages_of(
     frames: Sequence[tuple[UUID, Frame]], cut: UUID | None, pages: Pages | None = None, unfinished: Collection[UUID] = ()
 ) -> list[wire.MessageSoFar]:
-    """Render stored frames as messages. Call it in a thread: a long answer takes a second. ``cut``: the message that was cut off. ``pages``: those it may cite.
-    ``unfinished``: the messages that are still being written, and are shown as in a stream, without what is not complete at their end."""
+    """Render stored frames as messages. Call it in a thread: a long answer takes a second. ``cut``: the message that was cut off.
+    ``pages``: those it may cite. ``unfinished``: the messages that are still being written, and are shown as in a stream, without what is
+    not complete at their end."""
     return [
         _message(key, frame, _unfinished(frame, pages) if key in unfinished else _blocks(frame, pages, is_cut=key == cut))
         for key, frame in frames

@@ -21,7 +21,7 @@ from tests.support.cost import Longest
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 MAX_UNITS = 2_000
-"""The longest step, in milliseconds, for 100,000 characters and more of one block. It would be minutes if the work were not proportional."""
+"""The longest step, in milliseconds, for 100,000 characters and more of one block. Quadratic work would take minutes."""
 
 UNITS = {
     "list": "- a\n",
