@@ -65,7 +65,6 @@ class Publisher:
         self._group = {audience: wire_bus.audience(conversation_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, first, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
-        self._compactor = wire.Compactor()
         self._bus = bus()
         self._loop = asyncio.get_running_loop()
         self._started = time.monotonic()
@@ -233,7 +232,6 @@ class Publisher:
         self.flush()
         while self.is_watched and self._people.has_unshown:
             self.flush()
-        self._compactor.forget()
         snapshot: wire.Event = self._debug.snapshot() if audience is Audience.DEBUG else self._people.snapshot(self.elapsed())
         self._bus.send_to(process, group, {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])})
 
@@ -281,7 +279,7 @@ class Publisher:
         """Encode events once for everybody in this audience, and not at all if nobody is listening."""
         is_elsewhere = self._is_heard_elsewhere(audience)
         if is_elsewhere or self._is_heard_here(audience):
-            frame = self._compactor.encode(events) if audience is Audience.END_USER else wire.encode(events)
+            frame = wire.encode(events)
             self._bus.send(self._group[audience], {**self._from, "json": frame}, elsewhere=is_elsewhere)
 
     def _is_heard_here(self, audience: Audience) -> bool:

@@ -33,7 +33,6 @@ from chatui.wire.commands import (
     Watch,
     read_command,
 )
-from chatui.wire.compact import Compactor, Expander
 from chatui.wire.replies import (
     REFUSALS,
     Accepted,
@@ -87,7 +86,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 8
+PROTOCOL = 9
 """The version of the protocol. Pages with another version are asked to reload. Increase it with every change that breaks older pages."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (
@@ -157,14 +156,12 @@ __all__ = [
     "Checking",
     "Closing",
     "Command",
-    "Compactor",
     "Continue",
     "DebugSnapshot",
     "DeltaType",
     "Edit",
     "EndType",
     "Event",
-    "Expander",
     "FileUse",
     "FilesCame",
     "FolderGone",

@@ -30,8 +30,8 @@ STREAM = chunk(reasoning_content=THOUGHT, content=FIRST) + b"".join(chunk(conten
 FIRST_ON_THE_WAY_BACK = "chatui/backends/sse.py"
 # These files also handle events before there is any text, such as the beginning of a turn, so their order is not fixed.
 AFTER = {
-    "chatui/wire/compact.py": "renderer/markup/html.py",
-    "chatui/wire/bus.py": "chatui/wire/compact.py",
+    "chatui/wire/base.py": "renderer/markup/html.py",
+    "chatui/wire/bus.py": "chatui/wire/base.py",
     "chatui/live/consumer.py": "chatui/wire/bus.py",
     "chatui/live/page_socket.py": "chatui/live/consumer.py",
 }

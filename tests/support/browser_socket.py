@@ -13,7 +13,6 @@ from channels.testing import WebsocketCommunicator
 from django.conf import settings
 from django.test import Client
 
-from chatui import wire
 from chatui.models.user import User
 
 
@@ -27,7 +26,7 @@ def cookie_of(person: User | None) -> str:
 
 
 class BrowserSocket:
-    """``async with BrowserSocket(person) as socket``. ``raw`` has everything received, as text with each event in full."""
+    """``async with BrowserSocket(person) as socket``. ``raw`` has everything received, as text."""
 
     def __init__(
         self, person: User | None, *, origin: str | None = "http://localhost:8000", host: str = "localhost:8000", path: str = "/ws/"
@@ -40,7 +39,6 @@ class BrowserSocket:
         self.accepted = False
         self.close_code: object = None
         self._queue: list[dict[str, Any]] = []
-        self._expander = wire.Expander()
 
     async def __aenter__(self) -> BrowserSocket:
         from chatui.asgi import application
@@ -75,7 +73,7 @@ class BrowserSocket:
             if message["type"] == "websocket.close":
                 self.close_code = message["code"]
                 return {"type": "closed", "code": message["code"]}
-            events = self._expander.read(message["text"])
+            events = json.loads(message["text"])
             self.raw.append(json.dumps(events))
             for event in events:
                 if event["type"] == "chatui:ping":

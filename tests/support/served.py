@@ -21,7 +21,6 @@ import httpx
 import websockets.asyncio.client
 import websockets.exceptions
 
-from chatui import wire
 from tests.support.deployments import accounts, prepared, process
 
 START_SECONDS = 180
@@ -202,7 +201,6 @@ class LiveSocket:
         self._address = f"ws://127.0.0.1:{server.port}/ws/"
         self._headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items()), "Origin": server.url}
         self._events: list[dict[str, Any]] = []
-        self._expander = wire.Expander()
 
     async def __aenter__(self) -> LiveSocket:
         until = time.monotonic() + CONNECT_SECONDS
@@ -227,7 +225,7 @@ class LiveSocket:
 
     async def next(self) -> dict[str, Any]:
         while not self._events:
-            for event in self._expander.read(str(await self._connection.recv())):
+            for event in json.loads(await self._connection.recv()):
                 if event["type"] == "chatui:ping":
                     await self.send("pong", number=event["number"])
                 else:

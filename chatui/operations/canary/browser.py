@@ -23,7 +23,6 @@ from websockets.typing import Origin
 
 from chatui.live.page_socket import COMMANDS_BURST, COMMANDS_PER_SECOND
 from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, LeakWatch
-from chatui.wire.compact import Expander
 
 _MAX_BODY_BYTES = 32 << 20
 _REQUEST_SECONDS = 15.0
@@ -185,7 +184,6 @@ class Tab:
         self.watch = browser.watch
         self._address = browser.origin.replace("http", "ws", 1) + address
         self._events: list[dict[str, Any]] = []
-        self._expander = Expander()
         self._open = contextlib.ExitStack()
         self.heard: list[str] = []
         self._allowance = _COMMANDS_AT_ONCE
@@ -256,10 +254,12 @@ class Tab:
         text = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
         self.heard.append(text)
         try:
-            events = self._expander.read(text)
+            events = json.loads(text)
         except ValueError:
+            events = None
+        if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
             self._look("event", text)
-            raise CanaryError("The socket sent what is no list of events.") from None
+            raise CanaryError("The socket sent what is no list of events.")
         if not self.watch.awaits_withdrawal:
             self._look("event", text)
         for event in events:
@@ -274,7 +274,7 @@ class Tab:
         self._events += events
 
     def _look_at_one(self, event: dict[str, Any]) -> None:
-        """Each event is checked: one frame may contain text, its withdrawal, and what follows; short events add up to a block."""
+        """Each event is checked: one frame may contain text, its withdrawal, and what follows."""
         if event.get("type") == "chatui:withdrawn":
             self.watch.withdrawn()
         if self.watch.awaits_withdrawal:

@@ -1,7 +1,7 @@
 // The WebSocket connection to the server. It notices a silent loss, and reconnects after every one.
 
 import { LANGUAGE } from "../language/words.js";
-import { Expander, readFrame } from "../wire/protocol.js";
+import { readFrame } from "../wire/protocol.js";
 import { PROTOCOL } from "../wire/wire.js";
 
 /** @import { Command, ServerEvent } from "../wire/wire.js" */
@@ -37,7 +37,6 @@ export class Connection {
   #socket = null;
   /** @type {number | undefined} */
   #retry;
-  #expander = new Expander();
   #hiddenAt = 0;
   #heardAt = 0;
   #isSilent = false;
@@ -91,7 +90,6 @@ export class Connection {
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;
-    this.#expander = new Expander();
     this.#heardAt = performance.now();
     socket.addEventListener("open", () => this.#opened(socket));
     socket.addEventListener("message", (event) => this.#onMessage(socket, event));
@@ -116,7 +114,7 @@ export class Connection {
     // Only a message from the server proves that it works: a socket that opens and closes at once must not be retried
     // in quick succession.
     this.#backoff.reset();
-    const events = readFrame(event.data, this.#expander);
+    const events = readFrame(event.data);
     for (const each of events) if (each.type === "chatui:ping") this.send({ type: "pong", number: each.number });
     this.#listener.received(events);
     if (wasSilent) this.#listener.recovered();

@@ -16,10 +16,9 @@ export const STATE_OF = Object.freeze({
  * The events in one socket frame, a JSON array. Unknown events are left out, so that an older page works with a newer
  * server.
  * @param {string} frame
- * @param {Expander} expander one for each socket: it expands short events
  * @returns {ServerEvent[]}
  */
-export function readFrame(frame, expander = new Expander()) {
+export function readFrame(frame) {
   /** @type {unknown} */
   let events;
   try {
@@ -27,7 +26,7 @@ export function readFrame(frame, expander = new Expander()) {
   } catch {
     return [];
   }
-  return Array.isArray(events) ? events.map((event) => expander.expand(event)).filter(isEvent) : [];
+  return Array.isArray(events) ? events.filter(isEvent) : [];
 }
 
 /**
@@ -78,75 +77,6 @@ function isEvent(value) {
 /** @param {unknown} value */
 function kindOf(value) {
   return Array.isArray(value) ? "array" : typeof value;
-}
-
-// Reads the short form of the most frequent events: more text for the open block. chatui/wire/compact.py
-// defines it.
-
-/**
- * @typedef {{ turn: string, type: string, message_id: string, block: number, html: string | null }} Open the block that
- * short events are about
- */
-
-const BEAT = "chatui:beat";
-const NEXT = -1;
-
-export class Expander {
-  /** @type {Open | null} */
-  #open = null;
-
-  /**
-   * @param {unknown} event as it is in a frame
-   * @returns {unknown} the event in full; null for a short one whose block is not known
-   */
-  expand(event) {
-    if (Array.isArray(event)) return this.#expanded(event);
-    if (isAboutATurn(event)) this.#open = openBlock(event);
-    return event;
-  }
-
-  /** @param {unknown[]} short */
-  #expanded([number, first, more, removed = 0, closes = 0]) {
-    const known = this.#open;
-    if (!known) return null;
-    const { turn, type, message_id, block } = known;
-    const full = { turn, type, message_id, block, sequence_number: number };
-    if (more === undefined) {
-      known.html = null;
-      return { ...full, text: first };
-    }
-    if (first === NEXT && typeof more === "string") {
-      known.block += 1;
-      known.html = more;
-      return { ...full, block: known.block, html: more };
-    }
-    const isEdit = typeof first === "number" && typeof more === "string" && typeof removed === "number";
-    if (known.html === null || !isEdit) return null;
-    const end = known.html.length - first;
-    const whole = known.html.slice(0, end - removed) + more + known.html.slice(end);
-    known.html = closes ? null : whole;
-    return closes ? { ...full, type: "response.delta.flush", html: whole } : { ...full, html: whole };
-  }
-}
-
-/**
- * A heartbeat is not: it comes while the model is silent, and the next event may be about the block that was open
- * before.
- * @param {unknown} event
- * @returns {event is Record<string, unknown>}
- */
-function isAboutATurn(event) {
-  return typeof event === "object" && event !== null && "turn" in event && !("type" in event && event.type === BEAT);
-}
-
-/**
- * @param {Record<string, unknown>} event
- * @returns {Open | null}
- */
-function openBlock({ turn, type, message_id, block, html }) {
-  const isDelta = type === "response.delta" || type === "chatui:preamble.delta";
-  if (!isDelta || typeof turn !== "string" || typeof message_id !== "string" || typeof block !== "number") return null;
-  return { turn, type, message_id, block, html: typeof html === "string" ? html : null };
 }
 
 // Checks the sequence numbers of a turn's events: each is the next one, a duplicate, or one after a gap.

@@ -97,7 +97,7 @@
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
-export const PROTOCOL = 8;
+export const PROTOCOL = 9;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",

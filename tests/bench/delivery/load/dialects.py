@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
-from chatui.wire.compact import Expander
-
 
 @dataclass(slots=True)
 class FrameContent:
@@ -62,7 +60,6 @@ class Product:
 
     def __init__(self) -> None:
         self._exchange = ""
-        self._expander = Expander()
 
     def ask(self, question: str) -> str:
         """See Dialect. Each question begins a new conversation."""
@@ -72,7 +69,7 @@ class Product:
     def read(self, frame: str) -> FrameContent:
         """See Dialect."""
         content = FrameContent()
-        for event in self._expander.read(frame):
+        for event in json.loads(frame):
             self._take(event, content)
         return content
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from chatui import wire
-from chatui.wire.compact import Compactor
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Channel, Header, Role
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleText
@@ -55,22 +54,6 @@ def test_the_text_of_an_answer_is_read_in_every_form_in_which_it_comes() -> None
         wire.Snapshot("the-turn", 1, 1, False, (), None, (wire.MessageSoFar("message", "final", (block,)),), 0, False, 0, 0),
     ]
     assert ["one two" in read(form).text for form in forms] == [True] * len(forms)
-
-
-def test_text_is_read_from_the_short_form_of_events() -> None:
-    page, turn = Product(), Compactor()
-    forms = [
-        wire.BlockReplaced("response.delta", "message", 0, html.render("one")),
-        wire.BlockReplaced("response.delta", "message", 0, html.render("one two")),
-        wire.BlockFlushed("message", 0, html.render("one two three")),
-    ]
-    frames = [turn.encode([wire.Numbered("the-turn", number, form)]) for number, form in enumerate(forms)]
-    assert frames[1].startswith("[["), "the premise"
-    assert ["one" in page.read(frame).text for frame in frames] == [True] * 3
-    frames = [
-        turn.encode([wire.Numbered("the-turn", 9, wire.BlockGrew("response.delta", "message", 1, visible(text)))]) for text in ("a", "b")
-    ]
-    assert [page.read(frame).text for frame in frames] == ["a", "b"]
 
 
 def test_the_end_of_a_turn_is_the_end_and_its_failure_is_a_fault() -> None:

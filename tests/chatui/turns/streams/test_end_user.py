@@ -80,14 +80,13 @@ class Loop:
         self.stream, self.key = EndUserStream(uuid4()), uuid4()
         self.longest = Longest() if is_measured else None
         self.sent: list[wire.Event] = []
-        self._compactor = wire.Compactor()
 
     def step(self, event: RawEvent | None = None) -> None:
         def whole() -> None:
             if event is not None:
                 self.stream.take(event, self.key, 0)
             flushed = self.stream.flush()
-            self._compactor.encode(flushed)
+            wire.encode(flushed)
             self.sent += [numbered.event for numbered in flushed]
 
         if self.longest is not None:

@@ -120,25 +120,6 @@ def test_a_page_in_another_process_follows_once_it_asks_for_a_snapshot(world: Wo
     assert turn.types(elsewhere=True) == ["chatui:working"]
 
 
-def test_events_after_a_snapshot_can_be_read_without_those_before(world: World) -> None:
-    turn = followed(world)
-    world.heard.add(turn.debug)
-    turn.open()
-    turn.write("Four")
-    world.go_on()
-    turn.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
-    turn.write(" or")
-    assert isinstance(last_event(turn), dict)
-    turn.write(" five")
-    assert isinstance(last_event(turn), list), "later ones only say what changed, also while staff watch"
-
-
-def last_event(turn: Turn) -> object:
-    """The last event for people, after the pause."""
-    turn.world.go_on(0.03)
-    return json.loads(next(message["json"] for group, message, _ in reversed(turn.world.sent) if group == turn.people))[-1]
-
-
 @pytest.mark.parametrize("is_continuation", [True, False])
 def test_only_an_answer_from_the_start_may_be_asked_for_at_once(world: World, is_continuation: bool) -> None:
     turn = followed(world, is_continuation=is_continuation)
