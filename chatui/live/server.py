@@ -20,7 +20,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-import chatui.live.plain_daphne  # noqa: F401 # isort: skip - has to be before Daphne
 import daphne.server
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
 from daphne.http_protocol import WebRequest

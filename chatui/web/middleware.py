@@ -55,7 +55,6 @@ from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, is_available, page_language, preferred_language, tag
-from chatui.web.deferred import Deferred
 from chatui.web.errors import refuse
 from chatui.web.guards import visitor_of
 from chatui.web.sign_in import session
@@ -244,7 +243,7 @@ class MessageMiddleware(InlineMiddleware, DjangoMessages):
 
 
 class CsrfViewMiddleware(InlineMiddleware, DjangoCsrf):
-    """Refuses other sites' forms. A thread is only used to read a token from the body, and to load a view with its first request."""
+    """Refuses other sites' forms. A thread is only used to read a token from the body."""
 
     def __init__(self, get_response: Any) -> None:
         super().__init__(get_response)
@@ -254,8 +253,7 @@ class CsrfViewMiddleware(InlineMiddleware, DjangoCsrf):
 
     async def _process_view(self, request: HttpRequest, view: Any, args: Any, named: Any) -> HttpResponseBase | None:
         check = super().process_view
-        is_loaded = not isinstance(view, Deferred) or view.is_loaded
-        if is_loaded and (request.method in _SAFE_METHODS or getattr(view, "csrf_exempt", False)):
+        if request.method in _SAFE_METHODS or getattr(view, "csrf_exempt", False):
             return check(request, view, args, named)
         return await sync_to_async(check)(request, view, args, named)
 

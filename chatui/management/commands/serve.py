@@ -9,7 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-import chatui.live.plain_daphne  # noqa: F401 # isort: skip - has to be before Daphne
 from daphne.cli import CommandLineInterface
 from daphne.server import twisted_loop
 from django.conf import settings
