@@ -208,21 +208,27 @@ class _Inliner:
             if target in trail:
                 raise SchemaUnusableError("its schema refers to itself")
             beside = {name: each for name, each in value.items() if name != "$ref"}
-            found = self._target_of(target)
+            found = target_of(self._document, target)
             return self.inline({**found, **beside} if isinstance(found, Mapping) else found, depth + 1, (*trail, target))
         left_out = _LEFT_OUT if _is_schema(value) else ()
         return {name: self.inline(each, depth + 1, trail) for name, each in value.items() if name not in left_out}
 
-    def _target_of(self, target: str) -> Any:
-        if not target.startswith("#"):
-            raise SchemaUnusableError("its schema refers to another document")
-        place: Any = self._document
-        for part in target[1:].split("/")[1:]:
-            name = part.replace("~1", "/").replace("~0", "~")
-            if not isinstance(place, Mapping) or name not in place:
-                raise SchemaUnusableError("its schema refers to something that does not exist")
-            place = place[name]
-        return place
+
+def target_of(document: Any, reference: str) -> Any:
+    """What a reference within a document points to (RFC 6901, as a fragment).
+
+    Raises:
+        SchemaUnusableError: it points to another document, or to nothing.
+    """
+    if not reference.startswith("#"):
+        raise SchemaUnusableError("its schema refers to another document")
+    place = document
+    for part in reference[1:].split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if not isinstance(place, Mapping) or name not in place:
+            raise SchemaUnusableError("its schema refers to something that does not exist")
+        place = place[name]
+    return place
 
 
 def _is_schema(schema: Mapping[str, Any]) -> bool:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import json
-import re
 import string
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from pydantic import PydanticUserError, TypeAdapter
 
-from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, ToolUnusableError
-from renderer import characters
+from chatui.tools.remote.schemas import reduced
+from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, ToolUnusableError, one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SCHEMA_CHARS = 16_000
 DEFAULT_LABEL = "Using a tool"
 """The label if the author sets none. It does not name the tool: the name is for the model, and may reveal more than people should know."""
 _ABOUT = "__chatui_tool__"
 _FACTS = ("reads_private_data", "sends_outside")
-_PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_NOT_SAID = ("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems")
-"""Schema keywords that gpt-oss is not shown. They are added to the argument's description."""
 
 
 def tool(*, name: str | None = None, label: str = "", seconds: float | None = None, title: str = "", **facts: bool) -> Callable[[F], F]:
@@ -82,11 +76,6 @@ def _description(function: Callable[..., Any]) -> str:
     return text
 
 
-def one_line(text: str) -> str:
-    """The text on one line, without anything that could end the comment or type that contains it, or a message."""
-    return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", characters.one_line(text))).strip()
-
-
 def _adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:
     kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
     if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
@@ -102,52 +91,7 @@ def _parameters(adapter: TypeAdapter[Any]) -> dict[str, Any]:
         schema = adapter.json_schema()
     except PydanticUserError as error:
         raise ToolUnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
-    schema = _plain(schema, schema.pop("$defs", {}))
-    if not all(map(_PROPERTY.fullmatch, schema.get("properties", {}))):
-        raise ToolUnusableError("an argument has a name that cannot be shown to a model")
-    if len(json.dumps(schema)) > SCHEMA_CHARS:
-        raise ToolUnusableError(f"its schema is longer than {SCHEMA_CHARS} characters")
-    return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
-
-
-def _plain(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> Any:
-    """The schema without references, titles and ``anyOf`` with null, which the model is not shown. Its limits are added to descriptions."""
-    if depth > 12:
-        raise ToolUnusableError("its schema is nested too deeply")
-    if isinstance(schema, list):
-        return [_plain(each, definitions, depth + 1) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        found = definitions.get(str(schema["$ref"]).removeprefix("#/$defs/"), {})
-        schema = {**found, **{name: value for name, value in schema.items() if name != "$ref"}}
-    schema = {name: value for name, value in schema.items() if name not in ("title", "$defs")} if _is_schema(schema) else schema
-    schema = _without_null(schema)
-    plain = {name: _plain(value, definitions, depth + 1) for name, value in schema.items()}
-    return _said(plain) if _is_schema(plain) else plain
-
-
-def _is_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether this is a schema, and not a mapping of properties, one of which may be called ``title``."""
-    return any(isinstance(schema.get(name), (str, list)) for name in ("type", "anyOf", "enum", "$ref")) or "const" in schema
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    variants = schema.get("anyOf")
-    others = [each for each in variants if each != {"type": "null"}] if isinstance(variants, list) else []
-    if len(others) == 1 and len(others) < len(variants or []):
-        is_said = {"anyOf": False, "default": schema.get("default") is not None}
-        return {**others[0], **{name: value for name, value in schema.items() if is_said.get(name, True)}}
-    return schema
-
-
-def _said(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with its limits added to its description."""
-    limits = [f"{name} {schema[name]}" for name in _NOT_SAID if name in schema]
-    words = one_line(str(schema.get("description", "")))
-    if limits or words:
-        schema["description"] = one_line(" ".join([words, f"({', '.join(limits)})" if limits else ""]))[:DESCRIPTION_CHARS]
-    return schema
+    return {**reduced(schema, has_patterns=True), "additionalProperties": False}
 
 
 def check_label(label: str, parameters: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote, urlencode
 
 import yaml
 
+from chatui.json_schemas import SchemaUnusableError, target_of
 from chatui.tools.file_access import EndedSession
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
@@ -78,16 +79,11 @@ class OpenApiDocument:
                 return {}
             if "$ref" not in value:
                 return value
-            value = self._found(str(value["$ref"]))
+            try:
+                value = target_of(self.root, str(value["$ref"]))
+            except SchemaUnusableError as error:
+                raise ToolUnusableError(str(error)) from None
         raise ToolUnusableError("a reference is circular")
-
-    def _found(self, target: str) -> Any:
-        place: Any = self.root
-        for part in target.split("/")[1:] if target.startswith("#/") else ("",):
-            place = place.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
-        if place is None:
-            raise ToolUnusableError("a reference has no target")
-        return place
 
 
 def read_document(path: Path) -> OpenApiDocument:

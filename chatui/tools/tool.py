@@ -17,6 +17,7 @@ from uuid import UUID
 from chatui import json_schemas
 from chatui.json_schemas import SchemaUnusableError
 from chatui.tools.file_access import TurnDocuments, TurnFiles, TurnSessions
+from renderer import characters
 from renderer.harmony.prompt import FunctionTool
 from renderer.markup.citations import CitableSource
 
@@ -153,6 +154,11 @@ def fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None
         return json_schemas.fault(schema, dict(arguments))
     except SchemaUnusableError as error:
         raise ToolUnusableError(str(error)) from None
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without anything that could end the comment or type that contains it, or a message."""
+    return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", characters.one_line(text))).strip()
 
 
 VALUE_CHARS = 60

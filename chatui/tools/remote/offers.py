@@ -17,8 +17,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.tools.file_access import EndedSession
-from chatui.tools.functions import one_line
-from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, CallingTurn
+from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, CallingTurn, one_line
 
 
 class ArgumentPlace(BaseModel):

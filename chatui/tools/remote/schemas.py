@@ -1,7 +1,7 @@
 """Reduces an untrusted schema to keywords that can be shown to a model and checked in bounded time.
 
 References within the document are expanded, within limits; external ones are refused. Patterns and unknown keywords are removed. This makes
-the check looser, but the server itself checks again.
+the check looser, but the server, or the function that has this schema, checks again.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from chatui.json_schemas import SchemaUnusableError, target_of
 from chatui.tools.remote.offers import cleaned, is_clean
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 
 MAX_CHARS = 16_000
 MAX_DEPTH = 12
-MAX_REFERENCES = 200
 MAX_NODES = 600
 MAX_CHOICES = 100
 MAX_VARIANTS = 8
@@ -31,14 +31,18 @@ _LIMITS = {
 }
 
 
-def reduced(schema: Any, document: Any = None, *, is_closed: bool = True) -> dict[str, Any]:
+def reduced(schema: Any, document: Any = None, *, is_closed: bool = True, has_patterns: bool = False) -> dict[str, Any]:
     """The schema, reduced to the known keywords. ``document``: what references refer to; by default, the schema itself. ``is_closed``:
-    unnamed properties are refused unless the schema allows them explicitly. JSON Schema's own default allows them.
+    unnamed properties are refused unless the schema allows them explicitly. JSON Schema's own default allows them. ``has_patterns``:
+    regular expressions are kept, because the schema is trusted.
 
     Raises:
         ToolUnusableError: the schema is too large when expanded, has external references, or has a text that a prompt cannot contain.
     """
-    found = _Reduction(schema if document is None else document, is_closed).of(schema, 0, ())
+    try:
+        found = _Reduction(schema if document is None else document, is_closed, has_patterns).of(schema, 0, ())
+    except SchemaUnusableError as error:
+        raise ToolUnusableError(str(error)) from None
     if len(json.dumps(found, ensure_ascii=False)) > MAX_CHARS:
         raise ToolUnusableError("its schema is too large")
     return found
@@ -47,11 +51,11 @@ def reduced(schema: Any, document: Any = None, *, is_closed: bool = True) -> dic
 class _Reduction:
     """One reduction, with its remaining limits."""
 
-    def __init__(self, document: Any, is_closed: bool) -> None:
+    def __init__(self, document: Any, is_closed: bool, has_patterns: bool) -> None:
         self._document = document
         self._is_closed = is_closed
+        self._has_patterns = has_patterns
         self._nodes = MAX_NODES
-        self._references = MAX_REFERENCES
 
     def of(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
         """One schema, reduced. ``trail``: the references that were followed to it; a recursive schema is cut where it repeats."""
@@ -81,24 +85,10 @@ class _Reduction:
         beside = {name: value for name, value in schema.items() if name != "$ref"}
         if target in trail:
             return _described({}, schema)
-        found = self._found(target)
+        found = target_of(self._document, target)
         if isinstance(found, Mapping):
             found = {**found, **beside}
         return self.of(found, depth + 1, (*trail, target))
-
-    def _found(self, target: str) -> Any:
-        self._references -= 1
-        if self._references < 0:
-            raise ToolUnusableError("its schema has too many references")
-        if not target.startswith("#"):
-            raise ToolUnusableError("its schema refers to another document")
-        place = self._document
-        for part in target[1:].split("/")[1:]:
-            part = part.replace("~1", "/").replace("~0", "~")
-            if not isinstance(place, Mapping) or part not in place:
-                raise ToolUnusableError("its schema has a reference without a target")
-            place = place[part]
-        return place
 
     def _merged(self, schema: Mapping[str, Any], trail: tuple[str, ...]) -> dict[str, Any]:
         """The objects in ``allOf``, merged into one. If several define the same property, the first takes precedence."""
@@ -109,7 +99,7 @@ class _Reduction:
             target = str(part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else ""
             if target in trail:
                 continue
-            part = self._found(target) if target else part
+            part = target_of(self._document, target) if target else part
             if not isinstance(part, Mapping):
                 raise ToolUnusableError("its schema, or a part of it, is not an object")
             properties = {**_mapping(part, "properties"), **properties}
@@ -140,6 +130,8 @@ class _Reduction:
         if kind == "object":
             found |= self._object(schema, depth, trail)
         limits = {name: schema[name] for name in _LIMITS.get(str(kind), ()) if _is_number(schema.get(name))}
+        if self._has_patterns and isinstance(schema.get("pattern"), str):
+            limits["pattern"] = schema["pattern"]
         if "default" in schema and _can_be_shown(schema["default"]):
             found["default"] = schema["default"]
         return _described({**found, **limits}, schema, limits)
@@ -191,7 +183,7 @@ def _is_number(value: Any) -> bool:
 def _described(found: dict[str, Any], schema: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Add the schema's description, including the limits that a model is not shown elsewhere."""
     words = cleaned(schema["description"], DESCRIPTION_CHARS) if isinstance(schema.get("description"), str) else ""
-    notes = [f"{name} {value}" for name, value in (limits or {}).items()]
+    notes = [cleaned(f"{name} {value}", CHOICE_CHARS) for name, value in (limits or {}).items()]
     if isinstance(schema.get("format"), str) and is_clean(schema["format"], 30):
         notes.insert(0, schema["format"])
     if text := " ".join([words, f"({', '.join(notes)})" if notes else ""]).strip():
