@@ -13,51 +13,36 @@ from dataclasses import dataclass, field
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
-from chatui.documents.inside.xml import Archive, resolve_name
+from chatui.documents.inside.xml import Archive, Listener, resolve_name
 from chatui.documents.kinds import HiddenPart, NoTextReason
 
-
-@dataclass(slots=True)
-class Relations:
-    """A listener for the relationships of a part. ``by_id``: the type of each (the last segment of its URI), and its target entry."""
-
-    part: str
-    by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Read a relationship."""
-        if name == "Relationship" and attributes.get("TargetMode") != "External":
-            kind = attributes.get("Type", "").rpartition("/")[2]
-            self.by_id[attributes.get("Id", "")] = kind, resolve_name(self.part, attributes.get("Target", ""))
-
-    def end(self, name: str) -> None:
-        """Ignored."""
-
-    def data(self, text: str) -> None:
-        """Ignored."""
-
-    def of_kind(self, kind: str) -> str:
-        """The target of the first relationship of a type; empty if there is none."""
-        return next((target for each, target in self.by_id.values() if each == kind), "")
+Relations = Mapping[str, tuple[str, str]]
+"""The relationships of a part by id: the type of each (the last segment of its URI), and its target entry."""
 
 
 def relations(archive: Archive, part: str = "") -> Relations:
     """The relationships of a part, or of the whole document."""
     folder, _, name = part.rpartition("/")
     place = f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
-    found = Relations(part)
-    if place in archive:
-        xml.parse(archive.blocks(place), found)
-    return found
+    return {
+        attributes.get("Id", ""): (attributes.get("Type", "").rpartition("/")[2], resolve_name(part, attributes.get("Target", "")))
+        for name, attributes in (archive.starts(place) if place in archive else ())
+        if name == "Relationship" and attributes.get("TargetMode") != "External"
+    }
+
+
+def of_kind(related: Relations, kind: str) -> str:
+    """The target of the first relationship of a type; empty if there is none."""
+    return next((target for each, target in related.values() if each == kind), "")
 
 
 def main_part(archive: Archive) -> str:
     """The main entry of the document.
 
     Raises:
-        RefusedError: there is none.
+        UnreadableFileError: there is none.
     """
-    if found := relations(archive).of_kind("officeDocument"):
+    if found := of_kind(relations(archive), "officeDocument"):
         return found
     raise UnreadableFileError(NoTextReason.BROKEN)
 
@@ -68,7 +53,7 @@ The names of properties as they were before a change end in ``Change``."""
 
 
 @dataclass(slots=True)
-class Paragraphs:
+class Paragraphs(Listener):
     """A listener for text in ``t`` elements. Subclasses handle the start of elements in ``begin``, and prefixes in ``put``."""
 
     collector: TextCollector
@@ -129,12 +114,13 @@ def read_word(data: bytes, collector: TextCollector) -> None:
     main = main_part(archive)
     related = relations(archive, main)
     styles = _Styles()
-    if (place := related.of_kind("styles")) in archive:
-        xml.parse(archive.blocks(place), styles)
+    if (place := of_kind(related, "styles")) in archive:
+        for name, attributes in archive.starts(place):
+            styles.read(name, attributes)
     collector.begin()
-    for place in (main, related.of_kind("footnotes"), related.of_kind("endnotes")):
+    for place in (main, of_kind(related, "footnotes"), of_kind(related, "endnotes")):
         if place == main or place in archive:
-            xml.parse(archive.blocks(place), _Text(collector, styles=styles))
+            archive.parse(place, _Text(collector, styles=styles))
 
 
 @dataclass(slots=True)
@@ -154,14 +140,13 @@ class _Styles:
 
     def hide(self, style: str) -> bool:
         """Whether text in a style is hidden by it, or by one that it is based on."""
-        seen: set[str] = set()
-        while style not in self.hiding and style in self.bases and style not in seen:
-            seen.add(style)
-            style = self.bases[style]
-        return self.hiding.get(style, False)
+        return xml.is_inherited(style, self.hiding, self.bases)
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "style":
+    def read(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Read the start of an element. What is in no style holds for all text."""
+        if name == "docDefaults":
+            self._id = ""
+        elif name == "style":
             self._id = xml.attribute(attributes, "styleId")
             if xml.is_on(xml.attribute(attributes, "default")):
                 self.defaults[xml.attribute(attributes, "type")] = self._id
@@ -179,13 +164,6 @@ class _Styles:
             self.hiding[self._id] = self.hiding.get(self._id, False) or value.lower() not in _OFF
         elif name == "vanish":
             self.hides_all = value.lower() not in _OFF
-
-    def end(self, name: str) -> None:
-        if name == "style":
-            self._id = ""
-
-    def data(self, text: str) -> None:
-        """Ignored."""
 
 
 _TABLES, _DRAWINGS = ("tbl", "tr", "tc"), ("anchor", "inline")
@@ -293,36 +271,20 @@ def read_slides(data: bytes, collector: TextCollector) -> None:
     """Read each slide as one part, in the order of the presentation."""
     archive = Archive(data)
     main = main_part(archive)
-    order = _Order()
-    xml.parse(archive.blocks(main), order)
+    order = [xml.attribute(attributes, "id", "relationships") for name, attributes in archive.starts(main) if name == "sldId"]
     related = relations(archive, main)
-    slides = [related.by_id[each][1] for each in order.ids if each in related.by_id]
+    slides = [related[each][1] for each in order if each in related]
     collector.places = len(slides)
     for number, slide in enumerate(slides, 1):
         collector.begin(f"slide {number}", is_place=True)
         shapes = _Shapes(collector)
-        xml.parse(archive.blocks(slide), shapes)
-        if HiddenPart.SLIDE not in shapes.left_out and (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
+        archive.parse(slide, shapes)
+        if HiddenPart.SLIDE not in shapes.left_out and (notes := of_kind(relations(archive, slide), "notesSlide")) in archive:
             of_notes = _Shapes(collector, before="Notes: ")
-            xml.parse(archive.blocks(notes), of_notes)
+            archive.parse(notes, of_notes)
             shapes.left_out |= of_notes.left_out
         for kind in shapes.left_out:
             collector.leave_out(kind, str(number))
-
-
-@dataclass(slots=True)
-class _Order:
-    ids: list[str] = field(default_factory=list)
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "sldId":
-            self.ids.append(xml.attribute(attributes, "id", "relationships"))
-
-    def end(self, name: str) -> None:
-        """Ignored."""
-
-    def data(self, text: str) -> None:
-        """Ignored."""
 
 
 @dataclass(slots=True)

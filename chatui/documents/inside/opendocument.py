@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
-from chatui.documents.inside.xml import Archive
+from chatui.documents.inside.xml import Archive, Listener
 from chatui.documents.kinds import HiddenPart, NoTextReason
 
 _MAX_SPACES = 100
@@ -21,26 +21,16 @@ _STYLED = (*_PARAGRAPHS, "span", "a")
 def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part."""
     archive = Archive(data)
-    if "META-INF/manifest.xml" in archive:
-        xml.parse(archive.blocks("META-INF/manifest.xml"), _Manifest())
+    manifest = "META-INF/manifest.xml"
+    if manifest in archive and any(name == "encryption-data" for name, _ in archive.starts(manifest)):
+        raise UnreadableFileError(NoTextReason.ENCRYPTED)
     styles = _Styles()
     for place in ("styles.xml", "content.xml"):
         if place in archive:
-            xml.parse(archive.blocks(place), styles)
+            for name, attributes in archive.starts(place):
+                styles.read(name, attributes)
     collector.begin()
-    xml.parse(archive.blocks("content.xml"), _Paragraphs(collector, styles))
-
-
-class _Manifest:
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "encryption-data":
-            raise UnreadableFileError(NoTextReason.ENCRYPTED)
-
-    def end(self, name: str) -> None:
-        """Ignored."""
-
-    def data(self, text: str) -> None:
-        """Ignored."""
+    archive.parse("content.xml", _Paragraphs(collector, styles))
 
 
 @dataclass(slots=True)
@@ -53,29 +43,21 @@ class _Styles:
 
     def hide(self, style: str) -> bool:
         """Whether text in a style is hidden by it, or by one that it continues."""
-        seen: set[str] = set()
-        while style not in self.hiding and style in self._parents and style not in seen:
-            seen.add(style)
-            style = self._parents[style]
-        return self.hiding.get(style, False)
+        return xml.is_inherited(style, self.hiding, self._parents)
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+    def read(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Read the start of an element. Text properties are those of the style before them, if that has a name."""
         if name == "style":
             self._name = xml.attribute(attributes, "name")
             self._parents[self._name] = xml.attribute(attributes, "parent-style-name")
+        elif "style" in name:
+            self._name = ""
         elif name == "text-properties" and self._name and (display := xml.attribute(attributes, "display")):
             self.hiding[self._name] = display != "true"
 
-    def end(self, name: str) -> None:
-        if name == "style":
-            self._name = ""
-
-    def data(self, text: str) -> None:
-        """Ignored."""
-
 
 @dataclass(slots=True)
-class _Paragraphs:
+class _Paragraphs(Listener):
     """A listener for a document's content. Repeated rows and cells are read once, because their repeat count may be a million."""
 
     collector: TextCollector

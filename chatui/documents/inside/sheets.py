@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
 from chatui.documents.inside import xml
-from chatui.documents.inside.office import main_part, relations
+from chatui.documents.inside.office import main_part, of_kind, relations
 from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
-from chatui.documents.inside.xml import Archive
+from chatui.documents.inside.xml import Archive, Listener
 from chatui.documents.kinds import HiddenPart, NoTextReason
 
 _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
@@ -33,7 +33,7 @@ _DECIMALS = re.compile(r"-?[0-9]{1,15}\.[0-9]{10,20}\Z")
 
 @dataclass(slots=True)
 class Formats:
-    """A listener for the styles of a workbook. Afterwards, ``shown`` formats its numbers."""
+    """The styles of a workbook, from the starts of their elements. Afterwards, ``shown`` formats its numbers."""
 
     is_from_1904: bool = False
     _own: dict[str, bool] = field(default_factory=dict)
@@ -41,25 +41,17 @@ class Formats:
     _of_cells: list[str] = field(default_factory=list)
     _is_of_cells: bool = False
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Read a format."""
+    def read(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Read a format. Those of named styles are ignored, because no cell uses them."""
         if name == "numFmt":
             code = attributes.get("formatCode", "")
             self._own[attributes.get("numFmtId", "")] = bool(_CODES.search(_NO_CODES.sub("", code)))
             if _NOTHING.fullmatch(code):
                 self._hiding.add(attributes.get("numFmtId", ""))
-        elif name == "cellXfs":
-            self._is_of_cells = True
+        elif name in ("cellXfs", "cellStyleXfs"):
+            self._is_of_cells = name == "cellXfs"
         elif name == "xf" and self._is_of_cells:
             self._of_cells.append(attributes.get("numFmtId", ""))
-
-    def end(self, name: str) -> None:
-        """End the formats of cells. Those of named styles are ignored, because no cell uses them."""
-        if name == "cellXfs":
-            self._is_of_cells = False
-
-    def data(self, text: str) -> None:
-        """Ignored."""
 
     def shown(self, number: str, style: str) -> str:
         """A cell's number as text. ``style``: the cell's style index."""
@@ -108,50 +100,40 @@ def read(data: bytes, collector: TextCollector) -> None:
     """Read each sheet that people see as one part."""
     archive = Archive(data)
     main = main_part(archive)
-    book = _Book()
-    xml.parse(archive.blocks(main), book)
     related = relations(archive, main)
+    formats = Formats()
+    sheets = _sheets(archive, main, collector, formats)
     strings = _Strings()
-    if (place := related.of_kind("sharedStrings")) in archive:
-        xml.parse(archive.blocks(place), strings)
-    formats = Formats(book.is_from_1904)
-    if (place := related.of_kind("styles")) in archive:
-        xml.parse(archive.blocks(place), formats)
-    collector.places = len(book.sheets)
-    for name in book.hidden:
-        collector.leave_out(HiddenPart.SHEET, name)
+    if (place := of_kind(related, "sharedStrings")) in archive:
+        archive.parse(place, strings)
+    if (place := of_kind(related, "styles")) in archive:
+        for name, attributes in archive.starts(place):
+            formats.read(name, attributes)
+    collector.places = len(sheets)
     cells = _Cells(collector, strings.all, formats)
-    for name, relation in book.sheets:
+    for name, relation in sheets:
         collector.begin(f"sheet {name}", is_place=True)
-        kind, place = related.by_id.get(relation, ("", ""))
+        kind, place = related.get(relation, ("", ""))
         if kind == "worksheet":
             cells.begin(name)
-            xml.parse(archive.blocks(place), cells)
+            archive.parse(place, cells)
 
 
-@dataclass(slots=True)
-class _Book:
-    sheets: list[tuple[str, str]] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)
-    is_from_1904: bool = False
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+def _sheets(archive: Archive, main: str, collector: TextCollector, formats: Formats) -> list[tuple[str, str]]:
+    """The name and the relationship of each sheet that people see."""
+    sheets: list[tuple[str, str]] = []
+    for name, attributes in archive.starts(main):
         if name == "sheet" and attributes.get("state", "visible") != "visible":
-            self.hidden.append(attributes.get("name", ""))
+            collector.leave_out(HiddenPart.SHEET, attributes.get("name", ""))
         elif name == "sheet":
-            self.sheets.append((attributes.get("name", ""), xml.attribute(attributes, "id", "relationships")))
+            sheets.append((attributes.get("name", ""), xml.attribute(attributes, "id", "relationships")))
         elif name == "workbookPr":
-            self.is_from_1904 = attributes.get("date1904", "").lower() in ("1", "true")
-
-    def end(self, name: str) -> None:
-        """Ignored."""
-
-    def data(self, text: str) -> None:
-        """Ignored."""
+            formats.is_from_1904 = attributes.get("date1904", "").lower() in ("1", "true")
+    return sheets
 
 
 @dataclass(slots=True)
-class _Strings:
+class _Strings(Listener):
     all: list[str] = field(default_factory=list)
     _pieces: list[str] = field(default_factory=list)
     _is_text: bool = False
@@ -181,7 +163,7 @@ class _Strings:
 
 
 @dataclass(slots=True)
-class _Cells:
+class _Cells(Listener):
     collector: TextCollector
     strings: list[str]
     formats: Formats

@@ -12,7 +12,6 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from posixpath import join, normpath
-from typing import Protocol
 from xml.parsers import expat
 
 from chatui.documents.inside.text_collector import UnreadableFileError
@@ -23,8 +22,10 @@ MAX_DEPTH = 2000
 _NAMESPACE_SEPARATOR = " "
 
 
-class Listener(Protocol):
+class Listener:
     """Receives elements by their local names. The name of an attribute with a namespace is ``uri name``."""
+
+    __slots__ = ()
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
@@ -36,12 +37,8 @@ class Listener(Protocol):
         """Text in the innermost open element."""
 
 
-def parse(blocks: Iterable[bytes], listener: Listener) -> None:
-    """Parse a whole document, and pass its elements to the listener.
-
-    Raises:
-        RefusedError: the document is not XML, has a document type, or has too many or too deeply nested elements.
-    """
+def _fed(blocks: Iterable[bytes], listener: Listener) -> Iterator[None]:
+    """Parses the next block at each step."""
     parser = expat.ParserCreate(namespace_separator=_NAMESPACE_SEPARATOR)
     counted = _Counted(listener)
     parser.buffer_text = True
@@ -52,9 +49,18 @@ def parse(blocks: Iterable[bytes], listener: Listener) -> None:
     try:
         for block in blocks:
             parser.Parse(block, False)
+            yield
         parser.Parse(b"", True)
     except (expat.ExpatError, LookupError, ValueError):
         raise UnreadableFileError(NoTextReason.BROKEN) from None
+
+
+class _Starts(Listener):
+    def __init__(self) -> None:
+        self.found: list[tuple[str, Mapping[str, str]]] = []
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self.found.append((name, attributes))
 
 
 def local(name: str) -> str:
@@ -69,6 +75,15 @@ def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = ""
         if own == wanted and space.endswith(in_namespace):
             return value
     return ""
+
+
+def is_inherited(name: str, own: Mapping[str, bool], bases: Mapping[str, str]) -> bool:
+    """What a style says, or else the nearest one that it is based on; False if none says anything."""
+    seen: set[str] = set()
+    while name not in own and name in bases and name not in seen:
+        seen.add(name)
+        name = bases[name]
+    return own.get(name, False)
 
 
 def is_on(value: str) -> bool:
@@ -117,7 +132,7 @@ class Archive:
     def __init__(self, data: bytes) -> None:
         """
         Raises:
-            RefusedError: the archive is broken or encrypted, or exceeds a limit.
+            UnreadableFileError: the archive is broken or encrypted, or exceeds a limit.
         """
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
@@ -137,12 +152,23 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 
-    def blocks(self, name: str) -> Iterator[bytes]:
-        """The bytes of an entry, one block after the other.
+    def parse(self, name: str, listener: Listener) -> None:
+        """Parse an entry, and pass its elements to the listener.
 
         Raises:
-            RefusedError: there is no such entry, or it is broken or exceeds a limit.
+            UnreadableFileError: there is no such entry; it is broken, not XML or has a document type; or it exceeds a limit.
         """
+        for _ in _fed(self._blocks(name), listener):
+            pass
+
+    def starts(self, name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The local name and the attributes of each element of an entry. Raises as ``parse``."""
+        listener = _Starts()
+        for _ in _fed(self._blocks(name), listener):
+            yield from listener.found
+            listener.found.clear()
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
         entry = self._entries.get(name)
         if entry is None or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise UnreadableFileError(NoTextReason.BROKEN)
