@@ -196,9 +196,9 @@ def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """If the tool ``python`` is offered, its sandbox must start on this machine, and all attempts to escape from it must fail."""
-    if availability.RECIPIENT not in environment().tools or (verdict := availability.verdict()).is_on:
+    if availability.RECIPIENT not in environment().tools or not (reason := availability.why_off()):
         return []
-    return [checks.Warning(f"CHATUI_TOOLS: python is off, because {verdict.reason}.", id="chatui.W040")]
+    return [checks.Warning(f"CHATUI_TOOLS: python is off, because {reason}.", id="chatui.W040")]
 
 
 @register(deploy=True)

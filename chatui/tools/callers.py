@@ -13,7 +13,7 @@ from typing import Any
 
 from chatui.tools.remote.offers import cleaned
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import TRAINED_NAMES, Tool, ToolError, ToolUnusableError
+from chatui.tools.tool import TRAINED_NAMES, Tool, ToolUnusableError
 
 MAX_FUNCTIONS = 128
 """The most functions in one request."""
@@ -49,7 +49,6 @@ def function_of(name: str, description: str, parameters: Mapping[str, Any] | Non
         name=model_name(name),
         description=cleaned(description[: 2 * DESCRIPTION_CHARS], DESCRIPTION_CHARS),
         parameters=_parameters(parameters, is_strict),
-        run=_never,
         source=SOURCE,
         is_run_by_caller=True,
     )
@@ -65,7 +64,3 @@ def _parameters(schema: Mapping[str, Any] | None, is_strict: bool) -> dict[str, 
     if found.get("type") != "object":
         raise ToolUnusableError("its parameters must be a JSON Schema of an object")
     return {"properties": {}, **found}
-
-
-def _never(arguments: Mapping[str, Any]) -> object:
-    raise ToolError("This function belongs to the calling program. It is not run here.")

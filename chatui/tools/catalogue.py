@@ -141,15 +141,16 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
         from chatui.tools import server_registry  # as in ``tools``
 
         server_registry.refresh_if_due()
-    may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
+    may = {rule for rule, allowed in environment().tools.items() if not allowed or set(allowed) & set(groups)}
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
     return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}
 
 
 def all_enabled() -> dict[str, Tool]:
     """The tools that the operator has enabled for anybody."""
-    known = tools() if _rules() else {}
-    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
+    rules = environment().tools
+    known = tools() if rules else {}
+    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in rules and not each.is_for_demo}
 
 
 def needs_approval(tool: Tool) -> bool:
@@ -169,14 +170,6 @@ def _with_facts(tool: Tool) -> Tool:
     if facts is None:
         return tool
     return replace(tool, reads_private_data="private" in facts, sends_outside="outside" in facts)
-
-
-def _rules() -> Mapping[str, Collection[str]]:
-    return environment().tools
-
-
-def _is_allowed(allowed: Collection[str], groups: Collection[str]) -> bool:
-    return not allowed or bool(set(allowed) & set(groups))
 
 
 MAX_NAMES = 40

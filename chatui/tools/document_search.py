@@ -60,10 +60,6 @@ def _numbered(text: str) -> str:
     return "\n".join(f"L{number}: {line}" for number, line in enumerate(text.splitlines()))
 
 
-async def _outside_of_a_turn(arguments: Mapping[str, Any]) -> str:
-    raise ToolError("Documents can only be searched in a conversation.")
-
-
 FIND = Tool(
     name=NAME,
     description=(
@@ -79,7 +75,6 @@ FIND = Tool(
         "required": ["query"],
         "additionalProperties": False,
     },
-    run=_outside_of_a_turn,
     is_async=True,
     label="Searching in documents",
     source="chatui",

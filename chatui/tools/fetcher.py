@@ -17,10 +17,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
+
+from chatui.documents.inside.html import URL_CHARS, joined
 
 _IPV4_EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped
@@ -98,19 +100,6 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
                 continue
         raise httpcore.ConnectError
 
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - the interface of httpcore
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Refused always: a Unix socket is local."""
-        raise httpcore.ConnectError
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
     async def _addresses(self, host: str, port: int) -> list[str]:
         bare = host.strip("[]")
         try:
@@ -127,21 +116,9 @@ class FetchError(Exception):
     """A page could not be fetched. The text is for the model, and reveals nothing about the network."""
 
 
-class AddressRefusedError(FetchError):
-    """The URL may not be requested."""
-
-    def __init__(self) -> None:
-        super().__init__("This address cannot be opened here.")
-
-
-class NotLoadedError(FetchError):
-    """The page could not be loaded. A forbidden network, an unknown name, and a refused, reset or slow connection all look the same."""
-
-    def __init__(self) -> None:
-        super().__init__("The page could not be loaded.")
-
-
-URL_CHARS = 2000
+ADDRESS_REFUSED = "This address cannot be opened here."
+NOT_LOADED = "The page could not be loaded."
+"""Of a forbidden network, an unknown name, and a refused, reset or slow connection: all look the same."""
 PORTS = {"http": 80, "https": 443}
 _PLAIN = re.compile(r"https?://[^\s\\\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
 _HOST = re.compile(r"(?=.{1,253}\Z)(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.)*(?!-)[a-z0-9_-]{1,63}(?<!-)")
@@ -186,29 +163,20 @@ def parse_target(url: str, ports: Collection[int] = (80, 443)) -> Target:
     """The target of an absolute URL.
 
     Raises:
-        AddressRefusedError: it is not an http or https URL, has a user name or a port that is not allowed, or its host is neither a plain
+        FetchError: it is not an http or https URL, has a user name or a port that is not allowed, or its host is neither a plain
             name nor an IP address.
     """
     if len(url) > URL_CHARS or not _PLAIN.fullmatch(url):
-        raise AddressRefusedError
+        raise FetchError(ADDRESS_REFUSED)
     try:
         seen, read = urlsplit(url), httpx.URL(url)
         host, port = read.raw_host.decode("ascii").lower().removesuffix("."), read.port or PORTS[read.scheme]
         same = (seen.hostname or "").lower().removesuffix(".") == read.host.lower().removesuffix(".") or not seen.netloc.isascii()
     except (httpx.InvalidURL, ValueError, KeyError, UnicodeError):
-        raise AddressRefusedError from None
+        raise FetchError(ADDRESS_REFUSED) from None
     if read.userinfo or "@" in seen.netloc or not same or port not in ports or not _is_host(host):
-        raise AddressRefusedError
+        raise FetchError(ADDRESS_REFUSED)
     return Target(read.scheme, host, port, read.raw_path.decode("ascii"))
-
-
-def resolve_link(base: str, reference: str) -> str | None:
-    """The absolute URL of a link in a page, without its fragment; None if it is not an http or https URL."""
-    try:
-        found = urljoin(base, reference.strip()).partition("#")[0]
-    except ValueError:
-        return None
-    return found if len(found) <= URL_CHARS and _PLAIN.fullmatch(found) else None
 
 
 def _is_host(host: str) -> bool:
@@ -280,8 +248,7 @@ class Fetcher:
         """The page at this address.
 
         Raises:
-            AddressRefusedError: the address may not be requested.
-            FetchError: the page could not be loaded, or is not text.
+            FetchError: the address may not be requested, or the page could not be loaded, or is not text.
         """
         try:
             async with asyncio.timeout(self._limits.seconds):
@@ -291,13 +258,13 @@ class Fetcher:
                         return found
                     url = found
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError, ValueError, zlib.error):
-            raise NotLoadedError from None
+            raise FetchError(NOT_LOADED) from None
         raise FetchError("The page redirects too often.")
 
     def _checked_target(self, url: str) -> Target:
         target = parse_target(url, self._limits.ports)
         if not self._hosts.allows(target.host):
-            raise AddressRefusedError
+            raise FetchError(ADDRESS_REFUSED)
         return target
 
     async def _request(self, target: Target) -> FetchedPage | str:
@@ -310,9 +277,8 @@ class Fetcher:
         ):
             named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             if response.status in _REDIRECTS and "location" in named:
-                following = resolve_link(target.url, named["location"])
-                if following is None:
-                    raise AddressRefusedError
+                if not (following := joined(target.url, named["location"])):
+                    raise FetchError(ADDRESS_REFUSED)
                 return following
             if response.status not in _SUCCESS:
                 raise FetchError(f"The server answered with the status {response.status}.")

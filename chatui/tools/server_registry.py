@@ -339,7 +339,6 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         name=offer.name,
         description=offer.description,
         parameters=offer.parameters,
-        run=_without_turn,
         begin=lambda turn: partial(watched.call, offer, turn),
         is_async=True,
         label=label,
@@ -347,10 +346,6 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         seconds=watched.spec.seconds + _SLACK_SECONDS,
         revision=offer.digest(),
     )
-
-
-def _without_turn(arguments: Mapping[str, Any]) -> object:
-    raise ToolError("This tool can only be used in a conversation.")
 
 
 def _selected(watched: ServerConnection) -> list[str]:

@@ -73,6 +73,10 @@ class CallingTurn:
     sessions: TurnSessions | None = field(default=None, repr=False)
 
 
+def _only_in_a_turn(arguments: Mapping[str, Any]) -> object:
+    raise ToolError("This tool can only be used in a conversation.")
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool. ``parameters``: a JSON Schema of an object. ``run``: receives the arguments, in its own thread or, if ``is_async``, on the
@@ -94,7 +98,7 @@ class Tool:
     name: str
     description: str
     parameters: Mapping[str, Any]
-    run: Callable[[Mapping[str, Any]], Any] = field(repr=False)
+    run: Callable[[Mapping[str, Any]], Any] = field(default=_only_in_a_turn, repr=False)
     is_async: bool = False
     label: str = ""
     source: str = ""

@@ -10,7 +10,7 @@ from chatui.env import environment
 from chatui.tools.browser import engines
 from chatui.tools.browser.session import Browser
 from chatui.tools.fetcher import Fetcher, Hosts
-from chatui.tools.tool import CallingTurn, Tool, ToolError
+from chatui.tools.tool import CallingTurn, Tool
 
 _CITE = "Cite what you read as 【cursor†L1-L4】, by the number in brackets above it."
 _OPENS = (
@@ -69,7 +69,6 @@ def _tool(name: str) -> Tool:
         name=f"browser_{name}",
         description=description,
         parameters={"type": "object", "properties": properties, "required": required, "additionalProperties": False},
-        run=_outside_of_a_turn,
         is_async=True,
         label=label,
         source="chatui",
@@ -89,7 +88,3 @@ def _begin(name: str, turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
         return getattr(browser, name)(**{key: arguments[key] for key in _READ[name] if key in arguments})
 
     return call
-
-
-async def _outside_of_a_turn(arguments: Mapping[str, Any]) -> str:
-    raise ToolError("The browser can only be used in a conversation.")

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -50,15 +51,16 @@ _BEGINS_MESSAGE = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
 PRIVATE = "{session}"
 """In a command or a variable: a directory of this run of the program alone, which is deleted with it."""
 
-_running: dict[int, str] = {}
-"""The private directory of each program, by its process id."""
+_running: set[int] = set()
+"""The process ids of all programs."""
 
 
 @atexit.register
 def _end_all() -> None:
-    for pid, place in list(_running.items()):
+    for pid in list(_running):
         kill_group(pid)
-        _delete(place)
+    if _home.cache_info().currsize:
+        _delete(_home())
 
 
 Tell = Callable[[str, Sequence[str]], None]
@@ -144,7 +146,7 @@ class StdioPeer:
 
 async def _start(command: Sequence[str], environment: Mapping[str, str], directory: Path | None, tell: Tell) -> _Program:
     texts = (*command, *environment.values())
-    place = _private_place() if any(PRIVATE in text for text in texts) else ""
+    place = tempfile.mkdtemp(dir=_home()) if any(PRIVATE in text for text in texts) else ""
     variables = {name: text.replace(PRIVATE, place) for name, text in environment.items()}
     try:
         process = await asyncio.create_subprocess_exec(
@@ -181,7 +183,7 @@ class _Program:
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._idle_bytes = 0
-        _running[process.pid] = place
+        _running.add(process.pid)
         self._listening = asyncio.create_task(self._listen())
         self._reading = asyncio.create_task(self._read())
         self._reporting: asyncio.Task[None] | None = None
@@ -269,7 +271,8 @@ class _Program:
                 if not each.done():
                     each.set_exception(ServerError(self._end, Moment.LOST))
             kill_group(self._process.pid)
-            _delete(_running.pop(self._process.pid, ""))
+            _running.discard(self._process.pid)
+            _delete(self._place)
             if not self._is_closing:
                 self._reporting = asyncio.create_task(self._report())
 
@@ -377,40 +380,37 @@ class _Program:
 
 _PREFIX = "chatui-tool-"
 _YOUNG_SECONDS = 60.0
-_held: dict[str, int] = {}
-"""The lock on each private directory: it says to every process that this one is alive."""
 
 
-def _private_place() -> str:
-    """A new private directory. Those that a killed process left behind, with what people had stored there, are deleted first."""
+@cache
+def _home() -> str:
+    """The directory of this process for private directories, locked as long as the process lives. Those of killed processes, with what
+    people had stored there, are deleted first."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):  # it is another user's, or a living process holds it
             found = left.lstat()
             if found.st_uid == os.getuid() and found.st_mtime < time.time() - _YOUNG_SECONDS:
-                _hold(str(left))
+                opened = _locked(str(left))
                 _delete(str(left))
-    place = tempfile.mkdtemp(prefix=_PREFIX)
-    _hold(place)
-    return place
+                os.close(opened)
+    home = tempfile.mkdtemp(prefix=_PREFIX)
+    _locked(home)
+    return home
 
 
-def _hold(place: str) -> None:
-    if place in _held:
-        raise BlockingIOError
+def _locked(place: str) -> int:
     opened = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(opened)
         raise
-    _held[place] = opened
+    return opened
 
 
 def _delete(place: str) -> None:
     if place:
         shutil.rmtree(place, ignore_errors=True)
-        if (held := _held.pop(place, None)) is not None:
-            os.close(held)
 
 
 IDLE_SECONDS = 600.0

@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 import threading
-from dataclasses import dataclass
 from functools import cache
 
 from chatui.env import BASE_DIR, environment
@@ -30,26 +29,15 @@ _REMEDIES = {
 """Remedies, by fragments of bubblewrap's messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Availability:
-    """Whether ``python`` is available. ``reason``: why it is off, with a remedy if there is one; empty if it is on."""
-
-    reason: str = ""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether ``python`` can be used."""
-        return not self.reason
-
-
 def is_on() -> bool:
     """Whether ``python`` can be used. The first call tests the sandbox in a thread; until that is done, the tool is off."""
     future = _examined()
-    return future.done() and future.result().is_on
+    return future.done() and not future.result()
 
 
-def verdict() -> Availability:
-    """The verdict. The first call in a process waits about a second for the sandbox to be tested."""
+def why_off() -> str:
+    """Why ``python`` is off, with a remedy if there is one; empty if it is on. The first call in a process waits about a second for the
+    sandbox to be tested."""
     return _examined().result()
 
 
@@ -73,31 +61,31 @@ def _launch() -> Launch:
 
 
 @cache
-def _examined() -> concurrent.futures.Future[Availability]:
-    future: concurrent.futures.Future[Availability] = concurrent.futures.Future()
+def _examined() -> concurrent.futures.Future[str]:
+    future: concurrent.futures.Future[str] = concurrent.futures.Future()
     if RECIPIENT not in environment().tools:
-        future.set_result(Availability("it is not in CHATUI_TOOLS"))
+        future.set_result("it is not in CHATUI_TOOLS")
     elif url := environment().python_service_url:
         is_address = url.startswith(("https://", "http://"))
-        future.set_result(Availability("" if is_address else "CHATUI_PYTHON_SERVICE_URL is not an http or https address"))
+        future.set_result("" if is_address else "CHATUI_PYTHON_SERVICE_URL is not an http or https address")
     else:
         threading.Thread(target=lambda: future.set_result(_tried()), name="testing the sandbox", daemon=True).start()
     return future
 
 
-def _tried() -> Availability:
+def _tried() -> str:
     try:
-        escapes = asyncio.run(examination.attempts(launch())).escapes
+        made = asyncio.run(examination.attempts(launch()))
     except CannotLaunchError as error:
-        found = Availability(f"{error}{_remedy(str(error))}")
+        reason = f"{error}{_remedy(str(error))}"
     except Exception as error:  # noqa: BLE001 - after any error, the tool is off
-        found = Availability(f"the sandbox could not be tested ({type(error).__name__})")
+        reason = f"the sandbox could not be tested ({type(error).__name__})"
     else:
-        words = "the sandbox of this machine is not secure, code in it could: "
-        found = Availability(words + ", ".join(escapes) + "; see docs/operating.md") if escapes else Availability()
-    if not found.is_on:
-        log.error("the tool python is off: %s", found.reason)
-    return found
+        escapes = ", ".join(name for name, has_succeeded in made.items() if has_succeeded)
+        reason = escapes and f"the sandbox of this machine is not secure, code in it could: {escapes}; see docs/operating.md"
+    if reason:
+        log.error("the tool python is off: %s", reason)
+    return reason
 
 
 def _remedy(words: str) -> str:

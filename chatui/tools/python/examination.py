@@ -7,8 +7,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,20 +22,8 @@ MIN_ATTEMPTS = 80
 _MAX_CHARS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class EscapeAttempts:
-    """The escape attempts by name, and whether each succeeded."""
-
-    made: dict[str, bool]
-
-    @property
-    def escapes(self) -> Sequence[str]:
-        """The attempts that succeeded."""
-        return [name for name, has_succeeded in self.made.items() if has_succeeded]
-
-
-async def attempts(launch: Launch) -> EscapeAttempts:
-    """Make every attempt in a separate sandbox. Takes about half a second.
+async def attempts(launch: Launch) -> dict[str, bool]:
+    """The escape attempts by name, each made in a separate sandbox, and whether it succeeded. Takes about half a second.
 
     Raises:
         CannotLaunchError: the sandbox does not start, or does not complete the attempts.
@@ -54,7 +41,7 @@ async def attempts(launch: Launch) -> EscapeAttempts:
         await interpreter.end()
     if not isinstance(made, dict) or len(made) < MIN_ATTEMPTS:
         raise CannotLaunchError("not all escape attempts could be made")
-    return EscapeAttempts({str(name): has_succeeded is not False for name, has_succeeded in made.items()})
+    return {str(name): has_succeeded is not False for name, has_succeeded in made.items()}
 
 
 def _code(launch: Launch, tcp: int, abstract: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
@@ -141,7 +141,7 @@ def executor() -> Executor:
     # Some space is left for files that the code creates itself.
     max_copied_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
     limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, max_copied_bytes)
-    return Sessions(_start, limits)
+    return Sessions(lambda: Interpreter.start(availability.launch()), limits)
 
 
 def forget_from_thread(conversation_id: UUID) -> None:
@@ -171,7 +171,7 @@ def forget_ended_from_thread(conversation_id: UUID) -> None:
 def forget_files_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
     """Remove files that a person has deleted from the conversation's interpreter, in this process or at the service."""
     if _may_be_kept():
-        execution.run_on_tools_loop(_delete_files(conversation_id, tuple(names)))
+        execution.run_on_tools_loop(executor().delete_files(conversation_id, tuple(names)))
 
 
 def _may_be_kept() -> bool:
@@ -185,33 +185,16 @@ async def _forget(conversations: Sequence[UUID]) -> None:
     await asyncio.gather(*(executor().forget(each) for each in conversations))
 
 
-async def _delete_files(conversation_id: UUID, names: Sequence[str]) -> None:
-    await executor().delete_files(conversation_id, names)
-
-
-async def _start() -> Interpreter:
-    return await Interpreter.start(availability.launch())
-
-
-def _begin(turn: CallingTurn) -> Callable[[Mapping[str, Any]], Awaitable[str]]:
-    return partial(run, turn)
-
-
-def _without_turn(arguments: Mapping[str, Any]) -> str:
-    raise ToolError("Python can only be used in a conversation.")
-
-
 PYTHON = Tool(
     "run_python",
     _DESCRIPTION,
     _SCHEMA,
-    _without_turn,
     is_async=True,
     label="Working something out in Python",
     source="chatui",
     recipient="python",
     code_argument=_CODE,
-    begin=_begin,
+    begin=lambda turn: partial(run, turn),
     is_ready=availability.is_on,
     title="Python",
     reads_private_data=False,

@@ -18,7 +18,6 @@ from chatui import checks
 from chatui.env import BASE_DIR
 from chatui.tools import catalogue
 from chatui.tools.python import availability, examination, launch, tool
-from chatui.tools.python.examination import EscapeAttempts
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import CannotLaunchError, Launch
 from chatui.tools.tool import CallingTurn, ToolError
@@ -51,8 +50,8 @@ def called(code: str = "1") -> str:
 
 def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    verdict = availability.verdict()
-    assert not verdict.is_on and "runs as root" in verdict.reason and "an ordinary user" in verdict.reason
+    reason = availability.why_off()
+    assert "runs as root" in reason and "an ordinary user" in reason
     assert catalogue.offered_to((), is_demo=False) == {}
     [warning] = checks.python_sandbox(None)
     assert warning.id == "chatui.W040" and "runs as root" in str(warning.msg)
@@ -62,13 +61,13 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_offered_if_nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
-    assert availability.verdict() == availability.Availability("")
+    assert availability.why_off() == ""
     assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
 
 
 def test_it_is_off_until_the_sandbox_was_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
-    assert not availability.is_on() and availability.verdict().is_on and availability.is_on()
+    assert not availability.is_on() and not availability.why_off() and availability.is_on()
 
 
 def test_a_service_replaces_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,23 +78,23 @@ def test_a_service_replaces_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, python_service_url="python.example.org")
-    assert availability.verdict().reason == "CHATUI_PYTHON_SERVICE_URL is not an http or https address"
+    assert availability.why_off() == "CHATUI_PYTHON_SERVICE_URL is not an http or https address"
 
 
 def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def leaks(_: Launch) -> EscapeAttempts:
-        return EscapeAttempts({"read /etc/passwd": True, "call bpf": False})
+    async def leaks(_: Launch) -> dict[str, bool]:
+        return {"read /etc/passwd": True, "call bpf": False}
 
     monkeypatch.setattr(availability, "launch", sandbox)
     monkeypatch.setattr(examination, "attempts", leaks)
-    assert "not secure, code in it could: read /etc/passwd; see docs/operating.md" in availability.verdict().reason
+    assert "not secure, code in it could: read /etc/passwd; see docs/operating.md" in availability.why_off()
     assert catalogue.offered_to((), is_demo=False) == {}
 
 
 def test_without_the_setting_nothing_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, tools={"current_time": ()})
     monkeypatch.setattr(availability, "launch", lambda: pytest.fail("tried"))
-    assert not availability.verdict().is_on and checks.python_sandbox(None) == []
+    assert availability.why_off() and checks.python_sandbox(None) == []
     with pytest.raises(ToolError, match="cannot be used"):
         called()
 
@@ -103,7 +102,7 @@ def test_without_the_setting_nothing_is_probed(monkeypatch: pytest.MonkeyPatch) 
 def test_without_bubblewrap_the_remedy_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert availability.verdict().reason == "there is no bubblewrap (Debian and Ubuntu: apt-get install bubblewrap)"
+    assert availability.why_off() == "there is no bubblewrap (Debian and Ubuntu: apt-get install bubblewrap)"
 
 
 @for_each(
@@ -122,7 +121,7 @@ def test_errors_of_bubblewrap_are_shown_with_a_remedy(words: str, remedy: str) -
         forget()
         patch.setattr(Launch, "command", lambda *_: [program, "-c", f"echo '{words}'"])
         patch.setattr(availability, "launch", sandbox)
-        reason = availability.verdict().reason
+        reason = availability.why_off()
     assert words in reason and remedy in reason
 
 
@@ -155,7 +154,7 @@ def test_a_virtual_environment_elsewhere_can_be_used() -> None:
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{directory}/science"], check=True, env={}, timeout=60)
         found = launch.found(f"{directory}/science/bin/python3", (BASE_DIR,), 256, 16)
         found = replace(found, user=sandbox().user)
-        assert found.trees == (f"{directory}/science",) and asyncio.run(examination.attempts(found)).escapes == []
+        assert found.trees == (f"{directory}/science",) and not any(asyncio.run(examination.attempts(found)).values())
 
 
 def test_other_files_in_a_system_directory_are_hidden() -> None:

@@ -61,7 +61,7 @@ async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     environment.change(monkeypatch, {"tools": {"python": ()}})
     for each in (availability._examined, tool.executor):
         each.cache_clear()
-    assert availability.verdict().is_on, availability.verdict().reason
+    assert not availability.why_off(), availability.why_off()
     yield
     executor: Any = tool.executor()
     await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(executor.close(), execution.tools_loop()))
