@@ -16,7 +16,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -53,53 +53,13 @@ class ThrottledError(Exception):
         self.seconds = seconds
 
 
+@dataclass(frozen=True, slots=True)
 class Throttle:
     """Allows at most ``attempts`` per key within ``seconds`` of the first one."""
 
-    def __init__(self, name: str, *, attempts: int, seconds: int) -> None:
-        self._name = name
-        self._attempts = attempts
-        self._seconds = seconds
-
-    def exceeded(self, *key: str) -> bool:
-        """Count one attempt. Returns whether it exceeds the limit; always False while the cache is down, because only signed-in people are
-        counted here."""
-        try:
-            return self.count(*key) > self._attempts
-        except CACHE_ERRORS as error:
-            log.warning("requests (%s) cannot be counted (%s)", self._name, type(error).__name__)
-            return False
-
-    def take(self, amount: int, *key: str) -> int:
-        """Count ``amount`` attempts at once, all or none. Returns 0 if they are within the limit, otherwise the seconds until it resets.
-
-        Raises:
-            CACHE_ERRORS: one of these while the cache is unavailable.
-        """
-        place = self._place(key)
-        self._begin(place)
-        try:
-            number = cache.incr(place, amount)
-        except ValueError:
-            return 0  # it expired between the two calls: start again
-        if number <= self._attempts:
-            return 0
-        with contextlib.suppress(ValueError):
-            cache.decr(place, amount)
-        return _seconds_left(place)
-
-    def count(self, *key: str) -> int:
-        """Count one attempt. Returns the number of attempts so far.
-
-        Raises:
-            CACHE_ERRORS: one of these while the cache is unavailable.
-        """
-        place = self._place(key)
-        self._begin(place)
-        try:
-            return cache.incr(place)
-        except ValueError:
-            return 1  # it expired between the two calls: start again
+    name: str
+    attempts: int
+    seconds: int
 
     def check(self, *key: str) -> None:
         """Count one attempt.
@@ -110,22 +70,60 @@ class Throttle:
         if self.exceeded(*key):
             seconds = 0
             with contextlib.suppress(*CACHE_ERRORS):
-                seconds = _seconds_left(self._place(key))
+                seconds = self._seconds_left(key)
             raise ThrottledError(seconds)
 
-    def _begin(self, place: str) -> None:
-        """Begin to count, unless it has begun. The time when the count resets is a second entry, because a cache does not tell it."""
-        if cache.add(place, 0, self._seconds):
-            cache.set(f"{place}:ends", int(time.time()) + self._seconds, self._seconds)
+    def exceeded(self, *key: str) -> bool:
+        """Count one attempt. Returns whether it exceeds the limit; always False while the cache is down, because only signed-in people are
+        counted here."""
+        try:
+            return self.count(*key) > self.attempts
+        except CACHE_ERRORS as error:
+            log.warning("requests (%s) cannot be counted (%s)", self.name, type(error).__name__)
+            return False
+
+    def take(self, amount: int, *key: str) -> int:
+        """Count ``amount`` attempts at once, all or none. Returns 0 if they are within the limit, otherwise the seconds until it resets.
+
+        Raises:
+            CACHE_ERRORS: one of these while the cache is unavailable.
+        """
+        if self.count(*key, amount=amount) <= self.attempts:
+            return 0
+        _uncount(cache, self._place(key), amount)
+        return self._seconds_left(key)
+
+    def count(self, *key: str, amount: int = 1) -> int:
+        """Count one attempt, or ``amount``. Returns the number of attempts so far.
+
+        Raises:
+            CACHE_ERRORS: one of these while the cache is unavailable.
+        """
+        place = self._place(key)
+        if cache.add(place, 0, self.seconds):
+            # The time when the count resets is a second entry, because a cache does not tell it.
+            cache.set(f"{place}:ends", int(time.time()) + self.seconds, self.seconds)
+        return _count(cache, place, amount)
+
+    def _seconds_left(self, key: tuple[str, ...]) -> int:
+        now = int(time.time())
+        return max(1, int(cache.get(f"{self._place(key)}:ends") or now) - now)
 
     def _place(self, key: tuple[str, ...]) -> str:
-        return f"chatui:throttle:{self._name}:{hashlib.sha256(repr(key).encode()).hexdigest()}"
+        return f"chatui:throttle:{self.name}:{hashlib.sha256(repr(key).encode()).hexdigest()}"
 
 
-def _seconds_left(place: str) -> int:
-    """The seconds until the count resets, at least 1."""
-    now = int(time.time())
-    return max(1, int(cache.get(f"{place}:ends") or now) - now)
+def _count(counts: Any, place: str, amount: int = 1) -> int:
+    """The count at this place of a cache, after adding ``amount``."""
+    try:
+        return int(counts.incr(place, amount))
+    except ValueError:
+        return amount  # it expired between the two calls: start again
+
+
+def _uncount(counts: Any, place: str, amount: int = 1) -> None:
+    with contextlib.suppress(ValueError):  # it expired meanwhile
+        counts.decr(place, amount)
 
 
 FIRST_SECONDS = 5
@@ -134,14 +132,8 @@ RETRY_SECONDS = 5.0
 """How long an unavailable cache is left alone: each attempt may take two seconds."""
 
 
-class MustWaitError(Exception):
+class MustWaitError(ThrottledError):
     """No guess is accepted now. ``seconds``: the wait until the next one, unless somebody else guesses first."""
-
-    code = ProductCode.RATE
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__(seconds)
-        self.seconds = seconds
 
     @property
     def sentence(self) -> str:
@@ -178,17 +170,15 @@ NETWORK = Scope(free=60, longest=60, window=3600)
 """Guesses from the /24 network of an address, in IPv6 from the /48: the next larger unit that one party can rent."""
 
 
+@dataclass(frozen=True, slots=True)
 class GuessLimit:
     """The limit for one kind of secret, such as passwords. Each kind is counted separately, wherever it is asked for."""
 
-    def __init__(
-        self, kind: str, *, account: Scope = ACCOUNT, known: Scope = KNOWN, address: Scope = ADDRESS, network: Scope = NETWORK
-    ) -> None:
-        self._kind = kind
-        self._account = account
-        self._known = known
-        self._address = address
-        self._network = network
+    kind: str
+    account: Scope = field(default=ACCOUNT, kw_only=True)
+    known: Scope = field(default=KNOWN, kw_only=True)
+    address: Scope = field(default=ADDRESS, kw_only=True)
+    network: Scope = field(default=NETWORK, kw_only=True)
 
     def admit(self, address: str, *, account: str = "", known: str = "") -> Guess:
         """Count one guess, which may then be checked. ``account`` is the account whose secret is guessed, if it belongs to one. ``known``
@@ -198,20 +188,8 @@ class GuessLimit:
         Raises:
             MustWaitError: there were too many.
         """
-        return self._admit([_GuessCount(scope, f"{self._kind}:{key}") for scope, key in self._scopes(address, account, known)])
-
-    def _scopes(self, address: str, account: str, known: str) -> Iterator[tuple[Scope, str]]:
-        if known:
-            yield self._known, f"known:{account}:{known}"
-            return
-        if account:
-            yield self._account, f"account:{account}"
-        yield self._address, f"address:{address_group(address)}"
-        yield self._network, f"network:{network_of(address)}"
-
-    def _admit(self, counts: list[_GuessCount]) -> Guess:
-        wait = max(count.seconds_left() for count in counts)
-        if wait:
+        counts = [_GuessCount(scope, f"{self.kind}:{key}") for scope, key in self._scopes(address, account, known)]
+        if wait := max(count.seconds_left() for count in counts):
             raise MustWaitError(wait)
         guess = Guess()
         for count in counts:
@@ -219,6 +197,15 @@ class GuessLimit:
                 guess.succeeded()
                 raise MustWaitError(count.seconds_left() or 1)
         return guess
+
+    def _scopes(self, address: str, account: str, known: str) -> Iterator[tuple[Scope, str]]:
+        if known:
+            yield self.known, f"known:{account}:{known}"
+            return
+        if account:
+            yield self.account, f"account:{account}"
+        yield self.address, f"address:{address_group(address)}"
+        yield self.network, f"network:{network_of(address)}"
 
 
 class Guess:
@@ -293,35 +280,28 @@ class _GuessCount:
     def __init__(self, scope: Scope, key: str) -> None:
         prefix = f"chatui:guesses:{hashlib.sha256(key.encode()).hexdigest()}"
         self._scope = scope
-        self._count, self._gate = f"{prefix}:count", f"{prefix}:gate"
+        self._place, self._gate = f"{prefix}:count", f"{prefix}:gate"
 
     def seconds_left(self) -> int:
         return max(0, math.ceil(float(_shared.get(self._gate, 0)) - time.time()))
 
     def take(self) -> bool | None:
         """Count one guess. Returns whether it has the gate; None if it may not be checked. Of several at once, only one gets the gate."""
-        _shared.add(self._count, 0, self._scope.window)
-        try:
-            number = _shared.incr(self._count)
-        except ValueError:
-            number = 1  # it expired between the two calls: start again
+        _shared.add(self._place, 0, self._scope.window)
+        number = _count(_shared, self._place)
         if number <= self._scope.free:
             return False
         wait = self._scope.wait(number)
         if _shared.add(self._gate, time.time() + wait, wait):
             return True
         # It is not checked, so it does not count: otherwise an attacker who keeps trying could prolong the victim's wait.
-        self._uncount()
+        _uncount(_shared, self._place)
         return None
 
     def release(self, *, has_gate: bool) -> None:
-        self._uncount()
+        _uncount(_shared, self._place)
         if has_gate:
             _shared.delete(self._gate)
-
-    def _uncount(self) -> None:
-        with contextlib.suppress(ValueError):  # it expired meanwhile
-            _shared.decr(self._count)
 
 
 def _network(address: str, bits: int, bits_of_6: int) -> str:

@@ -19,10 +19,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatui.audit_log import aggregation
+from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.lines import LineFilters, tallies
 from chatui.audit_log.record import NOT_BY_PERSON, RequestCause, Visitor, lock, record
 from chatui.env import environment
-from chatui.limits import Throttle, address_group
+from chatui.limits import address_group
 from chatui.models.audit import AttemptWarning, AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -85,8 +86,9 @@ COUNTING_PERIOD = timedelta(hours=1)
 NOT_LISTED = "further attempts not listed"
 ONLY_COUNTED = "further attempts on other conversations are only counted"
 
-_by_address = Throttle("stranger", attempts=LISTED_PER_HOUR, seconds=3600)
-_total = Throttle("strangers", attempts=LISTED_PER_HOUR_TOTAL, seconds=3600)
+_strangers = RepeatedAction(
+    "stranger", per_key=LISTED_PER_HOUR, total=LISTED_PER_HOUR_TOTAL, over=NOT_LISTED, over_all=NOT_LISTED, reported=()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action:
     aggregation.close_expired()
     visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
     if visitor.user is None:
-        _record_anonymous(visitor, target, action)
+        _strangers.record(visitor, address_group(visitor.address), target, action=action, code=Code.PERM_VISIBILITY)
         return
     _record_person(visitor, visitor.user, target, action)
     if visitor.cause is RequestCause.PERSON:
@@ -154,18 +156,6 @@ def _record_person(visitor: Visitor, person: User, target: Conversation | UUID |
             aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
         else:
             aggregation.count(f"further {kind}", aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
-
-
-def _record_anonymous(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
-    over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
-    if over < 1:
-        # Counted only while the address is within its own limit, so that one stranger cannot use up the limit for all.
-        over = _total.count() - LISTED_PER_HOUR_TOTAL
-    if over > 1:
-        return
-    # The first line over the limit says that further attempts are not listed.
-    detail = NOT_LISTED if over == 1 else ""
-    record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
 
 
 def _warn(person: User) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -74,7 +75,7 @@ def test_an_ipv6_network_counts_as_one_stranger(conversation: Conversation) -> N
 
 
 def test_many_addresses_together_cannot_flood_the_log_either(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debug_views, "LISTED_PER_HOUR_TOTAL", 40)
+    monkeypatch.setattr(debug_views, "_strangers", replace(debug_views._strangers, total=40))
     for number in range(60):
         attempt(None, conversation.pk, f"192.0.2.{number}")
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))

@@ -108,7 +108,7 @@ def test_invitations_are_rate_limited_and_the_refusal_says_until_when(kim: User,
     assert Invitation.objects.count() == invitations.MAX_PER_HOUR
     other = signed_in(make_person("lee", *KEEPER, staff=True))
     assert other.post(INVITE, FORM).status_code == 200, "others continue"
-    monkeypatch.setattr("chatui.accounts.invitations._throttle.take", raising)
+    monkeypatch.setattr("chatui.limits.Throttle.take", raising)
     assert client.post(INVITE, FORM).status_code == 429, "an uncountable document is refused"
 
 
