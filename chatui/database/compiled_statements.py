@@ -131,7 +131,7 @@ class CompiledInsert(Generic[M]):
             values = {(number, each.attname): each.pre_save(row, add=True) for number, row in enumerate(some) for each in self._fields}
             _compiled((self, len(some)), partial(self._query, len(some))).run(values)
             for row in some:
-                row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
+                vars(row._state).update(adding=False, db=DEFAULT_DB_ALIAS)
 
     def _query(self, count: int) -> InsertQuery:
         named = self._model._meta.get_field

@@ -9,8 +9,6 @@ far as the window reaches. ``versions`` reads all answers to a question, each th
 
 The HTML around the text comes with the events of a turn, so a page fetches only what it has missed. The event that begins a turn carries
 its question, and the one that ends it carries the part below the answer, rendered once for the whole group by ``fragments``, from the
-page's own templates; parts that most questions share are rendered once per process. The part below most answers differs only in a few
-values: the event then has these alone, and the page inserts them, as text, into a copy of a template that it has. An answer that does not
-fit the template makes the page fetch the HTML. ``conversation_list`` tells all pages of a person of changes in their list, also at the
-start and the end of a turn; they copy an entry from a template, too. An answer is new until a visible page reports that it shows it.
+page's own templates. ``conversation_list`` tells all pages of a person of changes in their list, also at the
+start and the end of a turn; they copy an entry from a template. An answer is new until a visible page reports that it shows it.
 """

@@ -23,7 +23,7 @@ from chatui.display import conversation_actions, conversation_list, files, tools
 from chatui.display.conversation import EFFORTS, shown_exchange, visible_text
 from chatui.display.conversation_list import ConversationLink, conversation_link, shown_conversation
 from chatui.display.folders import shown_folders
-from chatui.display.fragments import blank_conversation, blank_exchange, blank_folder, blank_link, plain_answer
+from chatui.display.fragments import blank_conversation, blank_exchange, blank_folder, blank_link
 from chatui.display.operator_pages import examples, welcome
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
@@ -151,7 +151,6 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "mark": mark,
         "blank_exchange": blank_exchange(),
         "blank_conversation": blank_conversation(),
-        "plain_answer": plain_answer(),
         "blank_link": blank_link(),
         "blank_folder": blank_folder(),
         "access_notices": access_notices.undismissed(person, row) if row else [],

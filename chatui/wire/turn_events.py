@@ -144,28 +144,13 @@ class BlockFlushed(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class PlainEnd(Item):
-    """The part below a completed answer, if it differs from other answers only in these fields: the page fills in its copy of the template
-    ``answer-end``.
-
-    All fields are text, never HTML. ``at``: when the answer ended, in ISO 8601. ``names``: the display names of the model server and the
-    model. ``rated``: whether it has rating buttons.
-    """
-
-    message_id: str
-    at: str
-    names: tuple[str, ...]
-    rated: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TurnEnded(TurnEvent):
     """The turn's one terminal event. The sentence for ``code`` is in ``html``.
 
     ``context``: how full the model's context is now, in steps of five per cent; absent if unknown. ``left_out``: how many of the oldest
     questions were left out of the model's prompt.
-    The part below the answer is ``plain``, or otherwise ``html``, in ``language``, that of the asking page. If both are absent, it could
-    not be rendered in time, and the page fetches it. A page in another language than that of the HTML fetches it too.
+    ``html``: the part below the answer in ``language``, that of the asking page. If it is absent, it could not be rendered in time, and
+    the page fetches it; so does a page in another language.
     """
 
     types = get_args(EndType)
@@ -177,7 +162,6 @@ class TurnEnded(TurnEvent):
     left_out: int | None = None
     html: SafeHtml | None = None
     language: str | None = None
-    plain: PlainEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)

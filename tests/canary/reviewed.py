@@ -1510,7 +1510,7 @@ BUS_MESSAGES = {
 """The messages that a socket receives over the bus: the cases of the consumer."""
 
 _OF_A_TURN = {"type", "turn", "sequence_number"}
-_OF_AN_END = _OF_A_TURN | {"state", "code", "elapsed", "context", "left_out", "html", "language", "plain"}
+_OF_AN_END = _OF_A_TURN | {"state", "code", "elapsed", "context", "left_out", "html", "language"}
 END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:accepted": {"type", "client_id", "conversation", "turn", "question", "url", "title", "percent", "until"},
     "chatui:refused": {"type", "client_id", "code", "until", "contact"},

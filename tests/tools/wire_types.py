@@ -34,7 +34,7 @@ def source() -> str:
     asks = [command for command in wire.COMMANDS if issubclass(command, wire.AskCommand)]
     types = [
         f"@typedef {{{_literals(get_args(wire.PartKind))}}} PartKind",
-        *(_typedef(item) for item in (wire.SummaryLine, wire.MessageSoFar, wire.PlainEnd, wire.FrameSoFar, wire.FileUse)),
+        *(_typedef(item) for item in (wire.SummaryLine, wire.MessageSoFar, wire.FrameSoFar, wire.FileUse)),
         *(_typedef(command) for command in wire.COMMANDS),
         _union("Ask", asks),
         _union("Command", wire.COMMANDS),

@@ -1,6 +1,6 @@
 // Applies the server's events to the page.
 
-import { belowAnswer, isShowable } from "../exchange/answer-end.js";
+import { LANGUAGE } from "../language/words.js";
 import { noteContext, noticeOf } from "../exchange/exchange.js";
 import { refusal } from "../language/refusals.js";
 import { parse } from "../page/dom.js";
@@ -137,7 +137,7 @@ export class ServerEvents {
     const exchange = transcript.begin(event);
     if (!exchange) return void open.refresh();
     if (event.html) exchange.showQuestion(parse(event.html));
-    if (event.html && !isShowable(event.language)) void this.#fetch(exchange);
+    if (event.html && event.language !== LANGUAGE) void this.#fetch(exchange);
     if (!isNews || !exchange.isRunning) return;
     composer.running = true;
     announcer.thinking(event.turn);
@@ -154,9 +154,10 @@ export class ServerEvents {
 
   /** @param {TurnEnded} event */
   #ended(event) {
-    const { transcript, announcer, open } = this.#page;
+    const { transcript, announcer } = this.#page;
     const exchange = transcript.byTurn(event.turn);
-    const below = belowAnswer(event, open.id);
+    // It has to be fetched if the event has none, or none in this page's language. The turn ends in any case.
+    const below = event.html && event.language === LANGUAGE ? parse(event.html) : null;
     exchange?.end(event.state, below);
     callsWait(exchange, 0);
     if (exchange) noteContext(exchange.element, event.context, event.left_out);

@@ -5,7 +5,6 @@
  * @typedef {"final" | "preamble" | "tool"} PartKind
  * @typedef {{ sentences: Record<string, string>, about: string[] }} SummaryLine
  * @typedef {{ message_id: string, kind: PartKind, blocks: string[] }} MessageSoFar
- * @typedef {{ message_id: string, at: string, names: string[], rated: boolean }} PlainEnd
  * @typedef {{ message_id: string, header: Record<string, string>, why_hidden?: string | null, text: string,
  *   open: boolean }} FrameSoFar
  * @typedef {{ id: string, use: string, places: string }} FileUse
@@ -70,7 +69,7 @@
  * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
- *   left_out?: number | null, html?: string | null, language?: string | null, plain?: PlainEnd | null }} TurnEnded
+ *   left_out?: number | null, html?: string | null, language?: string | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: SummaryLine[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
