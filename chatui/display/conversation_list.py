@@ -104,8 +104,8 @@ def conversation_link(row: Conversation, current: UUID | None = None) -> Convers
         url,
         is_current=row.pk == current,
         is_imported=row.imported_at is not None,
-        is_running=vars(row).get("is_running", False),
-        waits=vars(row).get("waits", False),
+        is_running=row.is_running,
+        waits=row.waits,
         has_news=row.has_news,
         is_pinned=row.is_pinned,
     )

@@ -66,9 +66,9 @@ def shown_folders(person: User, row: Conversation | None, asked: str = "", start
 
 def _shown(person: User, folder: Folder, here: UUID | None, current: UUID | None, start: str) -> ShownFolder:
     # Open, too, if one waits in it: what the person has to decide is seen, and the page's scripts know which one it is.
-    is_open = folder.pk == here or vars(folder)["waits"]
+    is_open = folder.pk == here or folder.waits
     inside = shown_list(person, current, start if folder.pk == here else "", folder.pk) if is_open else None
-    return ShownFolder(str(folder.pk), folder.name, vars(folder)["has_news"], inside)
+    return ShownFolder(str(folder.pk), folder.name, folder.has_news, inside)
 
 
 def names(person: User) -> list[ShownFolder]:

@@ -22,6 +22,8 @@ class Folder(models.Model):
     name = models.CharField(max_length=60)
     instructions = models.TextField(blank=True, default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
+    has_news = waits = False
+    """Not stored; see ``permissions.access.own_folders``."""
 
     class Meta:
         default_permissions = ()
@@ -96,6 +98,8 @@ class Conversation(models.Model):
     handed_over_at = models.DateTimeField(null=True, blank=True)
     without_instructions = models.BooleanField(default=False, db_default=False)
     temporary_until = models.DateTimeField(null=True, blank=True)
+    is_running = waits = False
+    """Not stored; see ``permissions.access.own_conversations``."""
 
     class Meta:
         indexes = [

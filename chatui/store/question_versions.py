@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Q
 
 from chatui.models.conversation import Conversation
 from chatui.models.files import SentDocument
@@ -17,16 +17,9 @@ from chatui.store import transcripts
 from renderer.frame_kinds import is_document
 
 
-def base_columns() -> dict[str, Exists | Subquery]:
-    """The columns that ``base_of`` needs, for the query that loads the question."""
-    documents = SentDocument.objects.filter(end=OuterRef("parent_id")).order_by("message__position")
-    return {"has_documents": Exists(documents), "above_documents": Subquery(documents.values("message__parent")[:1])}
-
-
 def base_of(question: Message) -> UUID | None:
-    """The key of the message above the documents of a question, or above the question if it has none. Loaded with ``base_columns``."""
-    found = vars(question)
-    return found["above_documents"] if found["has_documents"] else question.parent_id
+    """The key of the message above the documents of a question, or above the question if it has none. One statement."""
+    return _above([question.parent_id]).get(question.parent_id, question.parent_id)
 
 
 def of_questions(

@@ -28,10 +28,8 @@ from renderer.ocml import document as ocml
 
 
 def frame_of(message: Message) -> Frame:
-    """The frame that is stored in a row; with the header ASIDE, a reasoning summary of an earlier version. That of a row that was just
-    written is known: it is not parsed again."""
-    text, frame = vars(message).get("written", (None, None))
-    frame = frame if frame is not None and text == message.text else ocml.parse_frame(message.text)
+    """The frame that is stored in a row; with the header ASIDE, a reasoning summary of an earlier version."""
+    frame = ocml.parse_frame(message.text)
     # The text is asked first: rows are also loaded with nothing else.
     return replace(frame, header=ASIDE) if frame.header.name == SUMMARY_NAME and message.is_old_summary else frame
 
@@ -158,7 +156,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         activities=None if metadata.activities is None else [line.as_stored() for line in metadata.activities],
         **_columns(writable),
     )
-    message.conversation, vars(message)["written"] = conversation, (message.text, writable)  # the second is for ``frame_of``
+    message.conversation = conversation
     message.pk, message.created_at = metadata.key or message.pk, metadata.ended_at or message.created_at
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None

@@ -406,7 +406,7 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
         end, after = _end(tree), tree.last_question
         place, base = put(conversation, end, ask.documents), end.parent_id
     else:
-        old = access.message_of(conversation, ask.question, after=transcripts.question_before(), **question_versions.base_columns())
+        old = access.message_of(conversation, ask.question, after=transcripts.question_before())
         if old.role != Role.USER or not old.is_visible:
             raise access.NotFoundError
         old.conversation = conversation

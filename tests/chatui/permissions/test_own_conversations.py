@@ -139,9 +139,9 @@ def test_folders_are_listed_by_name_for_their_owner_with_news_of_listed_conversa
     for fields in STATES.values():
         if fields:
             Conversation.objects.create(owner=ada, folder=folder, has_news=True, **fields)
-    assert [(each.name, each.has_news) for each in access.own_folders(ada)] == [("play", False), ("Work", False)]  # type: ignore[attr-defined]
+    assert [(each.name, each.has_news) for each in access.own_folders(ada)] == [("play", False), ("Work", False)]
     Conversation.objects.filter(pk=read.pk).update(has_news=True)
-    assert [(each.name, each.has_news) for each in access.own_folders(ada)] == [("play", False), ("Work", True)]  # type: ignore[attr-defined]
+    assert [(each.name, each.has_news) for each in access.own_folders(ada)] == [("play", False), ("Work", True)]
     assert access.own_folder(ada, play.pk) == access.own_folder(ada, str(play.pk), locked=True) == play
     for key in (other.pk, "nonsense"):
         for locked in (False, True):
@@ -187,7 +187,7 @@ def test_pages_of_the_archive_and_the_bin_neither_skip_nor_repeat_any(column: st
 def test_the_list_says_in_which_conversations_an_answer_is_being_written(ada: User) -> None:
     writing, ended = (store(ada, ask()).turn for _ in range(2))
     Turn.objects.filter(pk=ended.pk).update(state="completed")
-    running = {row.pk: row.is_running for row in access.own_conversations(ada, 20)}  # type: ignore[attr-defined]
+    running = {row.pk: row.is_running for row in access.own_conversations(ada, 20)}
     assert running == {writing.conversation_id: True, ended.conversation_id: False}
 
 
