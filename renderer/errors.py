@@ -7,45 +7,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 
 class ErrorCode(StrEnum):
-    """Base class for lists of error codes. Each code has one sentence that people read."""
+    """Base class for lists of error codes. Each code has one ``sentence`` that people read; it never quotes a transcript."""
 
-    @property
-    def sentence(self) -> str:
-        """The sentence for people; it never quotes a transcript."""
-        raise NotImplementedError
+    _value_: str
+    sentence: str
+
+    def __new__(cls, code: str, sentence: str = "") -> Self:
+        member = str.__new__(cls, code)
+        member._value_, member.sentence = code, sentence
+        return member
 
 
 class Code(ErrorCode):
     """An error code of OpenChatML. Logs, audit rows, pages and sockets carry it instead of details."""
 
-    PARSE_HEADER = "E-PARSE-HEADER"
-    PARSE_CHANNEL_MISSING = "E-PARSE-CHANNEL-MISSING"
-    BODY_CONSTRAINT_VIOLATION = "E-BODY-CONSTRAINT-VIOLATION"
-    CALL_SCHEMA = "E-CALL-SCHEMA"
-    TOOL_TIMEOUT = "E-TOOL-TIMEOUT"
-    TOOL_CANCELLED = "E-TOOL-CANCELLED"
-    STREAM_TRUNCATED = "E-STREAM-TRUNCATED"
-    PERM_VISIBILITY = "E-PERM-VISIBILITY"
-
-    @property
-    def sentence(self) -> str:
-        """The sentence for this code."""
-        return _SENTENCES[self]
-
-
-_SENTENCES: dict[Code, str] = {
-    Code.PARSE_HEADER: "The model wrote a message that could not be read.",
-    Code.PARSE_CHANNEL_MISSING: "The model did not say whom this message is for, so it is not shown.",
-    Code.BODY_CONSTRAINT_VIOLATION: "The answer does not have the required format.",
-    Code.CALL_SCHEMA: "The model made a tool call that could not be carried out.",
-    Code.TOOL_TIMEOUT: "A tool took too long.",
-    Code.TOOL_CANCELLED: "A tool was cancelled.",
-    Code.STREAM_TRUNCATED: "The answer was cut off before it was complete.",
-    Code.PERM_VISIBILITY: "You are not allowed to see this. The attempt has been recorded.",
-}
+    PARSE_HEADER = "E-PARSE-HEADER", "The model wrote a message that could not be read."
+    PARSE_CHANNEL_MISSING = "E-PARSE-CHANNEL-MISSING", "The model did not say whom this message is for, so it is not shown."
+    BODY_CONSTRAINT_VIOLATION = "E-BODY-CONSTRAINT-VIOLATION", "The answer does not have the required format."
+    CALL_SCHEMA = "E-CALL-SCHEMA", "The model made a tool call that could not be carried out."
+    TOOL_TIMEOUT = "E-TOOL-TIMEOUT", "A tool took too long."
+    TOOL_CANCELLED = "E-TOOL-CANCELLED", "A tool was cancelled."
+    STREAM_TRUNCATED = "E-STREAM-TRUNCATED", "The answer was cut off before it was complete."
+    PERM_VISIBILITY = "E-PERM-VISIBILITY", "You are not allowed to see this. The attempt has been recorded."
 
 
 @dataclass(frozen=True, slots=True)
