@@ -1,18 +1,36 @@
-"""Runs openai-harmony in a separate process, started for one batch of requests and killed when its time is up."""
+"""openai-harmony as a second reader and writer of Harmony, for ``transcript check`` and the doctor.
+
+It runs in a process of its own (``second_reader_worker``), started for one batch of requests and killed when its time is up. Its reading is
+compared with ours message by message, its writing token by token. Some kinds of differences are on purpose.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
+from typing import Self
+
+from pydantic import TypeAdapter, ValidationError
 
 from chatui import processes
+from chatui.env import environment
+from chatui.model_servers import vocabulary
 from chatui.processes import LateError
+from renderer.command import MAX_BUFFERED_BYTES
+from renderer.errors import OpenChatMLError
+from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
+from renderer.gate import Audience, may_see
+from renderer.harmony import hip1
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
+from renderer.tokens import Token
 
 SECONDS = 20.0
 """How long a batch may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
@@ -60,13 +78,6 @@ class ReadTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteConversation:
-    """A conversation to write."""
-
-    messages: Sequence[SecondReaderMessage] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Written:
     """The token ids that openai-harmony wrote. ``ids``: those of each message, None if it cannot be written. ``whole``: those of the whole
     conversation, from which openai-harmony drops reasoning by itself; empty if it cannot be written.
@@ -74,6 +85,14 @@ class Written:
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
     whole: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    messages: tuple[ReadMessage, ...] = field(repr=False)
+
+
+_WRITTEN, _READ = TypeAdapter(Written), TypeAdapter(_Read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,45 +107,39 @@ class SecondReader:
     command: Sequence[str] = COMMAND
 
     def read(self, completions: Sequence[ReadTokens]) -> list[tuple[ReadMessage, ...]]:
-        """The messages of each request. Blocks for at most ``seconds``.
+        """The messages of each request. Blocks and raises as ``write_and_read``."""
+        return self.write_and_read((), completions)[1]
+
+    def write_and_read(
+        self, conversations: Sequence[Sequence[SecondReaderMessage]], completions: Sequence[ReadTokens]
+    ) -> tuple[list[Written], list[tuple[ReadMessage, ...]]]:
+        """Write and read with one process. Blocks for at most ``seconds``.
 
         Raises:
             SecondReaderError: no vocabulary, no answer in time, a crash, or an invalid answer.
         """
-        return self.write_and_read((), completions)[1]
-
-    def write(self, conversations: Sequence[WriteConversation]) -> list[Written]:
-        """The token ids of each conversation. Blocks and raises as ``read``."""
-        return self.write_and_read(conversations, ())[0]
-
-    def write_and_read(
-        self, conversations: Sequence[WriteConversation], completions: Sequence[ReadTokens]
-    ) -> tuple[list[Written], list[tuple[ReadMessage, ...]]]:
-        """Write and read with one process. Blocks and raises as ``read``."""
-        to_write = [{"write": [asdict(message) for message in one.messages]} for one in conversations]
-        to_read = [{"read": list(one.ids), "completion": one.is_completion} for one in completions]
-        answers = self._answers([*to_write, *to_read])
-        written = [_written(answer, len(one.messages)) for answer, one in zip(answers, conversations, strict=False)]
-        return written, [_messages(answer) for answer in answers[len(to_write) :]]
+        rank_file = self.rank_file()
+        if rank_file is None:
+            raise SecondReaderError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
+        requests = [
+            *({"write": [*map(asdict, one)]} for one in conversations),
+            *({"read": [*one.ids], "completion": one.is_completion} for one in completions),
+        ]
+        answers = self._run("".join(f"{json.dumps(request)}\n" for request in requests), rank_file).splitlines()
+        if answers == [b'{"error": "vocabulary"}']:
+            raise SecondReaderError("openai-harmony does not accept the installed vocabulary.")
+        try:
+            written = [_WRITTEN.validate_json(line, strict=True) for line in answers[: len(conversations)]]
+            read = [_READ.validate_json(line, strict=True).messages for line in answers[len(conversations) :]]
+        except ValidationError:
+            raise SecondReaderError("openai-harmony gave an invalid answer.") from None
+        if [len(one.ids) for one in written] != [*map(len, conversations)] or len(read) != len(completions):
+            raise SecondReaderError("openai-harmony gave an invalid answer.")
+        return written, read
 
     def within(self, seconds: float) -> SecondReader:
         """A copy whose time limit is at most ``seconds``."""
         return replace(self, seconds=min(self.seconds, seconds))
-
-    def _answers(self, requests: Sequence[object]) -> list[object]:
-        rank_file = self.rank_file()
-        if rank_file is None:
-            raise SecondReaderError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
-        output = self._run("".join(f"{json.dumps(request)}\n" for request in requests), rank_file)
-        try:
-            answers = [json.loads(line) for line in output.splitlines()]
-        except (ValueError, RecursionError) as error:
-            raise _invalid_answer() from error
-        if answers == [{"error": "vocabulary"}]:
-            raise SecondReaderError("openai-harmony does not accept the installed vocabulary.")
-        if len(answers) != len(requests):
-            raise _invalid_answer()
-        return answers
 
     def _run(self, lines: str, rank_file: Path) -> bytes:
         environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
@@ -151,41 +164,347 @@ class SecondReader:
         return SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.")
 
 
-def _messages(answer: object) -> tuple[ReadMessage, ...]:
-    match answer:
-        case {"messages": list(messages), **rest} if not rest:
-            return tuple(map(_message, messages))
-    raise _invalid_answer()
+class DifferenceKind(StrEnum):
+    """The kinds of differences, by the names that reports and scripts use. ``sentence``: what differs, and why if it is on purpose."""
+
+    _value_: str
+    sentence: str
+    is_on_purpose: bool
+
+    def __new__(cls, name: str, sentence: str = "", is_on_purpose: bool = True) -> Self:
+        member = str.__new__(cls, name)
+        member._value_, member.sentence, member.is_on_purpose = name, sentence, is_on_purpose
+        return member
+
+    NAME_LEFT_OUT = (
+        "name-left-out",
+        (
+            "We leave out the name of a person or an assistant, and the side record stores it: openai-harmony writes it after the "
+            "role, but cannot read it there."
+        ),
+    )
+    CHANNEL_ADDED = (
+        "channel-added",
+        (
+            "We write an assistant's message without a channel on final, which is its meaning in OpenChatML: Harmony requires a "
+            "channel for every message."
+        ),
+    )
+    CONTENT_TYPE_LEFT_OUT = (
+        "content-type-left-out",
+        (
+            "We leave out a content type without a recipient, and the side record stores it: openai-harmony writes it and then "
+            "reads it as the recipient."
+        ),
+    )
+    NO_CALL = "no-call", "We end a message that is not a call with <|end|>: openai-harmony ends any message that has a recipient as a call."
+    HIDDEN_ON_ANALYSIS = (
+        "hidden-on-analysis",
+        (
+            "We write a message on analysis if people may not see it, but would if this were read without the side record: Harmony "
+            "cannot represent intents, and openai-harmony leaves them out."
+        ),
+    )
+    REASONING_KEPT = (
+        "reasoning-kept",
+        (
+            "A transcript is a record, so we write all of it: openai-harmony drops the reasoning before the first answer. A prompt "
+            "would have to drop the reasoning before the last answer."
+        ),
+    )
+    REPLY_WITHOUT_RECIPIENT = (
+        "reply-without-recipient",
+        "We read a tool's reply without a recipient: openai-harmony treats its author as an unknown role.",
+    )
+    CONSTRAINT_IS_NO_RECIPIENT = (
+        "constraint-is-no-recipient",
+        "We read a constraint without a recipient as a constraint: openai-harmony reads it as the recipient.",
+    )
+    CONSTRAINT_WORD = (
+        "constraint-word",
+        "We read a constraint in lower case, and only if it is a plain word: openai-harmony reads any characters.",
+    )
+    HEADER_HIDDEN = "header-hidden", "We hide a message whose header is ambiguous: openai-harmony guesses."
+    WRITTEN_OTHERWISE = "written-otherwise", "The token ids differ.", False
+    NOT_WRITTEN = "not-written", "openai-harmony cannot write it.", False
+    READ_OTHERWISE = "read-otherwise", "The readers differ.", False
+    NOT_READ = "not-read", "openai-harmony cannot read it.", False
+    OTHER_COUNT = "other-count", "One reader finds more messages than the other.", False
 
 
-def _message(raw: object) -> ReadMessage:
-    match raw:
-        case {"problem": str(problem), **rest} if not rest:
-            return Unreadable(problem)
-        case {
-            "role": str(role),
-            "name": str() | None as name,
-            "channel": str() | None as channel,
-            "recipient": str() | None as recipient,
-            "content_type": str() | None as content_type,
-            "text": str(text),
-        }:
-            return SecondReaderMessage(role, name, channel, recipient, content_type, text)
-    raise _invalid_answer()
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference between the two readers. ``message`` counts from 1; 0 means the whole. ``detail``: what differs; it quotes nothing."""
+
+    kind: DifferenceKind
+    message: int = 0
+    detail: str = ""
 
 
-def _written(answer: object, messages: int) -> Written:
-    match answer:
-        case {"ids": list(ids), "whole": whole} if len(ids) == messages:
-            return Written(tuple(None if one is None else _ids(one) for one in ids), _ids(whole))
-    raise _invalid_answer()
+CONSTRAIN = "<|constrain|>"
+_FIELDS = {"role": "role", "name": "name", "channel": "channel", "recipient": "recipient", "content_type": "content type", "text": "body"}
 
 
-def _ids(raw: object) -> tuple[int, ...]:
-    if not isinstance(raw, list) or not all(type(number) is int for number in raw):
-        raise _invalid_answer()
-    return tuple(raw)
+def compare_readings(ours: Sequence[Frame], theirs: Sequence[ReadMessage]) -> Iterator[Difference]:
+    """The differences in order; both read the same ids. A header without a body at the end does not count as a message."""
+    ours, theirs = _without_cut_header(list(ours), list(theirs))
+    for number, (frame, message) in enumerate(zip(ours, theirs, strict=False), 1):
+        yield from (Difference(kind, number, detail) for kind, detail in _differing(frame, message))
+    if len(ours) != len(theirs):
+        yield Difference(DifferenceKind.OTHER_COUNT, 0, f"{len(ours)} by ours, {len(theirs)} by openai-harmony")
 
 
-def _invalid_answer() -> SecondReaderError:
-    return SecondReaderError("openai-harmony gave an invalid answer.")
+def as_message(frame: Frame) -> SecondReaderMessage:
+    """A frame as a message of openai-harmony, with everything that such a message can represent."""
+    header = frame.header
+    kind = f"{CONSTRAIN}{header.constrain}" if header.constrain is not None else header.content_type
+    return SecondReaderMessage(header.role, header.name, header.channel, header.recipient, kind, frame.body)
+
+
+def shown(messages: Sequence[ReadMessage]) -> str:
+    """All text that people would see if openai-harmony's reading were used."""
+    return "".join(one.text for one in messages if isinstance(one, SecondReaderMessage) and may_see(_header(one), Audience.END_USER))
+
+
+def _header(message: SecondReaderMessage) -> Header:
+    is_preamble = message.channel == Channel.COMMENTARY and message.content_type is None
+    # In Harmony, a message without a channel is not an answer; a stored frame without a channel would be.
+    channel = message.channel if message.channel is not None or message.role != Role.ASSISTANT else "none"
+    return Header(message.role, channel, message.recipient, intent=Intent.PREAMBLE if is_preamble else None)
+
+
+def _without_cut_header(ours: list[Frame], theirs: list[ReadMessage]) -> tuple[list[Frame], list[ReadMessage]]:
+    if theirs and theirs[-1] == Unreadable("cut-header"):
+        theirs = theirs[:-1]
+        if len(ours) == len(theirs) + 1 and ours[-1].header.intent == Intent.DEBUG:
+            ours = ours[:-1]
+    return ours, theirs
+
+
+def _differing(frame: Frame, message: ReadMessage) -> Iterator[tuple[DifferenceKind, str]]:
+    is_hidden = frame.header.intent == Intent.DEBUG
+    if isinstance(message, Unreadable):
+        if frame.header.role == Role.TOOL and frame.header.recipient is None and message.problem == "unknown-role":
+            yield DifferenceKind.REPLY_WITHOUT_RECIPIENT, ""
+        elif not is_hidden:
+            yield DifferenceKind.NOT_READ, message.problem
+        return
+    ours = as_message(frame)
+    kinds, message = _on_purpose(ours, message)
+    fields = [label for name, label in _FIELDS.items() if getattr(ours, name) != getattr(message, name)]
+    if fields and is_hidden and frame.body.endswith(message.text):
+        yield DifferenceKind.HEADER_HIDDEN, ""
+    elif fields:
+        yield DifferenceKind.READ_OTHERWISE, " and ".join(fields)
+    else:
+        yield from ((kind, "") for kind in kinds)
+
+
+def _on_purpose(ours: SecondReaderMessage, message: SecondReaderMessage) -> tuple[list[DifferenceKind], SecondReaderMessage]:
+    """``message`` as our reader reads the same header, and the rules that explain the difference. Others are not on purpose."""
+    kinds = []
+    if ours.recipient is None and message.content_type is None and (message.recipient or "").startswith(CONSTRAIN):
+        kinds.append(DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT)
+        message = replace(message, recipient=None, content_type=message.recipient)
+    if message.content_type != ours.content_type and ours.content_type == _constraint(message.content_type):
+        kinds.append(DifferenceKind.CONSTRAINT_WORD)
+        message = replace(message, content_type=ours.content_type)
+    return kinds, message
+
+
+def _constraint(content_type: str | None) -> str | None:
+    """A constraint as our reader normalizes it; anything else unchanged."""
+    if content_type is None or not content_type.startswith(CONSTRAIN):
+        return content_type
+    word = content_type.removeprefix(CONSTRAIN).lower()
+    return f"{CONSTRAIN}{word}" if HEADER_VALUE.fullmatch(word) else None
+
+
+_START, _END, _CALL = MARKER_IDS[Token.START], MARKER_IDS[Token.END], MARKER_IDS[Token.CALL]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The result. ``tokens`` and ``messages``: how many were compared."""
+
+    tokens: int
+    messages: int
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def is_as_intended(self) -> bool:
+        """Whether all differences are on purpose."""
+        return all(difference.kind.is_on_purpose for difference in self.differences)
+
+
+def compare(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, second: SecondReader) -> list[Comparison]:
+    """Compare each token by token and message by message; the second reader is started once.
+
+    Raises:
+        OpenChatMLError: a transcript cannot be written as Harmony.
+        SecondReaderError: the second reader gave no result.
+    """
+    ours = [hip1.to_tokens(frames, vocabulary)[0] for frames in transcripts]
+    wanted = [[form(frame) for frame in frames] for frames in transcripts for form in (as_message, _message_like_ours)]
+    written, readings = second.write_and_read(wanted, [ReadTokens(ids, is_completion=bool(ids) and ids[0] != _START) for ids in ours])
+    compared = []
+    for frames, ids, plain, like_ours, theirs in zip(transcripts, ours, written[::2], written[1::2], readings, strict=True):
+        segments = _segments(ids, vocabulary)
+        read = hip1.from_tokens(ids, vocabulary, conversation=True).frames
+        differences = (*_compare_writings(frames, segments, plain, like_ours), *compare_readings(read, theirs))
+        compared.append(Comparison(len(ids), len(frames), differences))
+    return compared
+
+
+def _message_like_ours(frame: Frame) -> SecondReaderMessage:
+    """The message for which openai-harmony should write the same ids as we do."""
+    frame = hip1.as_written(frame)
+    message = as_message(frame)
+    is_tool, is_constraint = message.role == Role.TOOL, frame.header.constrain is not None
+    recipient = None if message.recipient == "all" else message.recipient  # openai-harmony ends every message to "all" as a call
+    channel = Channel.FINAL.value if message.channel is None and message.role == Role.ASSISTANT else message.channel
+    return replace(
+        message,
+        name=message.name if is_tool else None,
+        channel=channel,
+        recipient=recipient,
+        content_type=message.content_type if recipient is not None or is_constraint else None,
+    )
+
+
+def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...]]:
+    """The ids by message. No body contains a start token, so each one begins a message; a completion lacks the first one and the role."""
+    opened = [*ids] if not ids or ids[0] == _START else [_START, *vocabulary.encode(Role.ASSISTANT.value), *ids]
+    starts = [place for place, number in enumerate(opened) if number == _START]
+    return [tuple(opened[start:end]) for start, end in itertools.pairwise([*starts, len(opened)])]
+
+
+def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], plain: Written, like_ours: Written) -> Iterator[Difference]:
+    if len(ours) != len(frames):
+        yield Difference(DifferenceKind.WRITTEN_OTHERWISE, 0, "a different number of messages")
+        return
+    for number, (frame, ids, as_is, as_ours) in enumerate(zip(frames, ours, plain.ids, like_ours.ids, strict=True), 1):
+        if ids != as_is:
+            yield from (Difference(kind, number) for kind in _rules(frame, ids, as_ours))
+    if difference := _dropped(frames, plain):
+        yield difference
+
+
+def _rules(frame: Frame, ours: tuple[int, ...], as_ours: tuple[int, ...] | None) -> list[DifferenceKind]:
+    """The rules that explain how we write ``frame``; if they do not explain every id, the difference is not on purpose."""
+    if as_ours is None:
+        return [DifferenceKind.NOT_WRITTEN]
+    written = hip1.as_written(frame)
+    if written != frame:
+        return [DifferenceKind.HIDDEN_ON_ANALYSIS if ours == as_ours else DifferenceKind.WRITTEN_OTHERWISE]
+    message, like_ours = as_message(frame), _message_like_ours(frame)
+    kinds = [kind for name, kind in _BY_FIELD.items() if getattr(message, name) != getattr(like_ours, name)]
+    if message.role == Role.ASSISTANT and message.recipient is not None and frame.terminator is not Terminator.CALL:
+        kinds.append(DifferenceKind.NO_CALL)
+        if as_ours[-1:] == (_CALL,):
+            as_ours = (*as_ours[:-1], _END)
+    return kinds if kinds and ours == as_ours else [DifferenceKind.WRITTEN_OTHERWISE]
+
+
+_BY_FIELD = {
+    "name": DifferenceKind.NAME_LEFT_OUT,
+    "channel": DifferenceKind.CHANNEL_ADDED,
+    "content_type": DifferenceKind.CONTENT_TYPE_LEFT_OUT,
+}
+
+
+def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
+    """The reasoning that openai-harmony drops by default when it writes a conversation."""
+    if None in plain.ids or plain.whole == _joined(plain, range(len(frames))):
+        return None
+    first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
+    spent = [place for place in range(first_answer) if frames[place].header.channel == Channel.ANALYSIS]
+    if plain.whole != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
+        return Difference(DifferenceKind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
+    return Difference(DifferenceKind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
+
+
+def _joined(written: Written, places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(number for place in places for number in written.ids[place] or ())
+
+
+_MAX_NUMBERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """The result of the comparison. ``why``: the reason if nothing was compared."""
+
+    comparison: Comparison | None = None
+    why: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether there is an unexpected difference."""
+        return self.comparison is not None and not self.comparison.is_as_intended
+
+    def as_json(self) -> dict[str, object]:
+        """The result as a JSON object."""
+        compared = self.comparison
+        if compared is None:
+            return {"compared": False, "why": self.why}
+        return {
+            "compared": True,
+            "equal": not compared.differences,
+            "as_meant": compared.is_as_intended,
+            "tokens": compared.tokens,
+            "differences": [_as_json(difference) for difference in compared.differences],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The same as text: a summary line, then one line for each kind of difference."""
+        compared = self.comparison
+        if compared is None:
+            yield f"not compared with openai-harmony: {self.why}"
+            return
+        if not compared.differences:
+            yield f"as openai-harmony writes and reads it: equal, {compared.tokens} tokens"
+            return
+        grouped = _grouped(compared.differences)
+        ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
+        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_intended else 'NOT all on purpose'}"
+        for (kind, detail), numbers in grouped.items():
+            text = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
+            yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {text}"
+
+
+def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Opinion:
+    """Compare ``frames``, a function that is called when everything else is ready; None if there are too many to keep in memory. Blocks
+    until the second reader finishes or times out.
+    """
+    if frames is None:
+        return Opinion(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
+    data_dir = environment().data_dir
+    second = second or SecondReader(lambda: vocabulary.find(data_dir))
+    try:
+        [compared] = compare([frames()], vocabulary.load(data_dir), second)
+        return Opinion(compared)
+    except OpenChatMLError as error:
+        return Opinion(why=f"it cannot be written as Harmony: {error.hint}.")
+    except (SecondReaderError, VocabularyError) as error:
+        return Opinion(why=str(error))
+
+
+def _as_json(difference: Difference) -> dict[str, object]:
+    kind = difference.kind
+    return {"kind": kind.value, "on_purpose": kind.is_on_purpose, "message": difference.message, "detail": difference.detail}
+
+
+def _grouped(differences: tuple[Difference, ...]) -> dict[tuple[DifferenceKind, str], list[int]]:
+    grouped: dict[tuple[DifferenceKind, str], list[int]] = {}
+    for one in sorted(differences, key=lambda one: one.kind.is_on_purpose):
+        grouped.setdefault((one.kind, one.detail), []).append(one.message)
+    return grouped
+
+
+def _where(numbers: list[int]) -> str:
+    if numbers == [0]:
+        return ""
+    more = len(numbers) - _MAX_NUMBERS
+    named = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
+    return f", message{'' if len(numbers) == 1 else 's'} {named}{f' and {more} more' if more > 0 else ''}"

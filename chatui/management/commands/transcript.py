@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from chatui.env import environment
 from chatui.model_servers import vocabulary
-from chatui.operations.second_opinion import second_opinion
+from chatui.operations.second_reader import second_opinion
 from renderer import command
 from renderer.harmony.vocabulary import Vocabulary
 

@@ -7,8 +7,16 @@ from itertools import chain
 
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.trial import IdEvent, Trial
-from chatui.operations.second_opinion import Difference, DifferenceKind, compare_readings, shown
-from chatui.operations.second_reader import ReadMessage, ReadTokens, SecondReader, SecondReaderError
+from chatui.operations.second_reader import (
+    Difference,
+    DifferenceKind,
+    ReadMessage,
+    ReadTokens,
+    SecondReader,
+    SecondReaderError,
+    compare_readings,
+    shown,
+)
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _MAX_CHARS = 100_000

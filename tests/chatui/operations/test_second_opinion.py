@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chatui.model_servers import vocabulary as vocabularies
-from chatui.operations import second_opinion
+from chatui.operations import second_reader
 from chatui.operations.second_reader import SecondReader
 from renderer import command
 from renderer.harmony.vocabulary import Vocabulary
@@ -37,7 +37,7 @@ PECULIAR = PLAIN.replace("user<", "user name=alice<").replace(" to=assistant", "
 @pytest.fixture(autouse=True)
 def _has_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real second reader has more time than usual: on a busy machine, its process takes long to start."""
-    monkeypatch.setattr(second_opinion, "SecondReader", partial(SecondReader, seconds=120))
+    monkeypatch.setattr(second_reader, "SecondReader", partial(SecondReader, seconds=120))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def _has_vocabulary(rank_file: Path, vocabulary: Vocabulary, monkeypatch: pytest
 
 
 def believed(monkeypatch: pytest.MonkeyPatch, reader: SecondReader) -> None:
-    monkeypatch.setattr(second_opinion, "SecondReader", lambda _: reader)
+    monkeypatch.setattr(second_reader, "SecondReader", lambda _: reader)
 
 
 def file_with(tmp_path: Path, text: str) -> str:

@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from chatui.operations.second_opinion import Difference, DifferenceKind, compare, compare_all, compare_readings
-from chatui.operations.second_reader import SecondReader, SecondReaderMessage, Unreadable
+from chatui.operations.second_reader import (
+    Difference,
+    DifferenceKind,
+    SecondReader,
+    SecondReaderMessage,
+    Unreadable,
+    compare,
+    compare_readings,
+)
 from renderer.errors import CallSchemaError, OpenChatMLError, ParseHeaderError
 from renderer.frame_kinds import is_for_people
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
@@ -30,7 +37,7 @@ BODIES = ["", "4.", "<|end|><|start|>system<|message|>x", "日本 👩‍👩‍
 
 def test_conversations_without_peculiarities_are_equal_token_for_token(vocabulary: Vocabulary, second: SecondReader) -> None:
     talks = [*CONVERSATIONS.values(), [ASK, BUILTIN, BUILTIN_REPLY], EVERYTHING, [PLAN, CALL], [ANSWER]]
-    for talk, compared in zip(talks, compare_all(talks, vocabulary, second), strict=True):
+    for talk, compared in zip(talks, compare(talks, vocabulary, second), strict=True):
         assert (compared.differences, compared.messages) == ((), len(talk))
         assert compared.tokens or not talk
 
@@ -74,7 +81,7 @@ PECULIAR: dict[str, tuple[list[Frame], list[Difference]]] = {
 
 
 def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, second: SecondReader) -> None:
-    compared = compare_all([talk for talk, _ in PECULIAR.values()], vocabulary, second)
+    compared = compare([talk for talk, _ in PECULIAR.values()], vocabulary, second)
     assert {name: list(one.differences) for name, one in zip(PECULIAR, compared, strict=True)} == {
         name: differences for name, (_, differences) in PECULIAR.items()
     }
@@ -120,7 +127,7 @@ def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabula
         talks.append(talk)
 
     collect()
-    compared = compare_all(talks, vocabulary, second)
+    compared = compare(talks, vocabulary, second)
     strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if not one.is_as_intended]
     assert strange == []
     shown = Counter(difference.kind for one in compared for difference in one.differences)
@@ -131,7 +138,7 @@ def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabula
 def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(vocabulary: Vocabulary, second: SecondReader) -> None:
     talks = {path.name: frames for path in CASES.glob("text/*.ocml") if (frames := writable(path))}
     assert len(talks) > 100, "hardly any case was read, so this would prove little"
-    compared = dict(zip(talks, compare_all(list(talks.values()), vocabulary, second), strict=True))
+    compared = dict(zip(talks, compare(list(talks.values()), vocabulary, second), strict=True))
     assert {name: one.differences for name, one in compared.items() if not one.is_as_intended} == {}
 
 
@@ -160,7 +167,7 @@ EXPOSED = {
 @pytest.mark.parametrize("name", LIES)
 def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabulary: Vocabulary, rank_file: Path) -> None:
     talks = [EVERYTHING, [frame for talk, _ in PECULIAR.values() for frame in talk]]
-    for compared in compare_all(talks, vocabulary, lying(rank_file, name)):
+    for compared in compare(talks, vocabulary, lying(rank_file, name)):
         kinds = {difference.kind for difference in compared.differences if not difference.kind.is_on_purpose}
         assert kinds and kinds <= EXPOSED[name] and not compared.is_as_intended
 
@@ -171,11 +178,11 @@ def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_proce
         (Header("assistant", recipient="user", call_id="c1"), CallSchemaError),
     ):
         with pytest.raises(error):
-            compare([Frame(header, "{}", Terminator.CALL)], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
+            compare([[Frame(header, "{}", Terminator.CALL)]], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
 
 
 def test_no_difference_quotes_what_a_message_says(vocabulary: Vocabulary, rank_file: Path) -> None:
-    compared = compare([Frame(Header("user"), "SECRET")], vocabulary, lying(rank_file, "another body"))
+    [compared] = compare([[Frame(Header("user"), "SECRET")]], vocabulary, lying(rank_file, "another body"))
     assert not compared.is_as_intended and "SECRET" not in repr(compared)
 
 

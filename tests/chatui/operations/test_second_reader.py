@@ -18,7 +18,6 @@ from chatui.operations.second_reader import (
     SecondReaderError,
     SecondReaderMessage,
     Unreadable,
-    WriteConversation,
 )
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
@@ -63,12 +62,8 @@ def test_ids_that_end_in_a_header_or_are_invalid_are_reported_by_words_of_a_clos
 
 
 def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocabulary, second: SecondReader) -> None:
-    [one, other] = second.write(
-        [
-            WriteConversation([HI]),
-            WriteConversation([HI, SecondReaderMessage("robot", text="x"), SecondReaderMessage("tool", text="a tool without a name")]),
-        ]
-    )
+    talks = [[HI], [HI, SecondReaderMessage("robot", text="x"), SecondReaderMessage("tool", text="a tool without a name")]]
+    [one, other], _ = second.write_and_read(talks, ())
     written = tuple(ids("<|start|>user<|message|>hi<|end|>", vocabulary))
     assert (one.ids, one.whole) == ((written,), written)
     assert (other.ids, other.whole) == ((written, None, None), ())
@@ -77,7 +72,7 @@ def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocab
 def test_without_its_vocabulary_it_says_what_to_do_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
     with pytest.raises(SecondReaderError, match="fetch_vocabulary"):
-        SecondReader(lambda: None).write([WriteConversation([HI])])
+        SecondReader(lambda: None).write_and_read([[HI]], ())
 
 
 def test_a_vocabulary_that_is_another_is_refused_and_no_other_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +80,7 @@ def test_a_vocabulary_that_is_another_is_refused_and_no_other_is_fetched(tmp_pat
     monkeypatch.setenv("TIKTOKEN_RS_CACHE_DIR", str(tmp_path / "cache"))
     for place in (tmp_path / "o200k_base.tiktoken", tmp_path / "nothing" / "o200k_base.tiktoken"):
         with pytest.raises(SecondReaderError, match="does not accept the installed vocabulary"):
-            SecondReader(lambda place=place: place).write([WriteConversation([HI])])  # type: ignore[misc]
+            SecondReader(lambda place=place: place).write_and_read([[HI]], ())  # type: ignore[misc]
     assert not (tmp_path / "cache").exists()
 
 
@@ -93,7 +88,7 @@ def test_a_panic_of_openai_harmony_is_reported_as_a_crash_and_quotes_nothing(
     second: SecondReader, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SecondReaderError) as raised:
-        second.write([WriteConversation([SecondReaderMessage("user", text=SECRET + " " * 1_000_000)])])
+        second.write_and_read([[SecondReaderMessage("user", text=SECRET + " " * 1_000_000)]], ())
     assert str(raised.value) == "openai-harmony crashed."
     assert capfd.readouterr() == ("", "")
 
@@ -101,7 +96,7 @@ def test_a_panic_of_openai_harmony_is_reported_as_a_crash_and_quotes_nothing(
 def test_a_text_that_takes_it_half_a_minute_costs_no_more_than_the_time_that_it_is_given(second: SecondReader) -> None:
     started = time.monotonic()
     with pytest.raises(SecondReaderError, match="did not answer within 2 seconds"):
-        second.within(2).write([WriteConversation([SecondReaderMessage("user", text="한" * 200_000)])])
+        second.within(2).write_and_read([[SecondReaderMessage("user", text="한" * 200_000)]], ())
     assert time.monotonic() - started < 60
 
 
@@ -109,10 +104,10 @@ def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
     rank_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     note = tmp_path / "pid"
-    requests = [WriteConversation([SecondReaderMessage("user", text=SECRET)])]
+    requests = [[SecondReaderMessage("user", text=SECRET)]]
     for reader, sentence in ((crashing(rank_file), "crashed"), (hanging(rank_file, note, 8), "did not answer within 8 seconds")):
         with pytest.raises(SecondReaderError, match=sentence) as raised:
-            reader.write(requests)
+            reader.write_and_read(requests, ())
         assert SECRET not in str(raised.value)
     assert capfd.readouterr() == ("", "")
     with pytest.raises(ProcessLookupError):
@@ -122,7 +117,7 @@ def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
 @pytest.mark.parametrize("name", NONSENSE)
 def test_an_invalid_answer_is_an_error(name: str, rank_file: Path) -> None:
     for ask in (
-        lambda reader: reader.write([WriteConversation([HI])]),
+        lambda reader: reader.write_and_read([[HI]], ()),
         lambda reader: reader.read([ReadTokens([], is_completion=False)]),
     ):
         with pytest.raises(SecondReaderError, match="invalid answer") as raised:
@@ -132,7 +127,7 @@ def test_an_invalid_answer_is_an_error(name: str, rank_file: Path) -> None:
 
 def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> None:
     with pytest.raises(SecondReaderError, match="could not be started"):
-        SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write([WriteConversation([HI])])
+        SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write_and_read([[HI]], ())
 
 
 def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(rank_file: Path, tmp_path: Path) -> None:
@@ -182,7 +177,7 @@ def test_the_process_gets_no_key_and_no_way_to_the_network(rank_file: Path, monk
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(SecondReaderError):
-        SecondReader(lambda: rank_file).write([WriteConversation([HI])])
+        SecondReader(lambda: rank_file).write_and_read([[HI]], ())
     assert "sk-SECRET" not in str(seen) and seen[0]["HTTPS_PROXY"] == "http://127.0.0.1:9"
 
 
@@ -190,6 +185,5 @@ def test_bodies_are_in_no_repr() -> None:
     values = [
         SecondReaderMessage("user", text=SECRET),
         ReadTokens([1, 2, 3], is_completion=True),
-        WriteConversation([SecondReaderMessage("user", text=SECRET)]),
     ]
     assert SECRET not in repr(values) and "[1, 2, 3]" not in repr(values)
