@@ -147,7 +147,7 @@ async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabu
     """
     dialect = DIALECTS[product]
     prompt = [MARKER_IDS[Token.START], *vocabulary.encode("assistant")]
-    chunks = dialect.chunks(vocabulary)
+    chunks = dialect(vocabulary)
     try:
         sampled = upstream.stream(dialect.path, dialect.payload(CompletionRequest(prompt, 1, model)))
         async with asyncio.timeout(_SAMPLE_WAITS * upstream.limits.discover), aclosing(sampled) as read:

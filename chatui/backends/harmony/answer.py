@@ -15,7 +15,7 @@ from uuid import uuid4
 from chatui.backends.answer_format import refuses_format
 from chatui.backends.base import BackendError, EndReason, Usage
 from chatui.backends.failures import error_of_body
-from chatui.backends.harmony.dialects import Chunks, CompletionRequest, Dialect
+from chatui.backends.harmony.dialects import Chunks, CompletionRequest
 from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
@@ -241,13 +241,13 @@ class Wire:
     """A connection to a token-id server. ``on_sent``: see ``SampleRequest``."""
 
     upstream: Upstream
-    dialect: Dialect
+    dialect: type[Chunks]
     vocabulary: Vocabulary
     on_sent: OnSent | None = None
 
     def chunks(self) -> Chunks:
         """A reader for one response."""
-        return self.dialect.chunks(self.vocabulary)
+        return self.dialect(self.vocabulary)
 
     async def written(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
         """Send one request, and read its answer until reading can stop."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from chatui.backends.base import BackendError, EndReason, Usage
 from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
@@ -41,83 +42,14 @@ class CompletionRequest:
     words: Sequence[str] = ()
 
 
-class Chunks(Protocol):
-    """Reads the decoded chunks of one answer, in order.
-
-    ``reason`` is None until the server reports why the model stopped. ``failure`` is its word for an end that is no good one, else empty.
-    """
-
-    reason: EndReason | None
-    failure: str
-    usage: Usage | None
-    model: str | None
-
-    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """The pieces that this chunk adds.
-
-        Raises:
-            BackendError: the chunk has no readable token ids, or the server failed.
-        """
-        ...
-
-
-class Dialect(Protocol):
-    """The requests and responses of one kind of server."""
-
-    @property
-    def path(self) -> str:
-        """The path for requests."""
-        ...
-
-    def payload(self, asked: CompletionRequest) -> dict[str, object]:
-        """The body of the request."""
-        ...
-
-    def chunks(self, vocabulary: Vocabulary) -> Chunks:
-        """A reader for one answer."""
-        ...
-
-
 STOP_IDS = (MARKER_IDS[Token.RETURN], MARKER_IDS[Token.CALL])
 UNKNOWN_STOP = Marker(Token.END)
 """Represents the token that ended the output if the server does not say which one it was."""
 
 
-class IdReader:
-    """Complete ids in, pieces out, including the final token, which some servers only name."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._reader = TokenPieces(vocabulary)
-        self._was_stopped = False
-
-    def feed(self, ids: list[int]) -> list[Piece]:
-        """The pieces of these ids."""
-        pieces = self._reader.feed(ids)
-        self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
-        return pieces
-
-    def end(self, reason: EndReason | None, named: object) -> list[Piece]:
-        """The output ended. ``named``: the stop token's id, as the server reports it."""
-        rest = self._reader.finish()
-        if reason is not EndReason.STOP or self._was_stopped:
-            return rest
-        name = marker_name(named) if isinstance(named, int) else None
-        return [*rest, Marker(name) if name else UNKNOWN_STOP]
-
-
 def is_stop(piece: Piece) -> bool:
     """Whether a piece is a marker at which the model stops by itself."""
     return isinstance(piece, Marker) and (piece.token in TERMINATORS - {Token.END} or piece.token == END_OF_TEXT)
-
-
-def end_reason(reported: object) -> tuple[EndReason | None, str]:
-    """Why the output ended, or the server's word for it if neither the model nor the token limit ended it."""
-    match reported:
-        case "stop":
-            return EndReason.STOP, ""
-        case "length":
-            return EndReason.LENGTH, ""
-    return None, repr(reported)
 
 
 def token_ids(value: object) -> list[int]:
@@ -153,19 +85,69 @@ def model_name(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+class Chunks(ABC):
+    """A dialect: how a server is requested, and its reader of the decoded chunks of one answer, in order.
+
+    ``reason`` is None until the server reports why the model stopped. ``failure`` is its word for an end that is no good one, else empty.
+    """
+
+    path: ClassVar[str]
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._ids = TokenPieces(vocabulary)
+        self._was_stopped = False
+        self.reason: EndReason | None = None
+        self.failure = ""
+        self.usage: Usage | None = None
+        self.model: str | None = None
+
+    @staticmethod
+    @abstractmethod
+    def payload(asked: CompletionRequest) -> dict[str, object]:
+        """The body of the request."""
+
+    @abstractmethod
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """The pieces that this chunk adds.
+
+        Raises:
+            BackendError: the chunk has no readable token ids, or the server failed.
+        """
+
+    def _noted(self, pieces: list[Piece]) -> list[Piece]:
+        self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
+        return pieces
+
+    def _end(self, reported: object, named: object) -> list[Piece]:
+        """The output ended: the final token, which some servers only name. ``named``: its id, as the server reports it."""
+        self.reason = {"stop": EndReason.STOP, "length": EndReason.LENGTH}.get(str(reported))
+        self.failure = "" if self.reason else repr(reported)
+        rest = self._ids.finish()
+        if self.reason is not EndReason.STOP or self._was_stopped:
+            return rest
+        name = marker_name(named) if isinstance(named, int) else None
+        return [*rest, Marker(name) if name else UNKNOWN_STOP]
+
+
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
 """Servers built with llguidance allow any white space in JSON, and small models may then write nothing else. Others ignore this."""
 
 
-class LlamaCpp:
-    """llama.cpp's own ``/completion``."""
+class LlamaCpp(Chunks):
+    """llama.cpp's own ``/completion``. Text comes from ``content``; ``tokens`` only tells which markers are real.
+
+    If the bytes of a character are spread over several tokens, a streamed chunk has only the id of the last one, so the text cannot be
+    decoded from the ids. A marker ends in a complete character, and is therefore always the last id of its chunk.
+    """
 
     path = "/completion"
     # The last chunk would repeat the prompt as text, which can be longer than our limit for a line.
     _FIELDS = ("content", "tokens", "stop", "stop_type", "truncated", "model", "tokens_predicted", "tokens_evaluated")
 
-    def payload(self, asked: CompletionRequest) -> dict[str, object]:
-        """See Dialect. It ends at ``<|return|>`` and ``<|call|>`` by itself."""
+    @staticmethod
+    def payload(asked: CompletionRequest) -> dict[str, object]:
+        """It ends at ``<|return|>`` and ``<|call|>`` by itself."""
         return {
             **asked.sampling,
             **({} if asked.schema is None else {"json_schema": {**asked.schema, **_COMPACT}}),
@@ -176,35 +158,14 @@ class LlamaCpp:
             "n_predict": asked.max_tokens,
             "cache_prompt": True,
             "stop": [],
-            "response_fields": list(self._FIELDS),
+            "response_fields": list(LlamaCpp._FIELDS),
         }
-
-    def chunks(self, vocabulary: Vocabulary) -> Chunks:
-        """See Dialect."""
-        return _LlamaCppChunks(vocabulary)
-
-
-class _LlamaCppChunks:
-    """Text comes from ``content``; ``tokens`` only tells which markers are real.
-
-    If the bytes of a character are spread over several tokens, a streamed chunk has only the id of the last one, so the text cannot be
-    decoded from the ids. A marker ends in a complete character, and is therefore always the last id of its chunk.
-    """
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._was_stopped = False
-        self.reason: EndReason | None = None
-        self.failure = ""
-        self.usage: Usage | None = None
-        self.model: str | None = None
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         """See Chunks."""
         refuse(label_of_envelope(chunk))
         content = chunk.get("content")
-        pieces = self._pieces(content if isinstance(content, str) else "", token_ids(chunk.get("tokens") or []))
-        self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
+        pieces = self._noted(self._pieces(content if isinstance(content, str) else "", token_ids(chunk.get("tokens") or [])))
         if chunk.get("stop") is True:
             self.model = model_name(chunk.get("model"))
             self.usage = Usage(count(chunk.get("tokens_evaluated")), count(chunk.get("tokens_predicted")))
@@ -235,13 +196,15 @@ class _LlamaCppChunks:
         return pieces
 
 
-class SGLang:
-    """SGLang's own ``/generate``."""
+class SGLang(Chunks):
+    """SGLang's own ``/generate``. Text comes from ``output_ids``: each chunk has all ids so far, or with a server option only new ones."""
 
     path = "/generate"
+    _seen = 0
 
-    def payload(self, asked: CompletionRequest) -> dict[str, object]:
-        """See Dialect."""
+    @staticmethod
+    def payload(asked: CompletionRequest) -> dict[str, object]:
+        """See Chunks."""
         sampling: dict[str, object] = {
             **asked.sampling,
             **({} if asked.schema is None else {"json_schema": json.dumps(asked.schema, ensure_ascii=False)}),
@@ -253,22 +216,6 @@ class SGLang:
         }
         return {"input_ids": list(asked.ids), "stream": True, "sampling_params": sampling}
 
-    def chunks(self, vocabulary: Vocabulary) -> Chunks:
-        """See Dialect."""
-        return _SGLangChunks(vocabulary)
-
-
-class _SGLangChunks:
-    """Text comes from ``output_ids``: each chunk has all ids so far, or with a server option only the new ones."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._ids = IdReader(vocabulary)
-        self._seen = 0
-        self.reason: EndReason | None = None
-        self.failure = ""
-        self.usage: Usage | None = None
-        self.model: str | None = None
-
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         """See Chunks."""
         refuse(label_of_envelope(chunk))
@@ -277,11 +224,10 @@ class _SGLangChunks:
         self.usage = Usage(count(about.get("prompt_tokens")), count(about.get("completion_tokens")))
         if chunk.get("output_ids") is None and chunk.get("text"):
             raise no_ids()
-        pieces = self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens))
+        pieces = self._noted(self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens)))
         if finished := about.get("finish_reason"):
             finished = finished if isinstance(finished, dict) else {"type": finished}
-            self.reason, self.failure = end_reason(finished.get("type"))
-            pieces += self._ids.end(self.reason, finished.get("matched"))
+            pieces += self._end(finished.get("type"), finished.get("matched"))
         return pieces
 
     def _new(self, ids: list[int], sampled: int | None) -> list[int]:
@@ -300,13 +246,14 @@ class _SGLangChunks:
         return new
 
 
-class Vllm:
-    """vLLM's ``/v1/completions``."""
+class Vllm(Chunks):
+    """vLLM's ``/v1/completions``. Text comes from ``token_ids``, which are complete, and from nothing else."""
 
     path = "/v1/completions"
 
-    def payload(self, asked: CompletionRequest) -> dict[str, object]:
-        """See Dialect. Without these options vLLM strips markers and sends no ids."""
+    @staticmethod
+    def payload(asked: CompletionRequest) -> dict[str, object]:
+        """Without these options vLLM strips markers and sends no ids."""
         return {
             **({"model": asked.model} if asked.model else {}),
             **asked.sampling,
@@ -322,21 +269,6 @@ class Vllm:
             "stop_token_ids": list(STOP_IDS),
         }
 
-    def chunks(self, vocabulary: Vocabulary) -> Chunks:
-        """See Dialect."""
-        return _VllmChunks(vocabulary)
-
-
-class _VllmChunks:
-    """Text comes from ``token_ids``, which are complete, and from nothing else."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._ids = IdReader(vocabulary)
-        self.reason: EndReason | None = None
-        self.failure = ""
-        self.usage: Usage | None = None
-        self.model: str | None = None
-
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         """See Chunks."""
         self.model = model_name(chunk.get("model")) or self.model
@@ -350,12 +282,11 @@ class _VllmChunks:
         ids = choice.get("token_ids")
         if ids is None and choice.get("text"):
             raise no_ids()
-        pieces = self._ids.feed(token_ids(ids or []))
+        pieces = self._noted(self._ids.feed(token_ids(ids or [])))
         if choice.get("finish_reason"):
-            self.reason, self.failure = end_reason(choice["finish_reason"])
-            pieces += self._ids.end(self.reason, choice.get("stop_reason"))
+            pieces += self._end(choice["finish_reason"], choice.get("stop_reason"))
         return pieces
 
 
-DIALECTS: dict[str, Dialect] = {"llama.cpp": LlamaCpp(), "vLLM": Vllm(), "SGLang": SGLang()}
+DIALECTS: dict[str, type[Chunks]] = {"llama.cpp": LlamaCpp, "vLLM": Vllm, "SGLang": SGLang}
 """By the name that ``discovery`` gives the server."""

@@ -200,7 +200,7 @@ def test_a_label_that_names_another_kind_hides_text_anywhere(label: dict[str, An
         for whole in (False, True):
             assert SECRET not in visible_text(events_of_responses(SECRET, list(SECRET), label, whole=whole))
     with pytest.raises(BackendError):
-        vllm = DIALECTS["vLLM"].chunks(NO_WORDS)
+        vllm = DIALECTS["vLLM"](NO_WORDS)
         vllm.feed({"choices": [{"index": 0, "token_ids": [200005], **label}]})
 
 

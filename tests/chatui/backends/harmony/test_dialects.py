@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.harmony.dialects import DIALECTS, Chunks, CompletionRequest, end_reason, model_name
+from chatui.backends.harmony.dialects import DIALECTS, Chunks, CompletionRequest, model_name
 from chatui.codes import ProductCode
 from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
@@ -25,7 +25,7 @@ def ids(vocabulary: Vocabulary) -> Any:
 
 
 def chunks(dialect: str, vocabulary: Vocabulary) -> Chunks:
-    return DIALECTS[dialect].chunks(vocabulary)
+    return DIALECTS[dialect](vocabulary)
 
 
 def vllm(ids: object, **more: Any) -> dict[str, Any]:
@@ -214,9 +214,11 @@ def test_text_without_ids_is_refused_and_an_empty_text_is_not(vocabulary: Vocabu
         assert raised.value.code is ProductCode.BACKEND_SETUP
 
 
-@pytest.mark.parametrize("reported", ["abort", "content_filter", "", None, 1, "STOP"])
-def test_any_other_reason_for_the_end_is_a_failure(reported: object) -> None:
-    assert end_reason(reported) == (None, repr(reported))
+@pytest.mark.parametrize("reported", ["abort", "content_filter", 1, "STOP"])
+def test_any_other_reason_for_the_end_is_a_failure(reported: object, vocabulary: Vocabulary) -> None:
+    reader = chunks("vLLM", vocabulary)
+    reader.feed({"choices": [{"index": 0, "token_ids": [], "finish_reason": reported}]})
+    assert (reader.reason, reader.failure) == (None, repr(reported))
 
 
 def test_a_name_of_a_model_is_a_text() -> None:
