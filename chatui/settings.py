@@ -94,7 +94,7 @@ TEMPLATES: list[dict[str, Any]] = [
 
 if ENVIRONMENT.database_url:
     DATABASES = {"default": dj_database_url.parse(ENVIRONMENT.database_url, engine="chatui.database")}
-    # Under ASGI each request has its own thread, so connections are kept in a pool (``chatui/database/base.py``) and not per thread.
+    # Under ASGI each request has its own thread, so their connections are limited by a pool (``chatui/database/base.py``).
     DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": True}
 else:
     DATABASES = {
