@@ -27,6 +27,8 @@ class Separation(StrEnum):
 Separates = Literal["proved", "always", "never reasons"]
 """The operator's word: prove it, the server always separates, or the model never reasons."""
 
+REMEDY = "Turn that on (llama.cpp: --reasoning-format; vLLM, SGLang: --reasoning-parser; else a newer version), or vouch with separates."
+"""What the operator of a server does if its models stay unproven."""
 _ANSWERS_FOR_PLAIN = 20
 _GPT_OSS = re.compile(r"gpt[\W_]?oss", re.IGNORECASE)
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext
 from chatui.backends.base import BackendError
 from chatui.backends.discovery import discover
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.separation import Known, Separation
+from chatui.backends.separation import REMEDY, Known, Separation
 from chatui.backends.spec import BackendSpec, find
 from chatui.codes import Cause
 from chatui.env import environment
@@ -47,11 +47,15 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class ShownSeparation:
-    """How the answers of a model are read in this process, in ``words``."""
+    """How the answers of a model are read in this process, in ``words``, with the ``remedy`` if it is not proved; else empty."""
 
     model: str
     known: Known
     words: str
+
+    @property
+    def remedy(self) -> str:
+        return REMEDY if self.known.separation is Separation.UNPROVEN else ""
 
 
 _SEPARATIONS: dict[Separation, Callable[[], str]] = {

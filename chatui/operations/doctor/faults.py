@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
+from chatui.backends.separation import REMEDY
 from chatui.codes import Cause
 
 
@@ -194,7 +195,7 @@ _WORDS: dict[ServerFault, tuple[str, str]] = {
     ),
     ServerFault.SEPARATION_UNPROVEN: (
         "No answer had its reasoning in a field or an item of its own, so answers are shown only once they are whole and were checked.",
-        "Turn that on (llama.cpp: --reasoning-format; vLLM, SGLang: --reasoning-parser; else a newer version), or vouch with separates.",
+        REMEDY,
     ),
     ServerFault.CONTEXT_SMALL: (
         "The context for question and answer together is small.",

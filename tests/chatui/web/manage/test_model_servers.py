@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
+from chatui.backends.separation import IDS, REMEDY, Known
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
 from chatui.display import model_servers
@@ -143,3 +144,10 @@ def test_the_page_does_not_depend_on_the_cache(root: User, monkeypatch: pytest.M
     for name in ("get_many", "set_many"):
         monkeypatch.setattr(cache, name, away)
     assert "does not respond" in page(root, monkeypatch, spec_of())[0]
+
+
+def test_the_remedy_is_named_only_for_a_model_that_is_not_proved(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(MODELS) as (url, _):
+        for known, is_named in ((Known(), True), (IDS, False)):
+            monkeypatch.setattr(connected, "separations", lambda name, known=known: {"tiny": known})
+            assert (REMEDY in page(root, monkeypatch, spec_of(url=url))[0]) is is_named
