@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID, uuid4
 
@@ -32,13 +31,14 @@ ANSWER_SECONDS = 10.0
 """How long the other process may take to report whether it has a recording: it may be busy."""
 ASK_SECONDS = 1.0
 """The interval at which it is asked: until both processes are connected to Redis, messages are lost."""
-SIGN_SECONDS = 5.0
-"""The interval of each side's keep-alive messages."""
+WAIT_SECONDS = 5.0
+"""How long it waits for news before it replies that there are none."""
 SILENT_SECONDS = 20.0
-"""After this long without a message, the other side is considered gone."""
-MAX_UNREAD = 200
-"""How many events may be unacknowledged: more are sent only after the reader acknowledges some."""
-_ACKNOWLEDGE_AFTER = 50
+"""After this long without a reply, it is considered gone."""
+PAUSE_SECONDS = 0.2
+"""Between two requests for what is being written: each makes the other process go through the whole recording."""
+MAX_EVENTS = 500
+"""The most in one reply."""
 
 
 class LostError(Exception):
@@ -50,7 +50,9 @@ class SilentProcessError(Exception):
 
 
 class FollowedElsewhere:
-    """A recording in another process, with the same interface for readers as ``Recording``."""
+    """A recording in another process, with the same interface for readers as ``Recording``. Its process is asked again and again for what
+    comes after a number, so a slow reader is sent no more than it reads, and a lost message is only asked for again.
+    """
 
     def __init__(self, key: UUID, process: str, owner_id: UUID, *, views_hidden: bool) -> None:
         self._key, self._process = key, process
@@ -60,57 +62,37 @@ class FollowedElsewhere:
     async def follow(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
         """See ``Recording.follow``. Raises LostError."""
         recordings.readers[self.owner_id] += 1
+        loop = asyncio.get_running_loop()
         try:
-            number, is_over = after, False
-            while not is_over:
-                first_number = number
-                try:
-                    async with aclosing(self._once(number, wait)) as events:
-                        async for body in events:
-                            if body is not None and body["sequence_number"] != number + 1:
-                                break  # a message was lost: start again from there
-                            yield body
-                            number = number if body is None else int(body["sequence_number"])
-                        else:
-                            is_over = True
-                except LostError:
-                    if number == first_number:
-                        raise
-                    # A slow reader is silent for long, and the other process considers it gone: follow again.
+            async with _Channel(self._process, self._key) as channel:
+                is_over, replied_at = False, loop.time()
+                while not is_over:
+                    reply = await channel.ask(after, min(wait(), WAIT_SECONDS + ASK_SECONDS))
+                    if reply is None:
+                        if loop.time() - replied_at >= SILENT_SECONDS:
+                            raise LostError
+                        yield None
+                        continue
+                    if not isinstance(events := reply.get("events"), list):
+                        raise LostError
+                    is_over = bool(reply.get("is_over"))
+                    for body in events:
+                        yield body
+                        after = int(body["sequence_number"])
+                    if not events:
+                        yield None
+                    elif not is_over and len(events) < MAX_EVENTS:
+                        await asyncio.sleep(PAUSE_SECONDS)
+                    replied_at = loop.time()
         finally:
             recordings.readers[self.owner_id] -= 1
 
-    async def _once(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
-        loop = asyncio.get_running_loop()
-        async with _Channel(self._process) as channel:
-            channel.send(follow=str(self._key), after=after)
-            received_at, sent_at, read, acknowledged = loop.time(), loop.time(), after, after
-            while True:
-                message = await channel.next(min(wait(), SIGN_SECONDS))
-                now = loop.time()
-                if now - sent_at >= SIGN_SECONDS or read - acknowledged >= _ACKNOWLEDGE_AFTER:
-                    sent_at, acknowledged = now, read
-                    channel.send(read=read)
-                if message is None:
-                    if now - received_at >= SILENT_SECONDS:
-                        raise LostError
-                    yield None
-                    continue
-                received_at = now
-                if message.get("gone"):
-                    raise LostError
-                if isinstance(body := message.get("body"), dict):
-                    yield body
-                    read += 1
-                elif message.get("over"):
-                    return
-
 
 class _Channel:
-    """Messages to one other process, and its private replies."""
+    """Questions to one other process about one recording, and its private replies."""
 
-    def __init__(self, process: str) -> None:
-        self._process = process
+    def __init__(self, process: str, key: UUID) -> None:
+        self._process, self._key = process, key
         self._reply = f"{GROUP}-{uuid4().hex}"
         self._replies: asyncio.Queue[Message] = asyncio.Queue()
 
@@ -124,18 +106,18 @@ class _Channel:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.send(leave=True)
         bus().leave(self._reply, self._receive)
 
-    def send(self, **fields: object) -> None:
-        bus().send_to(self._process, GROUP, {**fields, "reply": self._reply, "to": PROCESS})
-
-    async def next(self, seconds: float) -> Message | None:
-        try:
+    async def ask(self, after: int | None, seconds: float) -> Message | None:
+        """The events after this number; without one, only whether the process has the recording. None if no reply comes in time."""
+        bus().send_to(self._process, GROUP, {"key": str(self._key), "after": after, "reply": self._reply, "to": PROCESS})
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                return await self._replies.get()
-        except TimeoutError:
-            return None
+                while True:
+                    reply = await self._replies.get()
+                    if reply.get("after") == after:  # else it is a late reply to an earlier question
+                        return reply
+        return None
 
     def _receive(self, _group: str, message: Message) -> None:
         self._replies.put_nowait(message)
@@ -145,112 +127,64 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
     """The recording of a response that ``process`` writes or has written. None if it no longer has it.
 
     Raises:
-        SilentError: the process does not answer. It may be busy or dead.
+        SilentProcessError: the process does not answer. It may be busy or dead.
     """
     if not process or process == PROCESS:
         return None
-    message = await _asked(key, process)
-    if not isinstance(views_hidden := message.get("views_hidden"), bool):
-        return None
-    return FollowedElsewhere(key, process, owner_id, views_hidden=views_hidden)
-
-
-async def _asked(key: UUID, process: str) -> Message:
-    if not bus().reaches_others:
-        raise SilentProcessError
-    loop = asyncio.get_running_loop()
-    async with _Channel(process) as channel:
-        until = loop.time() + ANSWER_SECONDS
-        while loop.time() < until:
-            channel.send(ask=str(key))
-            if message := await channel.next(ASK_SECONDS):
-                return message
+    if bus().reaches_others:
+        loop = asyncio.get_running_loop()
+        async with _Channel(process, key) as channel:
+            until = loop.time() + ANSWER_SECONDS
+            while loop.time() < until:
+                if reply := await channel.ask(None, ASK_SECONDS):
+                    views_hidden = reply.get("views_hidden")
+                    return FollowedElsewhere(key, process, owner_id, views_hidden=views_hidden) if isinstance(views_hidden, bool) else None
     raise SilentProcessError
 
 
-@dataclass(slots=True, eq=False)
-class _Reader:
-    """A reader in another process: how far it has read, and when it last reported."""
-
-    read: int
-    last_message_at: float
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def acknowledge(self, read: object) -> None:
-        """Record a message from the reader."""
-        self.last_message_at = asyncio.get_running_loop().time()
-        if isinstance(read, int):
-            self.read = max(self.read, read)
-        self.news.set()
-
-    async def can_receive(self, number: int) -> bool:
-        """Wait until the reader has read enough to be sent this event. False if it is silent."""
-        while asyncio.get_running_loop().time() - self.last_message_at <= SILENT_SECONDS:
-            if number - self.read <= MAX_UNREAD:
-                return True
-            self.news.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SIGN_SECONDS):
-                    await self.news.wait()
-        return False
+_replying: set[asyncio.Task[None]] = set()
 
 
-class _Listener:
-    """Serves the recordings of this process to other processes."""
-
-    def __init__(self) -> None:
-        self._serving: dict[str, asyncio.Task[None]] = {}
-        self._readers: dict[str, _Reader] = {}
-
-    def receive(self, _group: str, message: Message) -> None:
-        """Handle a message from another process."""
-        reply, process = message.get("reply"), message.get("to")
-        if not isinstance(reply, str) or not isinstance(process, str):
-            return
-        if message.get("leave"):
-            if task := self._serving.get(reply):
-                task.cancel()
-        elif reply in self._serving:
-            self._readers[reply].acknowledge(message.get("read"))
-        elif "ask" in message:
-            recording = _recording(message["ask"])
-            bus().send_to(process, reply, {"gone": True} if recording is None else {"views_hidden": recording.views_hidden})
-        elif "follow" in message:
-            self._begin(reply, process, _recording(message["follow"]), message.get("after"))
-
-    def _begin(self, reply: str, process: str, recording: Recording | None, after: object) -> None:
-        if recording is None or not isinstance(after, int):
-            bus().send_to(process, reply, {"gone": True})
-            return
-        reader = self._readers[reply] = _Reader(after, asyncio.get_running_loop().time())
-        task = self._serving[reply] = asyncio.create_task(self._serve(recording, reader, process, reply))
-        task.add_done_callback(lambda _: self._forget(reply))
-
-    def _forget(self, reply: str) -> None:
-        self._serving.pop(reply, None)
-        self._readers.pop(reply, None)
-
-    async def _serve(self, recording: Recording, reader: _Reader, process: str, reply: str) -> None:
-        async with aclosing(recording.follow(reader.read, lambda: SIGN_SECONDS)) as events:
-            async for body in events:
-                if not await reader.can_receive(reader.read if body is None else body["sequence_number"]):
-                    bus().send_to(process, reply, {"gone": True})  # when it continues reading, it asks again from there
-                    return
-                bus().send_to(process, reply, {"here": True} if body is None else {"body": body})
-        bus().send_to(process, reply, {"over": True})
+def _receive(_group: str, message: Message) -> None:
+    task = asyncio.create_task(_reply(message))
+    _replying.add(task)  # the event loop keeps only a weak reference
+    task.add_done_callback(_replying.discard)
 
 
-def _recording(key: object) -> Recording | None:
-    try:
-        return recordings.recording_of(UUID(str(key)))
-    except ValueError:
-        return None
+async def _reply(message: Message) -> None:
+    """Serve a recording of this process to another process."""
+    after, group, process = message.get("after"), message.get("reply"), message.get("to")
+    if not isinstance(group, str) or not isinstance(process, str):
+        return
+    recording = recordings.recording_of(UUID(str(message.get("key"))))
+    if recording is None:
+        reply: dict[str, object] = {"gone": True}
+    elif isinstance(after, int):
+        events, is_over = await _events_after(recording, after)
+        reply = {"events": events, "is_over": is_over}
+    else:
+        reply = {"views_hidden": recording.views_hidden}
+    bus().send_to(process, group, {"after": after, **reply})
+
+
+async def _events_after(recording: Recording, after: int) -> tuple[list[Event], bool]:
+    """What there is, or what comes within some time; and whether the response has ended."""
+    events: list[Event] = []
+    now = asyncio.get_running_loop().time
+    until = now() + WAIT_SECONDS
+    async with aclosing(recording.follow(after, lambda: 0.0 if events else max(until - now(), 0.0))) as following:
+        async for body in following:
+            if body is not None:
+                events.append(body)
+            if len(events) >= MAX_EVENTS or (body is None and (events or now() >= until)):
+                return events, False
+    return events, True
 
 
 def listen() -> None:
     """Let other processes follow what is recorded on the running event loop. May be called again."""
     if not bus().is_heard(GROUP):
-        bus().join(GROUP, _Listener().receive)
+        bus().join(GROUP, _receive)
 
 
 log = logging.getLogger(__name__)
