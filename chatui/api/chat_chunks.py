@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatui.api.errors import of_code
-from chatui.api.response_object import ResponseHead, tool_call
+from chatui.api.response_object import ResponseHead
 from chatui.codes import ProductCode
 from chatui.turns.streams.program import Called, Ended, MoreProgramText, Opened, ProgramEvent, Withdrawn
 
@@ -49,7 +49,8 @@ class ChatChunks:
                 yield self._chunk({"content": shown})
             case Called():
                 place = len(self._calls)
-                self._calls.append(tool_call(event))
+                function = {"name": event.name, "arguments": event.arguments}
+                self._calls.append({"id": event.call_id, "type": "function", "function": function})
                 yield self._chunk({"tool_calls": [{"index": place, **self._calls[-1]}]})
             case Withdrawn():
                 yield from self._end(Ended("failed", ProductCode.WITHHELD))

@@ -14,7 +14,7 @@ from chatui.api.errors import ApiError, invalid, of_code
 from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of
 from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import Item, response_id, usage
+from chatui.api.response_object import Item, item_id, response_id, usage
 from chatui.api.response_request import ResponsesRequest, no_previous
 from chatui.api.stored_responses import item_of_input
 from chatui.codes import ProductCode
@@ -85,7 +85,7 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
 
 
 def _compaction(token: str) -> Item:
-    return {"id": f"cmp_{uuid4().hex}", "type": "compaction", "encrypted_content": token}
+    return {"id": item_id("compaction", uuid4().hex), "type": "compaction", "encrypted_content": token}
 
 
 def _items(given: str | list[Any] | None) -> list[Any]:

@@ -5,24 +5,25 @@ Only a program that may read it gets the raw reasoning part of a reasoning item.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from django.utils import timezone
 
 from chatui.api.errors import of_code
 from chatui.api.response_object import (
+    SUMMARY,
+    TEXT,
+    THOUGHT,
     Item,
+    PartType,
     ResponseHead,
-    call_events,
     call_item,
+    item_id,
     message_item,
     reasoning_item,
-    reasoning_part,
     response_object,
-    summary_part,
-    text_part,
 )
 from chatui.codes import ProductCode
 from chatui.turns.streams.program import (
@@ -38,43 +39,6 @@ from chatui.turns.streams.program import (
     Thought,
     Withdrawn,
 )
-
-Place = dict[str, Any]
-
-
-class MakeEvent(Protocol):
-    """Creates an event of a kind, with the next number."""
-
-    def __call__(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """See above."""
-
-
-class RawReasoning:
-    """Collects the raw reasoning of one item. Call ``more`` with each text, then ``end``, then ``take`` it for the item."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-
-    def more(self, event: MakeEvent, place: Place, text: str) -> Iterator[dict[str, Any]]:
-        """The events of more text. The first opens the part."""
-        place = place | {"content_index": 0}
-        if not self._texts:
-            yield event("response.content_part.added", **place, part=reasoning_part(""))
-        self._texts.append(text)
-        yield event("response.reasoning.delta", **place, delta=text)
-
-    def end(self, event: MakeEvent, place: Place) -> Iterator[dict[str, Any]]:
-        """The events that close the part, if it was opened."""
-        if self._texts:
-            place, text = place | {"content_index": 0}, "".join(self._texts)
-            yield event("response.reasoning.done", **place, text=text)
-            yield event("response.content_part.done", **place, part=reasoning_part(text))
-
-    def take(self) -> str | None:
-        """The whole reasoning; None if there was none."""
-        texts, self._texts = self._texts, []
-        return "".join(texts) if texts else None
-
 
 Event = dict[str, Any]
 
@@ -97,7 +61,7 @@ class ResponseEvents:
         self._is_thinking = False
         self._steps: list[str] = []
         self._waiting: list[str] = []
-        self._raw = RawReasoning()
+        self._raw: list[str] = []
         self._sealed: str | None = None
         self._opened: Opened | None = None
         self._texts: list[str] = []
@@ -112,23 +76,20 @@ class ResponseEvents:
         if self.ended is not None:
             return
         match event:
-            case Thinking() | Step() | Thought() | Sealed():
-                yield from self._feed_thinking(event)
-            case Called():
-                yield from self._call(event)
-            case Withdrawn() | Ended():
-                yield from self._end(event if isinstance(event, Ended) else self._withheld())
-            case Opened() | MoreProgramText() | Closed():
-                yield from self._feed_answer(event)
-
-    def _feed_answer(self, event: Opened | MoreProgramText | Closed) -> Iterator[Event]:
-        match event:
             case Opened():
                 self._opened, self._texts = event, []
             case MoreProgramText(text=text):
                 yield from self._more(text)
             case Closed():
                 yield from self._close(event)
+            case Called():
+                yield from self._call(event)
+            case Withdrawn():
+                yield from self._end(self._withheld())
+            case Ended():
+                yield from self._end(event)
+            case _:
+                yield from self._feed_thinking(event)
 
     def _feed_thinking(self, event: Thinking | Step | Thought | Sealed) -> Iterator[Event]:
         match event:
@@ -137,14 +98,15 @@ class ResponseEvents:
             case Step(text=text):
                 yield from self._step(text)
             case Thought(text=text):
-                yield from self._raw.more(self._event, self._thinking_place, text)
+                yield from self._more_of(THOUGHT, self._place("reasoning", content_index=0), text, is_first=not self._raw)
+                self._raw.append(text)
             case Sealed(token=token):
                 self._sealed = token
 
     def _think(self) -> Iterator[Event]:
         if not self._is_thinking:
             self._steps, self._is_thinking = [], True
-            yield self._event("response.output_item.added", output_index=self._index, item=reasoning_item(self._key, [], "in_progress"))
+            yield self._added(reasoning_item(self._key, [], "in_progress"))
 
     def _step(self, text: str) -> Iterator[Event]:
         if not self._wants_summary:
@@ -153,38 +115,36 @@ class ResponseEvents:
             self._waiting.append(text)  # no item begins inside a message
             return
         yield from self._think()
-        place = self._thinking_place | {"summary_index": len(self._steps)}
+        place = self._place("reasoning", summary_index=len(self._steps))
         self._steps.append(text)
-        yield self._event("response.reasoning_summary_part.added", **place, part=summary_part(""))
-        yield self._event("response.reasoning_summary_text.delta", **place, delta=text)
-        yield self._event("response.reasoning_summary_text.done", **place, text=text)
-        yield self._event("response.reasoning_summary_part.done", **place, part=summary_part(text))
+        yield from self._more_of(SUMMARY, place, text, is_first=True)
+        yield from self._end_of(SUMMARY, place, text)
 
     def _end_thinking(self, status: str = "completed") -> Iterator[Event]:
         if self._is_thinking:
-            yield from self._raw.end(self._event, self._thinking_place)
-            item = reasoning_item(self._key, self._steps, status, self._raw.take(), self._sealed)
-            self._is_thinking, self._sealed = False, None
+            raw = "".join(self._raw) if self._raw else None
+            if raw is not None:
+                yield from self._end_of(THOUGHT, self._place("reasoning", content_index=0), raw)
+            item = reasoning_item(self._key, self._steps, status, raw, self._sealed)
+            self._is_thinking, self._sealed, self._raw = False, None, []
             yield self._done(item)
 
     def _more(self, text: str) -> Iterator[Event]:
         if self._opened is None:
             return
-        if not self._texts:
+        is_first = not self._texts
+        if is_first:
             yield from self._end_thinking()
-            item = message_item(self._key, "", "in_progress", is_preamble=self._opened.is_preamble)
-            yield self._event("response.output_item.added", output_index=self._index, item=item)
-            yield self._event("response.content_part.added", **self._place, part=text_part(""))
+            yield self._added(message_item(self._key, "", "in_progress", is_preamble=self._opened.is_preamble))
         self._texts.append(text)
-        yield self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
+        yield from self._more_of(TEXT, self._place("message", content_index=0), text, is_first=is_first)
 
     def _close(self, closed: Closed) -> Iterator[Event]:
         opened, self._opened = self._opened, None
         if opened is None or not self._texts:
             return
         text = "".join(self._texts)
-        yield self._event("response.output_text.done", **self._place, text=text, logprobs=[])
-        yield self._event("response.content_part.done", **self._place, part=text_part(text))
+        yield from self._end_of(TEXT, self._place("message", content_index=0), text)
         status = "completed" if closed.is_whole else "incomplete"
         yield self._done(message_item(self._key, text, status, is_preamble=closed.is_preamble))
         self._texts, waiting, self._waiting = [], self._waiting, []
@@ -192,10 +152,12 @@ class ResponseEvents:
             yield from self._step(step)
 
     def _call(self, call: Called) -> Iterator[Event]:
+        """A call is sent as a whole, because its arguments were checked first."""
         yield from self._end_thinking()
-        yield self._event("response.output_item.added", output_index=self._index, item=call_item(self._key, call, "in_progress"))
-        for kind, fields in call_events(self._key, self._index, call):
-            yield self._event(kind, **fields)
+        yield self._added(call_item(self._key, call, "in_progress"))
+        place = self._place("function_call")
+        yield self._event("response.function_call_arguments.delta", **place, delta=call.arguments)
+        yield self._event("response.function_call_arguments.done", **place, arguments=call.arguments)
         yield self._done(call_item(self._key, call))
 
     def _withheld(self) -> Ended:
@@ -214,23 +176,26 @@ class ResponseEvents:
         yield self._event(kind, response=self.whole)
 
     @property
-    def _index(self) -> int:
-        return len(self.output)
-
-    @property
     def _key(self) -> str:
-        return f"{self._head.id.hex}_{self._index}"
+        return f"{self._head.id.hex}_{len(self.output)}"
 
-    @property
-    def _thinking_place(self) -> dict[str, Any]:
-        return {"item_id": f"rs_{self._key}", "output_index": self._index}
+    def _place(self, kind: str, **indices: int) -> dict[str, Any]:
+        return {"item_id": item_id(kind, self._key), "output_index": len(self.output), **indices}
 
-    @property
-    def _place(self) -> dict[str, Any]:
-        return {"item_id": f"msg_{self._key}", "output_index": self._index, "content_index": 0}
+    def _more_of(self, part: PartType, place: Mapping[str, Any], text: str, *, is_first: bool) -> Iterator[Event]:
+        if is_first:
+            yield self._event(f"{part.around}.added", **place, part=part.of(""))
+        yield self._event(f"{part.name}.delta", **place, delta=text, **({"logprobs": []} if part is TEXT else {}))
+
+    def _end_of(self, part: PartType, place: Mapping[str, Any], text: str) -> Iterator[Event]:
+        yield self._event(f"{part.name}.done", **place, text=text, **({"logprobs": []} if part is TEXT else {}))
+        yield self._event(f"{part.around}.done", **place, part=part.of(text))
+
+    def _added(self, item: Item) -> Event:
+        return self._event("response.output_item.added", output_index=len(self.output), item=item)
 
     def _done(self, item: Item) -> Event:
-        event = self._event("response.output_item.done", output_index=self._index, item=item)
+        event = self._event("response.output_item.done", output_index=len(self.output), item=item)
         self.output.append(item)
         return event
 

@@ -1,11 +1,8 @@
-"""The Response object and its items, with every key that the specification requires, and a function call in each format.
-
-A call of a program's own function is sent as a whole, because its arguments were checked first.
-"""
+"""The Response object, and its items and parts, with every key that the specification requires."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -82,16 +79,46 @@ def response_object(head: ResponseHead, output: Sequence[Item], ended: Ended | N
     }
 
 
+_PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fco", "compaction": "cmp"}
+
+
+def item_id(kind: str, key: str) -> str:
+    """The public id of an item of this type."""
+    return f"{_PREFIXES[kind]}_{key}"
+
+
+def item(kind: str, key: str, status: str = "completed", **fields: Any) -> Item:
+    """An item of the input or the output. ``kind``: its type."""
+    return {"id": item_id(kind, key), "type": kind, "status": status, **fields}
+
+
+@dataclass(frozen=True, slots=True)
+class PartType:
+    """A kind of part that is streamed. ``name``: of the events with its text; ``around``: of those that begin and end it. ``fixed``: the
+    fields beside its text.
+    """
+
+    kind: str
+    name: str
+    around: str = "response.content_part"
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, text: str) -> Item:
+        """A part with this text."""
+        return {"type": self.kind, "text": text, **self.fixed}
+
+
+TEXT = PartType("output_text", "response.output_text", fixed={"annotations": [], "logprobs": []})
+THOUGHT = PartType("reasoning_text", "response.reasoning")
+"""Raw reasoning."""
+SUMMARY = PartType("summary_text", "response.reasoning_summary_text", "response.reasoning_summary_part")
+"""A line of a summary."""
+
+
 def message_item(key: str, text: str, status: str, *, is_preamble: bool) -> Item:
     """A message of the model: the answer, or a preamble."""
-    phase = "commentary" if is_preamble else "final_answer"
-    content = [text_part(text)] if text or status != "in_progress" else []
-    return {"id": f"msg_{key}", "type": "message", "status": status, "role": "assistant", "phase": phase, "content": content}
-
-
-def text_part(text: str) -> Item:
-    """The one kind of part that messages have."""
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    content = [TEXT.of(text)] if text or status != "in_progress" else []
+    return item("message", key, status, role="assistant", phase="commentary" if is_preamble else "final_answer", content=content)
 
 
 def reasoning_item(key: str, steps: Sequence[str], status: str, raw: str | None = None, sealed: str | None = None) -> Item:
@@ -99,20 +126,15 @@ def reasoning_item(key: str, steps: Sequence[str], status: str, raw: str | None 
 
     ``raw``: the reasoning, for a program that may read it; ``sealed``: an encrypted token in its place.
     """
-    item = {"id": f"rs_{key}", "type": "reasoning", "status": status, "summary": [summary_part(step) for step in steps]}
-    if raw is not None:
-        item["content"] = [reasoning_part(raw)]
-    return item if sealed is None else item | {"encrypted_content": sealed}
+    content = {} if raw is None else {"content": [THOUGHT.of(raw)]}
+    encrypted = {} if sealed is None else {"encrypted_content": sealed}
+    return item("reasoning", key, status, summary=[SUMMARY.of(step) for step in steps], **content, **encrypted)
 
 
-def reasoning_part(text: str) -> Item:
-    """Raw reasoning."""
-    return {"type": "reasoning_text", "text": text}
-
-
-def summary_part(text: str) -> Item:
-    """A line of a summary."""
-    return {"type": "summary_text", "text": text}
+def call_item(key: str, call: Called, status: str = "completed") -> Item:
+    """The call as an item of a response. While in progress, it has no arguments yet."""
+    arguments = call.arguments if status == "completed" else ""
+    return item("function_call", key, status, call_id=call.call_id, name=call.name, arguments=arguments)
 
 
 def usage(ended: Ended | None) -> Item | None:
@@ -143,33 +165,3 @@ def _reason(ended: Ended) -> str:
 
 def _or(value: object, default: float) -> object:
     return default if value is None else value
-
-
-def call_item(key: str, call: Called, status: str = "completed") -> Item:
-    """The call as an item of a response. While in progress, it has no arguments yet."""
-    arguments = call.arguments if status == "completed" else ""
-    return {
-        "id": f"fc_{key}",
-        "type": "function_call",
-        "status": status,
-        "call_id": call.call_id,
-        "name": call.name,
-        "arguments": arguments,
-    }
-
-
-def output_item(key: str, call_id: str, output: str) -> Item:
-    """A function's output, as an item of the input."""
-    return {"id": f"fco_{key}", "type": "function_call_output", "status": "completed", "call_id": call_id, "output": output}
-
-
-def call_events(key: str, index: int, call: Called) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events between the beginning and the end of the item: their types and fields."""
-    place = {"item_id": f"fc_{key}", "output_index": index}
-    yield "response.function_call_arguments.delta", place | {"delta": call.arguments}
-    yield "response.function_call_arguments.done", place | {"arguments": call.arguments}
-
-
-def tool_call(call: Called) -> dict[str, Any]:
-    """The call as in a message of Chat Completions."""
-    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}

@@ -14,8 +14,8 @@ from chatui.api.response_object import (
     Item,
     ResponseHead,
     call_item,
+    item,
     message_item,
-    output_item,
     reasoning_item,
     response_id,
     response_object,
@@ -44,11 +44,10 @@ def item_of_output(part: StoredPart) -> Item:
 def item_of_input(part: StoredPart) -> Item:
     """An item for a message of the input. A request can send it again."""
     if part.role == "tool":
-        return output_item(part.key, part.call_id, part.text)
+        return item("function_call_output", part.key, call_id=part.call_id, output=part.text)
     if part.role != "user":
         return item_of_output(part)
-    content = [{"type": "input_text", "text": part.text}]
-    return {"id": f"msg_{part.key}", "type": "message", "status": "completed", "role": "user", "content": content}
+    return item("message", part.key, role="user", content=[{"type": "input_text", "text": part.text}])
 
 
 MAX_ITEMS = 100
