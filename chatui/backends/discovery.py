@@ -134,8 +134,11 @@ class DetectedServer:
         """See ``base.Backend``. The server is asked at most once a minute."""
         now = asyncio.get_running_loop().time()
         if self._discovered is None or now > self._discovered[0]:
-            self._discovered = (now + _KEEP_SECONDS, await ask(self._upstream))
+            self._discovered = (now + _KEEP_SECONDS, await self._discover())
         return self._discovered[1].models
+
+    async def _discover(self) -> Discovered:
+        return await ask(self._upstream)
 
     def use_discovery(self, found: Discovered) -> None:
         """Use another's discovery, see ``auto.AcceptsDiscovery``."""

@@ -19,14 +19,11 @@ from itertools import groupby
 from chatui.backends.answer_format import refuses_format
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.context_fitting import Attempt, Fit, hidden_weight, sample_attempts, too_long
-from chatui.backends.context_window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
-from chatui.backends.discovery import Discovered, own_name
+from chatui.backends.discovery import DetectedServer, Discovered
 from chatui.backends.harmony.answer import HarmonyAnswer, OnSent, ReadingPause, Wire
-from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
+from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest, ask_token_server
 from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
-from chatui.backends.harmony.server import TokenServer, ask_token_server
-from chatui.backends.http import Upstream, Watcher
 from chatui.backends.separation import IDS, Known
 from chatui.codes import ProductCode
 from renderer.events import RawEvent
@@ -170,18 +167,14 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield "".join(piece for piece in group if isinstance(piece, str))
 
 
-_KEEP_FOUND = 60.0
-
-
 def _today() -> date:
     return datetime.now(UTC).date()
 
 
-class HarmonyCompletionsBackend:
-    """A Backend. One connection pool, shared by all samples; belongs to the event loop that it was first used on."""
+class HarmonyCompletionsBackend(DetectedServer):
+    """A Backend for token ids."""
 
     kind = "harmony"
-    is_demo = False
 
     def __init__(
         self,
@@ -197,27 +190,11 @@ class HarmonyCompletionsBackend:
         Raises:
             ValueError: the endpoint's ``url`` is not an http address.
         """
-        self._limits = endpoint.limits
-        self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
+        super().__init__(endpoint)
         self._load_vocabulary = vocabulary
         self._vocabulary: Vocabulary | None = None
-        self._model = endpoint.model
         self._dialect = dialect
         self._today = today
-        self._found: tuple[float, TokenServer] | None = None
-        self._windows = Windows(endpoint.context)
-
-    @property
-    def name(self) -> str:
-        """The product, if known, and the address."""
-        dialect = self._found[1].dialect if self._found else self._dialect
-        return f"{dialect or 'Model server'} at {self._upstream.place}"
-
-    def known_context(self, model: str | None) -> int | None:
-        """See ``context_window.HasContextWindow``."""
-        found = self._found[1] if self._found else None
-        named = model or self._model or (next(iter(found.models), None) if found else None)
-        return self._windows.window_of(named).size or (found.context(named) if found else None)
 
     def known_separations(self) -> dict[str, Known]:
         """See ``separation.HasSeparation``."""
@@ -234,10 +211,9 @@ class HarmonyCompletionsBackend:
 
     async def _sample(self, request: SampleRequest, *, min_turns: int) -> AsyncGenerator[SampleEvent, None]:
         vocabulary = await self._loaded()
-        server = await self._server()
-        model = request.model or self._model or next(iter(server.models), None)
-        window = self._windows.window_of(model)
-        window.ask(server.context(model))
+        models = await self.models()
+        model = request.model or self._model or next(iter(models), None)
+        window = await self._window(model)
 
         async def plan(max_weight: float | None) -> Attempt:
             wanted = PromptInput(request, window.limit, None if max_weight is None else int(max_weight), min_turns)
@@ -264,7 +240,8 @@ class HarmonyCompletionsBackend:
         ``forced``: only reasoning, preambles and a call are read.
         """
         vocabulary = await self._loaded()
-        wire = Wire(self._upstream, DIALECTS[(await self._server()).dialect], vocabulary, on_sent)
+        await self.models()
+        wire = Wire(self._upstream, DIALECTS[await self._product() or ""], vocabulary, on_sent)
         pause = ReadingPause(forced.misses, drops=True) if forced else ReadingPause(is_answer) if asked.schema is not None else None
         answer = HarmonyAnswer(wire.chunks(), self._limits.max_output_chars, pause)
         if cut_answer:
@@ -281,31 +258,15 @@ class HarmonyCompletionsBackend:
         rest, reason = answer.finish()
         for raw in rest:
             yield raw
-        model = own_name(answer.chunks.model, asked.model, (await self._server()).models)
-        yield SampleEnded(reason, answer.usage, model)
-
-    async def models(self) -> tuple[str, ...]:
-        """See ``base.Backend``. The server is asked at most once a minute."""
-        return (await self._server()).models
+        yield SampleEnded(reason, answer.usage, self._own_name(answer.chunks.model, asked.model))
 
     def use_discovery(self, found: Discovered) -> None:
         """Use another's discovery, see ``auto.AcceptsDiscovery``."""
         if self._dialect is not None:
-            self._found = (asyncio.get_running_loop().time() + _KEEP_FOUND, TokenServer(self._dialect, found))
+            super().use_discovery(replace(found, server=self._dialect))
 
-    def watch(self, watcher: Watcher) -> None:
-        """See ``http.Watchable``."""
-        self._upstream.watcher = watcher
-
-    async def aclose(self) -> None:
-        """See ``base.Backend``."""
-        await self._upstream.aclose()
-
-    async def _server(self) -> TokenServer:
-        now = asyncio.get_running_loop().time()
-        if self._found is None or now > self._found[0]:
-            self._found = (now + _KEEP_FOUND, await ask_token_server(self._upstream, self._dialect))
-        return self._found[1]
+    async def _discover(self) -> Discovered:
+        return await ask_token_server(self._upstream, self._dialect)
 
     async def _loaded(self) -> Vocabulary:
         """The vocabulary. Failure to load it is not cached, so that it is found as soon as it has been fetched."""

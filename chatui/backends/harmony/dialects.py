@@ -12,10 +12,13 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.context_window import asked_contexts
+from chatui.backends.discovery import Discovered, ask
+from chatui.backends.http import Upstream
 from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
 from chatui.codes import Cause, ProductCode
 from renderer.errors import Code
@@ -290,3 +293,28 @@ class Vllm(Chunks):
 
 DIALECTS: dict[str, type[Chunks]] = {"llama.cpp": LlamaCpp, "vLLM": Vllm, "SGLang": SGLang}
 """By the name that ``discovery`` gives the server."""
+
+
+async def ask_token_server(upstream: Upstream, dialect: str | None) -> Discovered:
+    """Query the server, within ``discover`` seconds for each of two requests; its ``server`` is a key of ``DIALECTS``. A ``dialect`` from
+    the operator is used as given.
+
+    Raises:
+        BackendError: the server cannot be reached, or supports no known dialect.
+    """
+    try:
+        found = await ask(upstream)
+    except BackendError:
+        if dialect is None:
+            raise
+        found = Discovered(None, ())
+    dialect = dialect or found.server
+    if dialect not in DIALECTS:
+        raise BackendError(
+            ProductCode.BACKEND_SETUP,
+            f"The server ({found.server or 'it does not say what it is'}) is none that is known to take and give token ids "
+            f"({', '.join(DIALECTS)}). Use kind chat for it, or name its dialect in the kind, as in harmony-vllm.",
+        ).because(Cause.KIND_NOT_SPOKEN)
+    if found.server != dialect and not found.contexts:
+        found = replace(found, contexts=await asked_contexts(upstream, dialect, None))
+    return replace(found, server=dialect)

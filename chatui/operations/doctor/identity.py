@@ -11,8 +11,7 @@ import httpx
 from chatui.backends.auto import knows_markers
 from chatui.backends.base import BackendError
 from chatui.backends.discovery import ask
-from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.harmony.server import ask_token_server
+from chatui.backends.harmony.dialects import DIALECTS, ask_token_server
 from chatui.backends.http import Upstream
 from renderer.tokens import Token
 
@@ -103,7 +102,8 @@ async def _context(upstream: Upstream, product: str | None, model: str | None) -
         return await loaded_context(upstream, model)
     if product not in DIALECTS:
         return None
-    return (await ask_token_server(upstream, product)).context(model)
+    found = await ask_token_server(upstream, product)
+    return found.context(model) or found.context(None)
 
 
 async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:

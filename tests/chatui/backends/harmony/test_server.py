@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from chatui.backends import discovery
 from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleRequest
 from chatui.backends.context_window import weight, weight_of
 from chatui.backends.discovery import Discovered
@@ -97,14 +98,14 @@ async def test_what_another_has_detected_is_used_with_a_known_dialect(dialect: s
 async def test_the_context_is_that_of_the_named_model() -> None:
     backend = back_end(UNREACHABLE, "vLLM", model="b")
     backend.use_discovery(Discovered("vLLM", ("a", "b"), (("a", 1000), ("b", 2000))))
-    assert [backend.known_context(name) for name in (None, "a", "b", "c")] == [2000, 1000, 2000, 1000]
+    assert [backend.known_context(name) for name in (None, "a", "b", "c")] == [2000, 1000, 2000, None]
     assert back_end(UNREACHABLE, "vLLM").known_context("a") is None
 
 
 async def test_the_server_is_asked_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its models may have changed."""
-    for kept, requests in ((backend_module._KEEP_FOUND, 1), (-1.0, 2)):
-        monkeypatch.setattr(backend_module, "_KEEP_FOUND", kept)
+    for kept, requests in ((discovery._KEEP_SECONDS, 1), (-1.0, 2)):
+        monkeypatch.setattr(discovery, "_KEEP_SECONDS", kept)
         async with stub.running(stub.plays(b""), **VLLM) as server:
             backend = back_end(server.url)
             assert [await backend.models() for _ in range(2)] == [("tiny",)] * 2
