@@ -23,7 +23,7 @@ from chatui.database.faults import FAULTS, DatabaseBusyError, is_transient
 from chatui.turns import running
 from chatui.turns.asks import ProgramAsk
 from chatui.turns.running import TurnPlace
-from chatui.turns.start import Started
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.program import Ended, ProgramEvent
 from chatui.wire.bus import PROCESS
 
@@ -71,7 +71,7 @@ class Answering:
 
     key: LiveKey
     asked: ProgramAsk
-    started: Started
+    started: RunningTurn
 
     async def events(self) -> AsyncGenerator[ProgramEvent | None, None]:
         """The events of the turn, up to its end; None if there were none for a while. The turn stops when its reader stops."""
@@ -115,12 +115,12 @@ async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:
         raise
 
 
-async def stop(started: Started) -> None:
+async def stop(started: RunningTurn) -> None:
     """Stop the turn, which runs in this process. Never blocks."""
     await running.stop(TurnPlace(started.turn.pk, PROCESS))
 
 
-def stop_from_thread(started: Started) -> None:
+def stop_from_thread(started: RunningTurn) -> None:
     """As ``stop``, from synchronous code."""
     running.stop_from_thread(TurnPlace(started.turn.pk, PROCESS))
 
@@ -128,7 +128,7 @@ def stop_from_thread(started: Started) -> None:
 _stopping: set[asyncio.Task[None]] = set()
 
 
-def _stop_stored(storing: asyncio.Task[Started]) -> None:
+def _stop_stored(storing: asyncio.Task[RunningTurn]) -> None:
     if not storing.cancelled() and storing.exception() is None:
         task = asyncio.get_running_loop().create_task(stop(storing.result()))
         _stopping.add(task)

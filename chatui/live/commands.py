@@ -25,7 +25,7 @@ from chatui.tools import catalogue
 from chatui.turns import running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from chatui.turns.running import TurnPlace
-from chatui.turns.start import Started
+from chatui.turns.running_turn import RunningTurn
 from chatui.wire.bus import PROCESS
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ async def ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.A
     parsed = _ask_of(command, caller)
     client_id = str(parsed.client_id)
 
-    def stored(started: Started) -> None:
+    def stored(started: RunningTurn) -> None:
         accept(_accepted(client_id, started), _following_turn(started.turn))
 
     if isinstance(command, wire.Send) and command.answer_format and command.conversation is None:
@@ -96,7 +96,7 @@ async def ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.A
     return None if started.is_new else _following_turn(started.turn)
 
 
-def _accepted(client_id: str, started: Started) -> wire.Accepted:
+def _accepted(client_id: str, started: RunningTurn) -> wire.Accepted:
     turn, near = started.turn, started.near
     return wire.Accepted(
         client_id=client_id,

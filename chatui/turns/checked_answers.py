@@ -12,8 +12,7 @@ from chatui import json_schemas, prompts
 from chatui.backends.base import SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
-from chatui.turns.ledger import Job, TurnOutcome
-from chatui.turns.start import Started
+from chatui.turns.running_turn import RunningTurn, TurnOutcome
 from renderer import history
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
@@ -23,11 +22,11 @@ from renderer.frames import Frame, Header, Role
 JSON = "json"
 
 
-def format_of(started: Started) -> AnswerFormat | None:
+def format_of(running: RunningTurn) -> AnswerFormat | None:
     """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
-    if started.program is not None:
-        return started.program.answer_format
-    return json_schemas.from_stored(started.turn.conversation.answer_format)
+    if running.program is not None:
+        return running.program.answer_format
+    return json_schemas.from_stored(running.turn.conversation.answer_format)
 
 
 class CheckedAnswers:
@@ -37,14 +36,14 @@ class CheckedAnswers:
     so. A program gets a complete valid answer, or none.
     """
 
-    def __init__(self, wanted: AnswerFormat | None, job: Job, take: Callable[[RawEvent], None], *, for_program: bool) -> None:
+    def __init__(self, wanted: AnswerFormat | None, running: RunningTurn, take: Callable[[RawEvent], None]) -> None:
         """``take`` is called with the events to pass on."""
         self.wanted = wanted
         # Part of a text matches no schema, so the continuation of a cut answer is only marked as JSON, and not checked.
-        self._checks = wanted is not None and (job.cut_answer is None or not job.cut_answer.body)
-        self._job = job
+        self._checks = wanted is not None and (running.cut_answer is None or not running.cut_answer.body)
+        self._running = running
         self._take = take
-        self._for_program = for_program
+        self._for_program = running.program is not None
         self._body: list[str] | None = None
         self._buffered: list[RawEvent] = []
         self._fault: tuple[str, str] | None = None
@@ -86,7 +85,7 @@ class CheckedAnswers:
         fault, body = self._fault
         self._fault, self._has_retried = None, True
         message = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
-        frames = history.frames_for_prompt((*self._job.frames, *written, Frame(ANSWER, body)))
+        frames = history.frames_for_prompt((*self._running.frames, *written, Frame(ANSWER, body)))
         return replace(request, frames=(*frames, Frame(Header(Role.USER), message)), tools=(), given_back={}, cut_answer=None)
 
     def verdict(self, outcome: TurnOutcome) -> TurnOutcome:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -22,7 +21,7 @@ from chatui.observability.error_reports import log_without_content
 from chatui.turns import ledger, statements
 from chatui.turns.calls.requested import HandingBack
 from chatui.turns.frame_recorder import FrameRecorder, LastFrames
-from chatui.turns.ledger import Job, LeaseLostError, TokenAccount, TurnOutcome
+from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling
 from chatui.usage import settling
 from renderer.errors import Code
@@ -30,8 +29,9 @@ from renderer.errors import Code
 log = logging.getLogger(__name__)
 
 
-def note_end(job: Job, outcome: TurnOutcome, account: TokenAccount, milliseconds: int) -> None:
+def note_end(running: RunningTurn, milliseconds: int) -> None:
     """Log the end and count it. Both name the model server as the operator does; neither contains text from a server."""
+    outcome, account = running.outcome, running.account
     code, seconds = outcome.code.value if outcome.code else "", milliseconds / 1000
     measures.TURNS.labels(account.backend, outcome.state.value, code).inc()
     measures.TURN_SECONDS.labels(account.backend).observe(seconds)
@@ -47,7 +47,7 @@ def note_end(job: Job, outcome: TurnOutcome, account: TokenAccount, milliseconds
     log.info(
         "turn ended",
         extra={
-            "turn": str(job.turn_id),
+            "turn": str(running.turn.pk),
             "backend": account.backend,
             "state": outcome.state.value,
             "code": code,
@@ -69,45 +69,37 @@ class WriterJob(Protocol):
         """The result of the work."""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a turn ends. ``has_pieces`` is called last, when no more pieces can be written."""
+def store_end(running: RunningTurn, last: LastFrames | None) -> Sequence[Message]:
+    """Store the ``last`` frames, if there are any, and end the turn. Run it in the writer. Returns the frames' messages; none if an
+    earlier commit, whose result was lost, has already done it all.
 
-    job: Job
-    outcome: TurnOutcome
-    account: TokenAccount
-    has_pieces: Callable[[], bool]
-
-    def store(self, last: LastFrames | None) -> Sequence[Message]:
-        """Store the ``last`` frames, if there are any, and end the turn. Run it in the writer. Returns the frames' messages; none if an
-        earlier commit, whose result was lost, has already done it all.
-
-        Raises:
-            LeaseLostError: the turn is no longer ours. Nothing is stored.
-        """
-        try:
-            stored = self._store_frames(last) if last is not None else ()
-        except LeaseLostError:
-            if not self._is_stored:
-                raise
-            return ()
-        if not ledger.finish(self.job, self.outcome, self.account, has_pieces=self.has_pieces) and not self._is_stored:
-            raise LeaseLostError
-        return stored
-
-    @property
-    def _is_stored(self) -> bool:
-        """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
-        return statements.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at)
-
-    def _store_frames(self, last: LastFrames) -> Sequence[Message]:
-        if self.job.asked.reserved_tokens is not None:
-            # The same lock order as for a new question, which locks the person's usage count before the open branch.
-            settling.lock_counters([self.job.asked_by_id])
-        return ledger.store_frames(self.job, last.parents, last.written)
+    Raises:
+        LeaseLostError: the turn is no longer ours. Nothing is stored.
+    """
+    try:
+        stored = _store_frames(running, last) if last is not None else ()
+    except LeaseLostError:
+        if not _is_stored(running):
+            raise
+        return ()
+    if not ledger.finish(running) and not _is_stored(running):
+        raise LeaseLostError
+    return stored
 
 
-async def store(end: End, last: LastFrames, write: WriterJob) -> tuple[Sequence[Message], Exception | None]:
+def _is_stored(running: RunningTurn) -> bool:
+    """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
+    return statements.has_ended(running.turn.pk, running.outcome.state, running.account.ended_at)
+
+
+def _store_frames(running: RunningTurn, last: LastFrames) -> Sequence[Message]:
+    if running.turn.reserved_tokens is not None:
+        # The same lock order as for a new question, which locks the person's usage count before the open branch.
+        settling.lock_counters([running.turn.asked_by_id])
+    return ledger.store_frames(running, last.parents, last.written)
+
+
+async def store(running: RunningTurn, last: LastFrames, write: WriterJob) -> tuple[Sequence[Message], Exception | None]:
     """Store the last frames and the end. Returns the messages, and the error if the frames cannot be stored; then the end is not stored.
 
     If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
@@ -116,18 +108,18 @@ async def store(end: End, last: LastFrames, write: WriterJob) -> tuple[Sequence[
         LeaseLostError: the turn is no longer ours.
     """
     try:
-        return await write(partial(end.store, last)), None
+        return await write(partial(store_end, running, last)), None
     except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
-        log_without_content(log, end.job.turn_id, error)
+        log_without_content(log, running.turn.pk, error)
     try:
-        stored = await write(partial(ledger.store_frames, end.job, last.parents, last.written))
+        stored = await write(partial(ledger.store_frames, running, last.parents, last.written))
     except LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 - returned to the caller
         return (), error
-    await write(partial(end.store, None))
+    await write(partial(store_end, running, None))
     return stored, None
 
 

@@ -21,12 +21,11 @@ from chatui.models.keys import new_key
 from chatui.models.message import Message
 from chatui.observability.error_reports import log_without_content
 from chatui.store import hidden_text, transcripts
-from chatui.store.turn_pieces import Pieces
 from chatui.tools.replies import CallIds
 from chatui.turns import ledger
 from chatui.turns.leases import leases
-from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.summarizing import TurnSummary
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
@@ -82,25 +81,23 @@ class LastFrames:
 class FrameRecorder:
     """Records one turn, across all its samplings. ``feed`` takes the model's events, ``add`` the product's own frames."""
 
-    def __init__(
-        self, job: Job, publisher: Publisher, summary: TurnSummary, pieces: Pieces, failed: Callable[[BaseException], None]
-    ) -> None:
-        """``pieces`` collects the text of frames that are not stored yet. ``failed`` is called if a frame cannot be stored at all."""
+    def __init__(self, running: RunningTurn, publisher: Publisher, summary: TurnSummary, failed: Callable[[BaseException], None]) -> None:
+        """``failed`` is called if a frame cannot be stored at all."""
         self.written: list[Frame] = []
         """The finished frames of the turn so far, in order."""
         self.has_answer = False
         self.is_withheld = False
         """Whether text of the answer was hidden because it may not have been part of the answer."""
         self._codes: list[ErrorCode] = []
-        self._job = job
+        self._running = running
         self._publisher = publisher
         self._summary = summary
-        self._before_cut = TextBeforeCut(job.cut_answer)
-        self._call_ids = CallIds(job.call_ids)
+        self._before_cut = TextBeforeCut(running.cut_answer)
+        self._call_ids = CallIds(running.call_ids)
         self._assembler = Assembler()
         self._key = new_key()
-        self._parents = [job.place_id or job.question_id]
-        self._pieces = pieces
+        self._parents = [running.place_id or running.turn.question_id]
+        self._pieces = running.pieces
         self._failed = failed
         self._unsaved: list[tuple[UUID, Finished]] = []
         self._saving: set[asyncio.Future[list[Message]]] = set()
@@ -169,10 +166,10 @@ class FrameRecorder:
             if self._linger_timer is None:
                 self._save_frames()
         except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
-            log_without_content(log, self._job.turn_id, error)
+            log_without_content(log, self._running.turn.pk, error)
         finally:
             if self._codes:
-                log.warning("turn %s: frames with problems: %s", self._job.turn_id, counted(self._codes))
+                log.warning("turn %s: frames with problems: %s", self._running.turn.pk, counted(self._codes))
 
     @property
     def are_saved(self) -> bool:
@@ -213,8 +210,8 @@ class FrameRecorder:
         if isinstance(event, FrameWithdrawn):
             # Otherwise a process that dies within the next second would leave the withdrawn text where people may see it.
             leases.renew_now()
-            if self._before_cut.is_open and (cut := self._job.cut_message_id):
-                writer.post(hidden_text.hide_cut, cut, order=self._job.turn_id).add_done_callback(self._on_hidden)
+            if self._before_cut.is_open and (cut := self._running.cut_message_id):
+                writer.post(hidden_text.hide_cut, cut, order=self._running.turn.pk).add_done_callback(self._on_hidden)
 
     def _record(self, finished: Finished) -> None:
         if finished.error and finished.error is not ProductCode.ANSWER_NOW and finished.frame.header.role != Role.TOOL:
@@ -257,7 +254,7 @@ class FrameRecorder:
             self._parents = [key, *self._parents]
 
     def _save(self, keep: Callable[..., list[Message]], *what: object) -> asyncio.Future[list[Message]]:
-        saving = writer.post(keep, self._job, *what, order=self._job.turn_id)
+        saving = writer.post(keep, self._running, *what, order=self._running.turn.pk)
         self._saving.add(saving)
         saving.add_done_callback(self._saving.discard)
         return saving
@@ -275,13 +272,13 @@ class FrameRecorder:
     def _on_hidden(self, hiding: asyncio.Future[None]) -> None:
         # If it fails, the cut answer is hidden when the withdrawn frame is stored.
         if not hiding.cancelled() and (error := hiding.exception()):
-            log_without_content(log, self._job.turn_id, error)
+            log_without_content(log, self._running.turn.pk, error)
 
     def _on_summary_saved(self, saving: asyncio.Future[list[Message]]) -> None:
         if saving.cancelled():
             return
         if error := saving.exception():
-            log_without_content(log, self._job.turn_id, error)
+            log_without_content(log, self._running.turn.pk, error)
         else:
             self.note_stored(saving.result())
 

@@ -7,9 +7,8 @@ process. The writer runs each of them in a transaction, and may run it again if 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import dropwhile
 from typing import Any
@@ -20,7 +19,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui.backends.base import ContextUse
 from chatui.backends.context_window import SEEN_CHARS
 from chatui.database import connections
 from chatui.instructions import instructions_for
@@ -34,12 +32,12 @@ from chatui.store import branches, continuation, document_headers, documents, hi
 from chatui.store.branches import PromptMessage
 from chatui.turns import statements
 from chatui.turns.asks import ProgramAsk
+from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount, TurnOutcome
 from chatui.usage import settling
-from chatui.usage.counting import Attribution, Charge, Spent
+from chatui.usage.counting import Charge
 from renderer import history
 from renderer.activities import frame as summary_frame
 from renderer.activities.activity import Activity, from_stored
-from renderer.errors import ErrorCode
 from renderer.events import Finished
 from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_tool_line
 from renderer.frames import Frame, Header, Role, Terminator
@@ -91,94 +89,13 @@ def _developer(text: str) -> tuple[Frame, ...]:
 log = logging.getLogger(__name__)
 
 
-class LeaseLostError(Exception):
-    """The turn has ended, or another process has it: nothing may be written any more."""
+def load(running: RunningTurn) -> None:
+    """Load the branch up to the question as the model may see it again, and the answer that the turn continues.
 
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Everything that a runner needs to start. ``load`` fills in the fields after ``choice``; those before are enough to end the turn.
-
-    ``place_id`` is the parent of the turn's first frame. If the turn continues an answer, ``shown_before`` is the part that people already
-    see, ``thought_before`` how many seconds the model thought, ``steps_before`` the lines of its summary, ``cut_answer`` the cut answer
-    (empty if it has no text yet), and ``cut_message_id`` the message that the complete answer replaces. ``call_ids``: those of all calls in
-    the branch. ``counted``: the token counts of the documents among the frames. ``imported``: the texts of questions in the branch that the
-    person did not write here; anybody may have written them. ``files``: the names of the files that the person attached in the branch.
+    At most one statement, and one more for each of these: an answer that was already continued before, a conversation that is longer than
+    any model reads, a folder, documents. A program's instructions come below the operator's, and its turn never continues a cut answer.
     """
-
-    turn_id: UUID
-    conversation_id: UUID
-    asked_by_id: UUID
-    question_id: UUID
-    lease_owner: str
-    effort: str
-    asked: Attribution
-    choice: str = ""
-    frames: tuple[Frame, ...] = field(default=(), repr=False)
-    place_id: UUID | None = None
-    shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
-    thought_before: int | None = None
-    steps_before: tuple[Activity, ...] = field(default=(), repr=False)
-    cut_answer: Frame | None = None
-    cut_message_id: UUID | None = None
-    turns_left_out: int = 0
-    call_ids: frozenset[str] = frozenset()
-    temporary_until: datetime | None = None
-    today: date | None = None
-    counted: Mapping[Frame, int] = field(default_factory=dict, repr=False)
-    imported: frozenset[str] = field(default=frozenset(), repr=False)
-    files: tuple[str, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class TurnOutcome:
-    """How a turn ended. ``detail`` is for staff and may contain a server's response; ``cause`` quotes nothing (``BackendError``).
-
-    ``context``: the context use of a question that was too long. ``retry_after``: how many seconds a busy server asked us to wait.
-    """
-
-    state: TurnState
-    code: ErrorCode | None = None
-    detail: str = ""
-    context: ContextUse | None = None
-    cause: str = ""
-    retry_after: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TokenAccount:
-    """What the model server reported about a turn's samples; None or empty if it did not. ``request``: the path and body that were sent.
-
-    ``sampled_with``: the last sample's keys of ``generation_settings``; None if nothing was sampled. ``context``: how full the context
-    window is after the last sample; None if unknown. ``spent``: the usage of all samples. ``by_server``: the turn's column of that name.
-    ``ended_at``: when the turn ended, as pages show it; None means now.
-    """
-
-    backend: str = ""
-    model: str = ""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    turns_left_out: int = 0
-    thought_seconds: int | None = None
-    request: tuple[str, bytes] | None = field(default=None, repr=False)
-    sampled_with: Mapping[str, object] | None = None
-    context: ContextUse | None = None
-    spent: Spent = field(default_factory=Spent)
-    by_server: Mapping[str, object] | None = None
-    ended_at: datetime | None = None
-
-
-def job_of(turn: Turn) -> Job:
-    """The job of a turn, without its frames. Reads nothing from the database, so it cannot fail."""
-    keys, asked = (turn.pk, turn.conversation_id, turn.asked_by_id, turn.question_id), settling.attribution_of(turn)
-    return Job(*keys, turn.lease_owner, turn.effort, asked, turn.choice, temporary_until=turn.conversation.temporary_until)
-
-
-def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
-    """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` must come with its conversation,
-    question and continued message. At most one statement, and one more for each of these: an answer that was already continued before, a
-    conversation that is longer than any model reads, a folder, documents. ``program``: the request of the program, if one asked; its
-    instructions come below the operator's, and its turn never continues a cut answer."""
+    turn, program = running.turn, running.program
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
@@ -190,30 +107,24 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     sent = _documents(messages)
     known = {turn.question_id: transcripts.frame_of(turn.question)}
     seen = [known.get(message.key) or document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
-    job = replace(
-        job_of(turn),
-        frames=(*frames_of(turn, program), *history.frames_for_prompt(seen)),
-        today=None if program else today(turn.asked_by),
-        place_id=place_id,
-        turns_left_out=left_out,
-        counted={document.parse_frame(message.text): tokens for message, _, tokens in sent},
-        imported=_imported(messages),
-        files=tuple(name for message, name, _ in sent if message.author == Author.PERSON),
-        call_ids=frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id),
-    )
+    running.frames = (*frames_of(turn, program), *history.frames_for_prompt(seen))
+    running.today = None if program else today(turn.asked_by)
+    running.place_id = place_id
+    running.turns_left_out = left_out
+    running.counted = {document.parse_frame(message.text): tokens for message, _, tokens in sent}
+    running.imported = _imported(messages)
+    running.files = tuple(name for message, name, _ in sent if message.author == Author.PERSON)
+    running.call_ids = frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id)
     if turn.continued_message is None:
-        return job
+        return
     answer = list(dropwhile(lambda message: message.key != turn.question_id, messages))[1:]
     summaries = [message.key for message in answer if message.is_visible and message.name == SUMMARY_NAME]
     shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and message.name in _SHOWN_NAMES]
-    return replace(
-        job,
-        shown_before=(*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else [])),
-        thought_before=_thought_before(turn.continued_message, answer),
-        steps_before=_steps(summaries),
-        cut_answer=transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET,
-        cut_message_id=cut.pk if cut else None,
-    )
+    running.shown_before = (*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else []))
+    running.thought_before = _thought_before(turn.continued_message, answer)
+    running.steps_before = _steps(summaries)
+    running.cut_answer = transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET
+    running.cut_message_id = cut.pk if cut else None
 
 
 def _imported(messages: Sequence[PromptMessage]) -> frozenset[str]:
@@ -258,14 +169,14 @@ def _is_instruction(message: PromptMessage) -> bool:
     return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
 
-def store_frames(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
+def store_frames(running: RunningTurn, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
     """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The person's open
     branch moves to the last frame, unless they have opened another branch. Returns the messages; none if they were already stored."""
     frames = [
-        (each.frame, author_of(each.frame), transcripts.FrameMetadata(job.turn_id, key, each.complete, each.error or "", each.ended_at))
+        (each.frame, author_of(each.frame), transcripts.FrameMetadata(running.turn.pk, key, each.complete, each.error or "", each.ended_at))
         for key, each in written
     ]
-    return _store(job, parents, written[0][0], frames)
+    return _store(running, parents, written[0][0], frames)
 
 
 def author_of(frame: Frame) -> Author:
@@ -273,31 +184,31 @@ def author_of(frame: Frame) -> Author:
     return Author.PRODUCT if frame.header.role == Role.TOOL or is_tool_line(frame.header) else Author.MODEL
 
 
-def store_summary(job: Job, parents: Sequence[UUID], key: UUID, lines: Sequence[Activity]) -> list[Message]:
+def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, lines: Sequence[Activity]) -> list[Message]:
     """As ``store_frames``, for the frame of the summary, which the product writes, with its lines as values."""
-    metadata = transcripts.FrameMetadata(job.turn_id, key, activities=tuple(lines))
-    return _store(job, parents, key, [(summary_frame.frame_of(lines), Author.PRODUCT, metadata)])
+    metadata = transcripts.FrameMetadata(running.turn.pk, key, activities=tuple(lines))
+    return _store(running, parents, key, [(summary_frame.frame_of(lines), Author.PRODUCT, metadata)])
 
 
 def _store(
-    job: Job, parents: Sequence[UUID], first: UUID, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
+    running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
 ) -> list[Message]:
-    position = _next_position(job, first)
+    position = _next_position(running, first)
     if position is None:
         return []
     parent_id = _parent(parents)
-    messages = transcripts.append_chain_at(_conversation(job), transcripts.TreePosition(parent_id, position), frames)
-    is_withdrawn = hidden_text.hide_cut_of((frame for frame, *_ in frames), job.cut_message_id, job.cut_answer)
-    instead_of = job.cut_message_id if is_withdrawn or continuation.is_answer(messages[-1]) else None
-    transcripts.follow(job.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
+    messages = transcripts.append_chain_at(_conversation(running), transcripts.TreePosition(parent_id, position), frames)
+    is_withdrawn = hidden_text.hide_cut_of((frame for frame, *_ in frames), running.cut_message_id, running.cut_answer)
+    instead_of = running.cut_message_id if is_withdrawn or continuation.is_answer(messages[-1]) else None
+    transcripts.follow(running.turn.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
     return messages
 
 
-def give_up_lease(job: Job, pieces: Sequence[TurnPiece]) -> None:
+def give_up_lease(turn: Turn, pieces: Sequence[TurnPiece]) -> None:
     """Give up the lease at once, and store the text of the open frames: this process is ending, and the next sweep closes the turn."""
     # In one transaction: the writer's thread may be about to end the turn, and no piece may be stored after that.
     with transaction.atomic():
-        if _own_turn(job).update(lease_until=connections.now()):
+        if _own_turn(turn).update(lease_until=connections.now()):
             TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
 
 
@@ -306,9 +217,10 @@ def ask_to_stop(turn_id: UUID) -> None:
     Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING).update(stop_requested=True)
 
 
-def finish(job: Job, outcome: TurnOutcome, account: TokenAccount, *, has_pieces: Callable[[], bool] = lambda: True) -> bool:
-    """Give the turn its one terminal state. False if it was no longer ours. ``has_pieces``: whether pieces may be stored; called last."""
-    now, shown, keeps = timezone.now(), _shown(outcome, account), hidden_text.keeps_reasoning()
+def finish(running: RunningTurn) -> bool:
+    """Give the turn its one terminal state: that of its outcome. False if it was no longer ours."""
+    outcome, account, keeps = running.outcome, running.account, hidden_text.keeps_reasoning()
+    now, shown = timezone.now(), _shown(outcome, account)
     columns = {
         **shown,
         "is_queued": False,
@@ -318,19 +230,19 @@ def finish(job: Job, outcome: TurnOutcome, account: TokenAccount, *, has_pieces:
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
-    if ended := statements.end(job.turn_id, job.lease_owner, columns):
+    if ended := statements.end(running.turn.pk, running.turn.lease_owner, columns):
         # Before the conversation: a new question also locks the person's usage count first, and opposite orders would deadlock.
-        answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
-        settling.settle(job.asked, outcome.state, [answer])
+        answer = Charge(UsageKind.ANSWER, account.spent, running.turn.choice, account.backend, shown["model"])
+        settling.settle(settling.attribution_of(running.turn), outcome.state, [answer])
         changed: dict[str, object] = {"active_at": now, **({"has_news": True} if is_news(outcome.state) else {})}
         if shown["model"]:
             changed["model"] = shown["model"]
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
-        statements.answered(job.conversation_id, now, changed)
-        hidden_text.forget_reasoning(job.turn_id)
-    if ended and has_pieces():
-        TurnPiece.objects.filter(turn=job.turn_id).delete()
+        statements.answered(running.turn.conversation_id, now, changed)
+        hidden_text.forget_reasoning(running.turn.pk)
+    if ended and running.pieces.are_written:  # asked last: from now on, none can be written
+        TurnPiece.objects.filter(turn=running.turn.pk).delete()
     return ended
 
 
@@ -339,10 +251,10 @@ def is_news(state: TurnState) -> bool:
     return state is not TurnState.STOPPED
 
 
-def ended(turn: Turn, outcome: TurnOutcome, account: TokenAccount) -> Turn:
+def ended(running: RunningTurn) -> Turn:
     """The turn as ``finish`` has stored it, with the columns that pages show. Reads nothing from the database."""
-    turn = copy(turn)
-    for name, value in _shown(outcome, account).items():
+    turn = copy(running.turn)
+    for name, value in _shown(running.outcome, running.account).items():
         setattr(turn, name, value)
     return turn
 
@@ -366,20 +278,20 @@ def _shown(outcome: TurnOutcome, account: TokenAccount) -> dict[str, Any]:
     }
 
 
-def _own_turn(job: Job) -> QuerySet[Turn]:
+def _own_turn(turn: Turn) -> QuerySet[Turn]:
     """The turn, if it is still ours. This includes turns in a conversation that was just deleted: what was shown before is still stored,
     because the deletion can be undone. Erasing a conversation for good ends its turn first."""
-    return statements.mine(job.turn_id, job.lease_owner)
+    return statements.mine(turn.pk, turn.lease_owner)
 
 
-def is_ours(job: Job) -> bool:
+def is_ours(turn: Turn) -> bool:
     """Whether the turn still runs in this process. Locks it until the end of the transaction."""
-    return _own_turn(job).select_for_update(of=("self",), no_key=True).values_list("pk").first() is not None
+    return _own_turn(turn).select_for_update(of=("self",), no_key=True).values_list("pk").first() is not None
 
 
-def _next_position(job: Job, key: UUID) -> int | None:
+def _next_position(running: RunningTurn, key: UUID) -> int | None:
     """Lock the turn, and find the position for the message ``key``. None if that message is already stored."""
-    found = statements.place_of(job.turn_id, job.lease_owner, key)
+    found = statements.place_of(running.turn.pk, running.turn.lease_owner, key)
     if found is None:
         raise LeaseLostError
     last, is_kept = found
@@ -394,6 +306,7 @@ def _parent(keys: Sequence[UUID]) -> UUID:
     return next((key for key in keys if key in stored), keys[-1])
 
 
-def _conversation(job: Job) -> Conversation:
+def _conversation(running: RunningTurn) -> Conversation:
     """The conversation, with the fields that its messages need. Its owner is the person who asked: nobody else can ask in it."""
-    return Conversation(id=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)
+    turn = running.turn
+    return Conversation(id=turn.conversation_id, owner_id=turn.asked_by_id, temporary_until=turn.conversation.temporary_until)

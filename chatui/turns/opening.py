@@ -3,22 +3,22 @@
 The model server may run hosted tools by itself in a person's turn. In a program's turn, the model may call the program's functions, and the
 product's tools that its key allows. It is also decided here whether the turn's reasoning is summarized.
 
-Everything that a turn needs is loaded in one database job, because each job waits for a thread. A first question needs none.
+Everything that a turn needs is loaded in one database running, because each running waits for a thread. A first question needs none.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import Error
 
 from chatui import wire
-from chatui.backends.base import BackendError, Effort, SampleRequest
+from chatui.backends.base import Effort, SampleRequest
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.database import pools
@@ -37,14 +37,12 @@ from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from chatui.turns import ledger
 from chatui.turns.asks import AskKind, ProgramAsk
-from chatui.turns.calls.requested import TurnTools, questions_of
-from chatui.turns.ledger import Job
-from chatui.turns.start import Started
+from chatui.turns.calls.requested import questions_of
+from chatui.turns.running_turn import RunningTurn
 from renderer.activities.lines import Written
 from renderer.frame_kinds import is_document
 from renderer.frames import Role
 from renderer.gate import Audience, may_see
-from renderer.harmony.prompt import FunctionTool
 from renderer.markup import citations
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
@@ -63,29 +61,24 @@ def spec_for(turn: Turn) -> BackendSpec:
     return spec.model_copy(update={"summaries": "none", "summarizer": ""})
 
 
-def first_request(
-    job: Job,
-    spec: BackendSpec,
-    program: ProgramAsk | None,
-    tools: tuple[FunctionTool, ...] = (),
-    answer_format: AnswerFormat | None = None,
-) -> SampleRequest:
+def first_request(running: RunningTurn, spec: BackendSpec, answer_format: AnswerFormat | None = None) -> SampleRequest:
     """The first request of the turn, without hosted tools."""
     most = spec.max_answer_tokens or environment().max_answer_tokens or None
-    model = split_choice(job.choice)[1]
+    model = split_choice(running.turn.choice)[1]
     request = SampleRequest(
-        job.frames,
+        running.frames,
         model=model,
         sampling=spec.sampling_of(model),
-        effort=_effort(job.effort),
+        effort=_effort(running.turn.effort),
         max_tokens=most,
-        cut_answer=job.cut_answer,
-        tools=tools,
+        cut_answer=running.cut_answer,
+        tools=tuple(tool.definition for tool in running.tools.values()),
         answer_format=answer_format,
-        today=job.today,
-        counted=job.counted,
+        today=running.today,
+        counted=running.counted,
         wants_summary=spec.summaries == "server",
     )
+    program = running.program
     if program is None:
         return request
     most = min(filter(None, (most, program.max_tokens)), default=None)
@@ -103,12 +96,13 @@ PATIENCE = 2.0
 """How many seconds a request waits for a busy database before it is sent without hosted tools."""
 
 
-async def offered(spec: BackendSpec, turn: Turn, tools: Collection[Tool], request: SampleRequest) -> HostedTools | None:
+async def offered(spec: BackendSpec, running: RunningTurn, request: SampleRequest) -> HostedTools | None:
     """The hosted tools to offer. None if the server has none, a program asks, an answer is only continued, the tools may not be combined
     with the others of the conversation, or the database is busy."""
+    turn = running.turn
     if not spec.server_tools or turn.key_id is not None or request.cut_answer is not None:
         return None
-    if not await pools.turns.run_with_retries(partial(server_tools_combine_with, tools, turn.conversation)):
+    if not await pools.turns.run_with_retries(partial(server_tools_combine_with, running.tools.values(), turn.conversation)):
         return None
     try:
         await writer.run(partial(_mark_used, turn), order=turn.pk, patience=PATIENCE)
@@ -135,133 +129,108 @@ def used(hosted: HostedTools | None) -> Mapping[str, object] | None:
     return {"tools": list(hosted.kinds), "sources": [[url, title] for url, title in hosted.sources.items()]}
 
 
-def written_of(job: Job, *, has_tools: bool) -> Written:
+def written_of(running: RunningTurn, *, has_tools: bool) -> Written:
     """What the person wrote, from which a line of the turn's summary may name something."""
-    questions = questions_of(job.frames, job.imported)
-    asked = [frame.body for frame in job.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
+    questions = questions_of(running.frames, running.imported)
+    asked = [frame.body for frame in running.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
     # A question that somebody else may have written lends no words to a line.
     is_own = bool(questions) and asked[-1:] == [questions[-1]]
     earlier = questions[:-1] if is_own else questions
-    return Written(questions[-1] if is_own else "", earlier, job.files, has_tools=has_tools, before=job.steps_before)
+    return Written(questions[-1] if is_own else "", earlier, running.files, has_tools=has_tools, before=running.steps_before)
 
 
 log = logging.getLogger(__name__)
 
 
-def created(started: Started) -> wire.TurnCreated:
+def created(running: RunningTurn) -> wire.TurnCreated:
     """The event, with the question if it is new."""
-    language = fragments.language_of(started.language)
-    html = _shown_question(started, language)
+    language = fragments.language_of(running.language)
+    html = _shown_question(running, language)
     return wire.TurnCreated(
-        str(started.turn.conversation_id),
-        str(started.turn.question_id),
-        str(started.after) if started.after else None,
-        started.kind,
-        str(started.continued_turn) if started.continued_turn else None,
+        str(running.turn.conversation_id),
+        str(running.turn.question_id),
+        str(running.after) if running.after else None,
+        running.kind,
+        str(running.continued_turn) if running.continued_turn else None,
         html,
         language if html else None,
     )
 
 
-def _shown_question(started: Started, language: str) -> SafeHtml | None:
-    if started.kind not in (AskKind.SEND, AskKind.EDIT):
+def _shown_question(running: RunningTurn, language: str) -> SafeHtml | None:
+    if running.kind not in (AskKind.SEND, AskKind.EDIT):
         return None
     try:
-        return fragments.question(started.turn.question, started.versions, language, started.documents)
+        return fragments.question(running.turn.question, running.versions, language, running.documents)
     except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
-        log_without_content(log, started.turn.pk, error)
+        log_without_content(log, running.turn.pk, error)
         return None
 
 
-def tools_of(started: Started, program: ProgramAsk, *, is_demo: bool) -> TurnTools:
-    """All these tools. Reads the database if the key names any of the product's tools."""
-    own = _own(started, program, is_demo=is_demo) if program.offer.own_tools else {}
-    return TurnTools({**own, **program.offer.functions}, program)
-
-
-def _own(started: Started, program: ProgramAsk, *, is_demo: bool) -> dict[str, Tool]:
-    """The product's tools that run without approval: nobody is there to approve a call, so tools that need approval are not offered.
+def _tools_of_program(turn: Turn, program: ProgramAsk, *, is_demo: bool) -> Mapping[str, Tool]:
+    """The program's functions, and those of the product's tools that its key names and that run without approval: nobody is there to
+    approve a call.
 
     A program's function replaces a tool of the same name. Functions may return text by strangers, and send data out. So beside them only
     tools are offered that neither read private data nor send data outside, unless the operator allows all combinations.
     """
-    turn = started.turn
-    found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered
-    allowed = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not catalogue.needs_approval(tool)}
-    if program.offer.functions and environment().tool_combinations != "any":
+    offer = program.offer
+    found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered if offer.own_tools else {}
+    allowed = {name: tool for name, tool in found.items() if name in offer.own_tools and not catalogue.needs_approval(tool)}
+    if offer.functions and environment().tool_combinations != "any":
         allowed = {name: tool for name, tool in allowed.items() if not (tool.reads_private_data or tool.sends_outside)}
-    return {name: tool for name, tool in allowed.items() if name not in program.offer.names}
+    return {**{name: tool for name, tool in allowed.items() if name not in offer.names}, **offer.functions}
 
 
 SHORT_CHARS = 8_000
 """Up to this length, preparing a question takes so little time that the event loop can do it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What a turn needs. ``pages``: those opened earlier in the conversation, by cursor, which the model may cite or continue reading.
-    ``server``: the model server, or the error that explains why there is none."""
+def load(running: RunningTurn) -> BackendSpec:
+    """Load what the turn needs, and return its model server. Call it in a thread: it may read the database and import packages. Safe to
+    run twice.
 
-    job: Job
-    pages: Mapping[int, CitableSource]
-    server: BackendSpec | BackendError
-    tools: TurnTools
-
-    @property
-    def spec(self) -> BackendSpec:
-        """The model server of the turn.
-
-        Raises:
-            BackendError: there is none.
-        """
-        if isinstance(self.server, BackendError):
-            raise self.server
-        return self.server
+    Raises:
+        BackendError: there is no model server. The rest is loaded.
+    """
+    ledger.load(running)
+    running.pages = _pages(running)
+    spec = spec_for(running.turn)
+    running.tools = _tools(running, spec)
+    return spec
 
 
-def opening_of(started: Started) -> Opening:
-    """Load what the turn needs. Call it in a thread: it may read the database and import packages. Safe to run twice."""
-    job = ledger.load(started.turn, started.program)
-    pages = _pages(job)
-    try:
-        spec = spec_for(started.turn)
-    except BackendError as error:
-        # Without a server the turn fails, but people must still see the part of the answer that it was to continue.
-        return Opening(job, pages, error, TurnTools())
-    return Opening(job, pages, spec, _tools(started, job, spec))
-
-
-def opening_at_once(started: Started) -> Opening | None:
+def load_at_once(running: RunningTurn) -> BackendSpec | None:
     """The same on the event loop, for a short first question that needs nothing from the database: the transaction that stored it has just
-    read everything else. None if ``opening_of`` has to run in a thread."""
-    turn = started.turn
+    read everything else. None if ``load`` has to run in a thread."""
+    turn = running.turn
     is_first = turn.question.parent_id is None and turn.continued_message_id is None
-    if not is_first or started.program is not None or len(turn.question.text) > SHORT_CHARS or environment().tools:
+    if not is_first or running.program is not None or len(turn.question.text) > SHORT_CHARS or environment().tools:
         return None
     if "DJANGO_ALLOW_ASYNC_UNSAFE" in os.environ:
         return None  # Django would not refuse to read the database here
     try:
-        return opening_of(started)
+        return load(running)
     except (SynchronousOnlyOperation, Error):
         return None  # there is something to read after all, such as the instructions of a folder
 
 
-def _pages(job: Job) -> Mapping[int, CitableSource]:
-    texts = [frame.body for frame in (*job.frames, *(frame for _, frame in job.shown_before))]
-    if _has_documents(job) or "browser" in environment().tools or any(map(citations.may_cite, texts)):
-        return opened_pages.of_conversation(job.conversation_id)
+def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
+    texts = [frame.body for frame in (*running.frames, *(frame for _, frame in running.shown_before))]
+    if _has_documents(running) or "browser" in environment().tools or any(map(citations.may_cite, texts)):
+        return opened_pages.of_conversation(running.turn.conversation_id)
     return {}
 
 
-def _tools(started: Started, job: Job, spec: BackendSpec) -> TurnTools:
+def _tools(running: RunningTurn, spec: BackendSpec) -> Mapping[str, Tool]:
     """The tools that the model may call in this turn: none if it continues a cut answer."""
-    if program := started.program:
-        return tools_of(started, program, is_demo=spec.is_demo)
-    if job.cut_answer is not None or not (_has_documents(job) or catalogue.has_any(is_demo=spec.is_demo)):
-        return TurnTools()
-    turn = started.turn
-    return TurnTools(tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered)
+    turn = running.turn
+    if running.program is not None:
+        return _tools_of_program(turn, running.program, is_demo=spec.is_demo)
+    if running.cut_answer is not None or not (_has_documents(running) or catalogue.has_any(is_demo=spec.is_demo)):
+        return {}
+    return tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered
 
 
-def _has_documents(job: Job) -> bool:
-    return any(is_document(frame.header) for frame in job.frames)
+def _has_documents(running: RunningTurn) -> bool:
+    return any(is_document(frame.header) for frame in running.frames)

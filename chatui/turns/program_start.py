@@ -26,8 +26,9 @@ from chatui.store import transcripts
 from chatui.turns import sealed, start, statements
 from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.sealed import Purpose
-from chatui.turns.start import NewConversation, Started, first_title
+from chatui.turns.start import NewConversation, first_title
 from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
 
@@ -169,7 +170,7 @@ class StillRunningError(Exception):
     """The answer that the program wants to continue from is still being written."""
 
 
-def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
+def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> RunningTurn:
     """Store the program's messages and create the turn. Call inside a transaction; safe to run twice.
 
     Raises:

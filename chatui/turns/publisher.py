@@ -16,10 +16,9 @@ from chatui import wire
 from chatui.display import activities
 from chatui.display.conversation import ShownPart
 from chatui.observability.error_reports import log_without_content
-from chatui.turns.ledger import Job
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
-from chatui.turns.streams.program import ProgramStream
 from chatui.turns.streams.rendering import messages_of
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus
@@ -48,21 +47,13 @@ _FOLLOWED = (Audience.END_USER, Audience.DEBUG)
 class Publisher:
     """Publishes one turn. ``take`` and ``add_event`` collect events and schedule a flush; ``stop`` ends that."""
 
-    def __init__(
-        self,
-        turn_id: UUID,
-        conversation_id: UUID,
-        first: int = 1,
-        *,
-        is_continuation: bool = False,
-        program: ProgramStream | None = None,
-    ) -> None:
-        """``first``: the number of the first event. ``is_continuation``: the turn continues an answer, which ``show_before`` will provide.
-        ``program``: the stream of the program that sent the request, if one did."""
-        self._program = program
+    def __init__(self, running: RunningTurn, first: int = 1) -> None:
+        """``first``: the number of the first event."""
+        turn_id, is_continuation = running.turn.pk, running.continued_turn is not None
+        self._program = running.program.stream if running.program else None
         self._turn_id = turn_id
         self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
-        self._group = {audience: wire_bus.audience(conversation_id, audience) for audience in _FOLLOWED}
+        self._group = {audience: wire_bus.audience(running.turn.conversation_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, first, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
         self._bus = bus()
@@ -70,7 +61,7 @@ class Publisher:
         self._started = time.monotonic()
         first_until = self._loop.time() + FIRST_SECONDS if self._bus.reaches_others else 0.0
         self._elsewhere_until = {Audience.END_USER: first_until, Audience.DEBUG: 0.0}
-        self._watched_until = 0.0 if program else first_until
+        self._watched_until = 0.0 if self._program else first_until
         self._ended_unwatched = False
         """Nobody watched when the turn began to end. Pages that open later load the stored answer, or ask for a snapshot."""
         self._is_ready = not is_continuation
@@ -80,12 +71,12 @@ class Publisher:
         self._last_flush = self._next_at = 0.0
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
-    async def show_before(self, job: Job) -> None:
+    async def show_before(self, running: RunningTurn) -> None:
         """Render the part of the continued answer that is already visible. No snapshot is sent before this is done."""
-        frames = job.shown_before
-        messages = await asyncio.to_thread(messages_of, frames, job.cut_message_id, self.pages) if frames else []
-        self._people.show_before(messages, job.cut_message_id)
-        self._people.add_thinking_before(job.thought_before or 0, tuple(map(activities.line, job.steps_before)))
+        frames = running.shown_before
+        messages = await asyncio.to_thread(messages_of, frames, running.cut_message_id, self.pages) if frames else []
+        self._people.show_before(messages, running.cut_message_id)
+        self._people.add_thinking_before(running.thought_before or 0, tuple(map(activities.line, running.steps_before)))
         self._is_ready = True
 
     @property

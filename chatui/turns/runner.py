@@ -27,9 +27,7 @@ from chatui.model_servers import connected
 from chatui.models.turn import Turn, TurnState
 from chatui.observability.error_reports import log_without_content
 from chatui.store import context_use
-from chatui.store.turn_pieces import Pieces
-from chatui.turns import ending, ledger, titles
-from chatui.turns import opening as turns_opening
+from chatui.turns import ending, ledger, opening, titles
 from chatui.turns import slots as turns_slots
 from chatui.turns.answer_now import AnswerNowButton
 from chatui.turns.calls.conductor import Conductor
@@ -37,12 +35,10 @@ from chatui.turns.checked_answers import CheckedAnswers, format_of
 from chatui.turns.ending import failed_by, note_end, verdict
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
-from chatui.turns.ledger import LeaseLostError, TokenAccount, TurnOutcome
-from chatui.turns.opening import created, first_request, opening_at_once, opening_of, written_of
 from chatui.turns.publisher import Publisher
+from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
-from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended
 from chatui.turns.summarizing import summary_of
 from chatui.wire import bus as wire_bus
@@ -76,17 +72,11 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 class Runner:
     """Runs one turn. Call ``listen`` first, then ``announce`` and ``run``; ``stop`` at any time."""
 
-    def __init__(self, started: Started) -> None:
-        self._started = started
-        self._language = fragments.language_of(started.language)
-        self._turn_id = started.turn.pk
-        self._job = ledger.job_of(started.turn)
-        self.wait = turns_slots.SlotWait(started.turn, is_for_person=started.program is None)
-        stream, first = started.program.stream if started.program else None, self.wait.first_number
-        self._publisher = Publisher(
-            self._turn_id, self._job.conversation_id, first, is_continuation=started.continued_turn is not None, program=stream
-        )
-        self._pieces = Pieces(self._turn_id)
+    def __init__(self, running: RunningTurn) -> None:
+        self._running = running
+        self._turn_id = running.turn.pk
+        self.wait = turns_slots.SlotWait(running.turn, is_for_person=running.program is None)
+        self._publisher = Publisher(running, self.wait.first_number)
         self._frames: FrameRecorder | None = None
         self._answer_now: AnswerNowButton | None = None
         self._conductor: Conductor | None = None
@@ -103,7 +93,7 @@ class Runner:
 
     def announce(self) -> None:
         """Tell pages that the turn begins."""
-        self._publisher.begin(created(self._started))
+        self._publisher.begin(opening.created(self._running))
 
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
@@ -112,18 +102,18 @@ class Runner:
 
     def release(self) -> None:
         """The process is ending: store the text of the open frames and give up the lease. Synchronous."""
-        ledger.give_up_lease(self._job, self._pieces.rows())
+        ledger.give_up_lease(self._running.turn, self._running.pieces.rows())
 
     async def run(self) -> None:
         """Run the whole turn. Never raises: whatever goes wrong, the turn gets one terminal state and people get a message, unless
         it is still queued when the process ends."""
-        leases.hold(self._turn_id, LeasedTurn(self._pieces, self._on_lease_lost, self.stop))
+        leases.hold(self._turn_id, LeasedTurn(self._running.pieces, self._on_lease_lost, self.stop))
         try:
             await self._end(await self._saved(await self._outcome()))
             self._request_title()
         except (turns_slots.LeftToOthersError, LeaseLostError):  # pages are told nothing: they follow it there, or load its end
             self._send_to_program(Ended(TurnState.INTERRUPTED, ProductCode.SERVER_BUSY))
-            writer.post(ledger.give_up_lease, self._job, (), order=self._turn_id)
+            writer.post(ledger.give_up_lease, self._running.turn, (), order=self._turn_id)
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease expires
             log_without_content(log, self._turn_id, error)
         finally:
@@ -156,34 +146,34 @@ class Runner:
 
     async def _conduct(self) -> TurnOutcome:
         """Wait for a slot, if there is a queue, and write the answer."""
-        async with self.wait.slot(slots(), self._publisher.set_position, self._started.groups):
+        async with self.wait.slot(slots(), self._publisher.set_position, self._running.groups):
             return await self._write()
 
     async def _write(self) -> TurnOutcome:
         """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
-        program = self._started.program
-        opening = opening_at_once(self._started)
-        if opening is None:
-            opening = await pools.turns.run_with_retries(opening_of, self._started)
-        job, tools = opening.job, opening.tools
-        self._job = job
-        self._publisher.pages.update(opening.pages)
-        await self._publisher.show_before(job)
-        spec = opening.spec
+        running = self._running
+        try:
+            spec = opening.load_at_once(running)
+            if spec is None:
+                spec = await pools.turns.run_with_retries(opening.load, running)
+        finally:
+            # Without a model server, too, people must see the part of the answer that the turn was to continue.
+            self._publisher.pages.update(running.pages)
+            await self._publisher.show_before(running)
         # Not loaded with the rest: the backend belongs to this event loop.
-        backend = connected.backend(job.choice)
-        written = written_of(job, has_tools=bool(tools.tools or spec.server_tools))
-        summary = summary_of(spec, job, written, self._publisher.elapsed, self._publisher.step)
-        frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._on_write_failed)
-        answer_now = self._answer_now = AnswerNowButton(frames, is_offered=self._started.continued_turn is None)
-        conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
-        checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
-        request = first_request(job, spec, program, tools.definitions, checked.requested)
-        self._hosted = await turns_opening.offered(spec, self._started.turn, tools.tools.values(), request)
+        backend = connected.backend(running.turn.choice)
+        written = opening.written_of(running, has_tools=bool(running.tools or spec.server_tools))
+        summary = summary_of(spec, running, written, self._publisher.elapsed, self._publisher.step)
+        frames = self._frames = FrameRecorder(running, self._publisher, summary, self._on_write_failed)
+        answer_now = self._answer_now = AnswerNowButton(frames, is_offered=running.continued_turn is None)
+        conductor = self._conductor = Conductor(running, frames, self._publisher)
+        checked = CheckedAnswers(format_of(running), running, answer_now.feed)
+        request = opening.first_request(running, spec, checked.requested)
+        self._hosted = await opening.offered(spec, running, request)
         if self._hosted is not None:
             request = replace(request, hosted=self._hosted)
         while True:
-            turns_opening.forget_sources(self._hosted)
+            opening.forget_sources(self._hosted)
             asked = answer_now.applied_to(request)
             sampling = Sampling(backend, asked, checked.feed, self._publisher.show_checking)
             self._samplings.append(sampling)
@@ -209,22 +199,25 @@ class Runner:
 
     async def _end(self, outcome: TurnOutcome) -> None:
         await self._publisher.catch_up()
-        account = account_of(
+        running = self._running
+        running.account = account_of(
             self._samplings,
             self._publisher.end_thinking(),
-            turns_left_out=self._job.turns_left_out,
-            by_server=turns_opening.used(self._hosted),
+            turns_left_out=running.turns_left_out,
+            by_server=opening.used(self._hosted),
             ended_at=timezone.now(),
         )
         if self._is_lost:
             raise LeaseLostError
-        outcome = await self._stored_end(outcome, account)
+        running.outcome = outcome
+        await self._store_end()
+        outcome, account = running.outcome, running.account
         # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
-        note_end(self._job, outcome, account, self._publisher.elapsed())
-        answered = conversation_list.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
-        bus().send(wire_bus.person(self._job.asked_by_id), answered)
+        note_end(running, self._publisher.elapsed())
+        answered = conversation_list.answered(running.turn.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
+        bus().send(wire_bus.person(running.turn.asked_by_id), answered)
         self._send_to_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
-        below = await self._render_end(ledger.ended(self._started.turn, outcome, account))
+        below = await self._render_end(ledger.ended(running))
         await self._publisher.catch_up()
         self._publisher.end(
             wire.TurnEnded(
@@ -238,37 +231,35 @@ class Runner:
             )
         )
 
-    async def _stored_end(self, outcome: TurnOutcome, account: TokenAccount) -> TurnOutcome:
-        """Store the end, together with the frames that waited for it. Returns the outcome, which is a failure if those frames cannot be
-        stored. Raises LeaseLostError: the turn is no longer ours."""
+    async def _store_end(self) -> None:
+        """Store the end, together with the frames that waited for it. It becomes a failure if those frames cannot be stored. Raises
+        LeaseLostError: the turn is no longer ours."""
         last = self._frames.take_last_frames() if self._frames is not None else None
-        end = ending.End(self._job, outcome, account, lambda: self._pieces.are_written)
         if last is None or self._frames is None:
-            await self._stored(partial(end.store, None))
-            return outcome
-        messages, failure = await ending.store(end, last, self._stored)
+            await self._stored(partial(ending.store_end, self._running, None))
+            return
+        messages, failure = await ending.store(self._running, last, self._stored)
         if failure is None:
             self._frames.note_stored(messages)
-            return outcome
-        failed = self._failed_with(failure)
-        await self._stored(partial(replace(end, outcome=failed).store, None))
-        return failed
+        else:
+            self._running.outcome = self._failed_with(failure)
+            await self._stored(partial(ending.store_end, self._running, None))
 
     async def _stored(self, work: Callable[[], T]) -> T:
         # Not if somebody waits for it: a program that asks again at once, or a person who has pressed Stop.
-        is_awaited = self._started.program is not None or self.is_stopped
+        is_awaited = self._running.program is not None or self.is_stopped
         wait = 0.0 if is_awaited else min(END_SECONDS, END_SECONDS_EACH * (leases.count - 1))
         return await self._wait_for_write(writer.post(work, order=self._turn_id, wait=wait))
 
     def _send_to_program(self, ended: Ended) -> None:
-        if self._started.program is not None:
-            self._started.program.stream.end(ended)
+        if self._running.program is not None:
+            self._running.program.stream.end(ended)
 
     def _request_title(self) -> None:
         """Request a title for a new conversation, in a separate task. Not if part of the answer was shown and then withdrawn."""
         frames = self._frames
-        if frames is not None and not (self._is_lost or frames.is_withheld or self._started.program):
-            titles.begin(self._started, frames.written)
+        if frames is not None and not (self._is_lost or frames.is_withheld or self._running.program):
+            titles.begin(self._running, frames.written)
 
     async def _render_end(self, turn: Turn) -> fragments.Below:
         """The part below the answer. Empty if no page shows the whole answer, or if it cannot be read in time: pages then fetch it."""
@@ -278,8 +269,8 @@ class Runner:
         texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]
         sources = sources_of(texts, self._publisher.pages, [turn])
         stored = self._frames.stored if self._frames else []
-        ended = EndedTurn(turn, self._publisher.shown(), is_first=self._started.has_new_question, written=stored)
-        render = partial(fragments.answer_end, ended, self._language, sources)
+        ended = EndedTurn(turn, self._publisher.shown(), is_first=self._running.has_new_question, written=stored)
+        render = partial(fragments.answer_end, ended, fragments.language_of(self._running.language), sources)
         try:
             if ended.reads_nothing:
                 return render()

@@ -36,8 +36,8 @@ from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
 from chatui.turns.calls import file_access
 from chatui.turns.program_start import start_program
 from chatui.turns.runner import Runner
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import slots
-from chatui.turns.start import Started
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus, send_to_from_thread
 from renderer.gate import Audience
@@ -90,13 +90,13 @@ STOP_PATIENCE = 10.0
 """How long a question or a Stop waits for a database that is locked or away, in seconds, before it is refused."""
 
 _runners: dict[UUID, tuple[Runner, asyncio.Task[None]]] = {}
-_asking: set[asyncio.Task[Started]] = set()
+_asking: set[asyncio.Task[RunningTurn]] = set()
 """The questions that are being stored."""
 _ended: deque[UUID] = deque(maxlen=1000)
 _reaper: asyncio.Task[None] | None = None
 
 
-async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None = None) -> Started:
+async def ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None = None) -> RunningTurn:
     """Store a person's request, and launch the turn. Continues even if the caller is cancelled: a stored question gets its answer.
 
     ``stored`` is called in between: a socket that follows the conversation from then on misses nothing of the turn.
@@ -108,7 +108,7 @@ async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | Non
     return await _apart(_ask(person, wanted, stored))
 
 
-async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
+async def ask_for_program(person: User, asked: ProgramAsk) -> RunningTurn:
     """As ``ask``, for a program, whose turn sends its visible events to ``asked.stream``. A turn that must not be stored is erased once it
     has ended.
 
@@ -119,7 +119,7 @@ async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
     return await _apart(_ask_for_program(person, asked))
 
 
-async def _apart(asking: Coroutine[Any, Any, Started]) -> Started:
+async def _apart(asking: Coroutine[Any, Any, RunningTurn]) -> RunningTurn:
     """Ask in a task of its own: a question that is stored is also launched, even if the one who asked is gone by then."""
     task = asyncio.create_task(asking)
     _asking.add(task)
@@ -127,13 +127,13 @@ async def _apart(asking: Coroutine[Any, Any, Started]) -> Started:
     return await asyncio.shield(task)
 
 
-def _asked(task: asyncio.Task[Started]) -> None:
+def _asked(task: asyncio.Task[RunningTurn]) -> None:
     _asking.discard(task)
     if not task.cancelled():
         task.exception()  # otherwise asyncio reports a refusal that nobody waits for any more as an error
 
 
-async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
+async def _ask_for_program(person: User, asked: ProgramAsk) -> RunningTurn:
     try:
         started = await writer.run(start_program, person, asked, leases.OWNER, patience=ASK_PATIENCE)
     except IntegrityError:
@@ -144,7 +144,7 @@ async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
     return started
 
 
-async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None) -> Started:
+async def _ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None) -> RunningTurn:
     if wanted.files:
         wanted = await pools.documents.run(start.prepared, person, wanted)
     # If the process is killed before the turn has got its slot, another launches it. ``_asking`` has this question, too.
@@ -169,7 +169,7 @@ class TurnPlace:
     process: str
 
 
-def launch(started: Started) -> None:
+def launch(started: RunningTurn) -> None:
     """Start a turn as a task of the server. It can be reached over the bus at once, and outlives the socket that asked for it."""
     turn_id = started.turn.pk
     if turn_id in _runners:
@@ -187,7 +187,7 @@ def launch(started: Started) -> None:
     runner.announce()
 
 
-async def _measured(runner: Runner, started: Started) -> None:
+async def _measured(runner: Runner, started: RunningTurn) -> None:
     with spans.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
         await runner.run()
 
@@ -296,14 +296,14 @@ def _publish_end(turn: Turn, state: TurnState) -> None:
         bus().send(wire_bus.audience(turn.conversation_id, audience), message)
 
 
-def _adopted(turn: Turn) -> Started | None:
+def _adopted(turn: Turn) -> RunningTurn | None:
     """A queued turn of a process that has ended, which this process takes over; None if there is nothing to take over."""
     found = turns_slots.adopt(turn) if turn.is_queued else None
     # As for an old question: pages already show it, with its files and its other versions.
     return start.started_again(found, AskKind.CONTINUE if found.continued_message else AskKind.REGENERATE) if found else None
 
 
-def _never_launched() -> list[Started]:
+def _never_launched() -> list[RunningTurn]:
     """Questions that this process stored some time ago, but that none of its tasks is answering."""
     known = [*_runners, *_ended, *leases.leases.keys()]
     lease = connections.after(leases.LEASE - LAUNCH_GRACE)  # a lease that has not been renewed for LAUNCH_GRACE

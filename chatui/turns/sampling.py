@@ -19,7 +19,7 @@ from chatui.backends.context_window import weight
 from chatui.observability import measures, spans
 from chatui.observability.spans import Span
 from chatui.store import transcripts
-from chatui.turns.ledger import TokenAccount
+from chatui.turns.running_turn import TokenAccount
 from chatui.usage.counting import Spent, plausible_count, spent_on
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn, RawEvent, UnansweredCalls
 from renderer.frame_kinds import is_answer

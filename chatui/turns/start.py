@@ -34,10 +34,11 @@ from chatui.store.documents import NoSuchFileError, PlacesError, PreparedDocumen
 from chatui.store.transcripts import TreePosition
 from chatui.turns import statements, sweep
 from chatui.turns.asks import Ask as Ask
-from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.turns.asks import AskKind
 from chatui.turns.asks import AskRefusedError as AskRefusedError
+from chatui.turns.running_turn import RunningTurn
 from chatui.usage import counting, reserving
-from chatui.usage.limits import NearLimit, limits_of
+from chatui.usage.limits import limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
@@ -134,35 +135,7 @@ def _choice(person: User, ask: Ask) -> str:
 TITLE_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A stored turn. ``is_new`` is False if the same request came twice; ``continued_turn`` is the turn whose answer it continues.
-
-    ``groups``: those of the person's groups that limit answers. ``documents``: those that came with the question.
-    ``versions``: the keys of all versions of a new question; empty for an old question and for the first one of a conversation.
-    ``language``: the language that the asking page reported. ``near``: set if the person has used most of a limit.
-    """
-
-    turn: Turn
-    after: UUID | None
-    kind: AskKind
-    is_new: bool = True
-    continued_turn: UUID | None = None
-    groups: frozenset[str] = frozenset()
-    versions: tuple[UUID, ...] = ()
-    documents: tuple[SentDocument, ...] = ()
-    language: str = ""
-    near: NearLimit | None = None
-    program: ProgramAsk | None = None
-    """The request of the program that asked with an API key."""
-
-    @property
-    def has_new_question(self) -> bool:
-        """Whether the question was new, so that it has no other answer."""
-        return self.is_new and self.kind in (AskKind.SEND, AskKind.EDIT)
-
-
-def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | None = None) -> Started:
+def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | None = None) -> RunningTurn:
     """Store the question and create the turn. Call inside a transaction. ``created``: the conversation of ``ask``, if the same transaction
     has created it: then it is not read again.
 
@@ -198,7 +171,7 @@ def _locked(person: User, ask: Ask) -> User:
     return found
 
 
-def started_before(person: User, ask: Ask) -> Started:
+def started_before(person: User, ask: Ask) -> RunningTurn:
     """The turn that the same request has already started. Database constraints allow each request once, and one running turn per
     conversation: checks in code could race.
 
@@ -210,16 +183,16 @@ def started_before(person: User, ask: Ask) -> Started:
     raise AskRefusedError(ProductCode.BUSY)
 
 
-def started_again(turn: Turn, kind: AskKind | None = None) -> Started:
+def started_again(turn: Turn, kind: AskKind | None = None) -> RunningTurn:
     """A turn that is already stored. ``turn`` must come with its conversation, question, continued message and asking person."""
     cut = turn.continued_message
     kind = kind or (AskKind.CONTINUE if cut else AskKind.SEND)
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
-    started = Started(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
+    started = RunningTurn(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
     return replace(started, groups=groups.groups_of(turn.asked_by))
 
 
-def _twin(person: User, ask: Ask) -> Started | None:
+def _twin(person: User, ask: Ask) -> RunningTurn | None:
     """The turn that the same request has already started, if any."""
     turns = Turn.objects.filter(asked_by=person, client_id=ask.client_id)
     turn = turns.select_related("conversation", "question", "continued_message", "asked_by").first()
@@ -285,7 +258,7 @@ class _Tree:
     position: int = 0
 
 
-def _start(person: User, wanted: _Wanted) -> Started:
+def _start(person: User, wanted: _Wanted) -> RunningTurn:
     ask = wanted.ask
     tree = _tree(person, wanted)
     if wanted.running >= environment().max_running_answers:
@@ -303,7 +276,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
     is_old = ask.kind is AskKind.REGENERATE or ask.conversation is None or wanted.created is not None
     documents = of_question(question) if ask.documents or ask.kind is AskKind.EDIT else ()
     others = () if is_old else transcripts.question_versions(tree.conversation, base)
-    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
+    return RunningTurn(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
 
 
 def _tree(person: User, wanted: _Wanted) -> _Tree | None:
@@ -322,7 +295,7 @@ def _own(person: User, key: object) -> _Tree:
     return _Tree(conversation, found["leaf"], found["last_question"], position)
 
 
-def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> Started:
+def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> RunningTurn:
     """A turn that continues the answer of an earlier turn. Messages after that answer stay, on a branch of their own."""
     cut = access.turn_of(conversation, wanted.ask.continued_turn, after=transcripts.question_before())
     end = continuation.end_of(cut, with_text=True)
@@ -336,10 +309,10 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     transcripts.activate(conversation, person, end)
     turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
     _touch(conversation)
-    return Started(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
+    return RunningTurn(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
 
 
-def _continue_exchange(person: User, tree: _Tree, wanted: _Wanted) -> Started:
+def _continue_exchange(person: User, tree: _Tree, wanted: _Wanted) -> RunningTurn:
     """A turn that continues an exchange after the replies of a program's functions: its answer follows the last message."""
     ask, conversation = wanted.ask, tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
@@ -348,7 +321,7 @@ def _continue_exchange(person: User, tree: _Tree, wanted: _Wanted) -> Started:
     _touch_with_settings(conversation, ask.choice or "", wanted)
     last = access.message_of(conversation, tree.leaf_id) if ask.continued_turn else None
     turn = wanted.turn(person, question, chosen, ask.effort, last)
-    return Started(turn, vars(question)["after"], AskKind.CONTINUE, continued_turn=last.turn_id if last else None)
+    return RunningTurn(turn, vars(question)["after"], AskKind.CONTINUE, continued_turn=last.turn_id if last else None)
 
 
 def _touch_with_settings(conversation: Conversation, choice: str, wanted: _Wanted) -> None:

@@ -21,7 +21,7 @@ from chatui.json_schemas import AnswerFormat
 from chatui.model_servers import connected
 from chatui.models.usage import UsageKind
 from chatui.turns import sampling
-from chatui.turns.ledger import Job
+from chatui.turns.running_turn import RunningTurn
 from chatui.usage import settling
 from chatui.usage.counting import Charge, Spent
 from renderer import strict_json
@@ -244,10 +244,12 @@ class SummarizingModel(Summarizing):
     """Summarizes one turn by a model, which is asked for the number of a kind just before each tick. If its answer is late, or cannot be
     read, the reasoning is read here for that tick."""
 
-    def __init__(self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], summarizer: str, job: Job) -> None:
+    def __init__(
+        self, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None], summarizer: str, running: RunningTurn
+    ) -> None:
         """``summarizer``: the choice of the model. The others as for Summarizing."""
         self._asked = summarizer
-        self._job = job
+        self._running = running
         self._question = (written.question or "".join(written.earlier[-1:]))[:MAX_QUESTION_CHARS]
         self._notes = ""
         self._asking: asyncio.Task[str | None] | None = None
@@ -295,7 +297,7 @@ class SummarizingModel(Summarizing):
         def charged(spent: Spent, model: str) -> None:
             # Now rather than with the answer, or the usage would be lost if this process died. ``order``: before the end of the turn.
             charge = Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model)
-            settling.post(self._job.asked, charge, order=self._job.turn_id)
+            settling.post(settling.attribution_of(self._running.turn), charge, order=self._running.turn.pk)
 
         return charged
 
@@ -354,10 +356,12 @@ def kind_in(answer: str, possible: Sequence[str]) -> str | None:
     return possible[number - 1] if number else ""
 
 
-def summary_of(spec: BackendSpec, job: Job, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> TurnSummary:
+def summary_of(
+    spec: BackendSpec, running: RunningTurn, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]
+) -> TurnSummary:
     """The summary of a turn that this model server answers. ``elapsed``: milliseconds since the turn began. The others as for
     Summarizing."""
-    thought = 1000 * (job.thought_before or 0)
+    thought = 1000 * (running.thought_before or 0)
 
     def clock() -> int:
         """Of the whole answer, which the turn may continue: it has one clock and one fold."""
@@ -369,7 +373,7 @@ def summary_of(spec: BackendSpec, job: Job, written: Written, elapsed: Callable[
         if spec.summaries == "server":
             return SummarizingServer(written, clock, show)
         if spec.summaries == "model":
-            return SummarizingModel(written, clock, show, spec.summarizer, job)
+            return SummarizingModel(written, clock, show, spec.summarizer, running)
     except Exception as error:  # noqa: BLE001 - as for all failures here
         _log_kind(error)
     return TurnSummary()

@@ -31,8 +31,9 @@ from chatui.models.conversation import Conversation
 from chatui.models.usage import UsageKind
 from chatui.store import search_index, transcripts
 from chatui.turns import sampling
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import NoSpareSlotError, slots
-from chatui.turns.start import Started, first_title
+from chatui.turns.start import first_title
 from chatui.usage import limits, settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.wire import bus as wire_bus
@@ -76,7 +77,7 @@ class FirstExchange:
         return SampleRequest(frames, model=model, effort="low", max_tokens=MAX_TOKENS)
 
 
-def untitled(started: Started, written: Iterable[Frame]) -> FirstExchange | None:
+def untitled(started: RunningTurn, written: Iterable[Frame]) -> FirstExchange | None:
     """The exchange of an ended turn that wrote these frames, if its conversation needs a title: the turn answered the first question, and
     the title is still the start of that question. Reads nothing from the database.
 
@@ -234,7 +235,7 @@ _tasks: set[asyncio.Task[None]] = set()
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-def begin(started: Started, written: Iterable[Frame]) -> None:
+def begin(started: RunningTurn, written: Iterable[Frame]) -> None:
     """After a turn has ended, request a title for its conversation if it needs one. Does not wait, and reads nothing from the database.
 
     ``written``: the frames of the turn.

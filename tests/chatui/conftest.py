@@ -22,8 +22,9 @@ from chatui.database.faults import outages
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.turns import leases, running, start
-from chatui.turns.start import Ask, Started
+from chatui.turns import leases, ledger, running, start
+from chatui.turns.running_turn import RunningTurn
+from chatui.turns.start import Ask
 from chatui.usage import limits
 from chatui.wire.bus import PROCESS
 from tests.support.scripted import ScriptedBackend
@@ -113,7 +114,7 @@ async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBack
     await running.settle()
 
 
-def store(person: User, ask: Ask, lease_owner: str = leases.OWNER) -> Started:
+def store(person: User, ask: Ask, lease_owner: str = leases.OWNER) -> RunningTurn:
     """Store a question and its turn as the product does, in a transaction; nothing runs it."""
     with transaction.atomic():
         return start.start(person, ask, lease_owner)
@@ -121,3 +122,9 @@ def store(person: User, ask: Ask, lease_owner: str = leases.OWNER) -> Started:
 
 stored = database_sync_to_async(store)
 """The same for a test with an event loop."""
+
+
+def loaded(running: RunningTurn) -> RunningTurn:
+    """The turn with its branch, and what else a model needs."""
+    ledger.load(running)
+    return running

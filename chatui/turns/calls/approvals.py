@@ -19,9 +19,10 @@ from chatui.display import conversation_list
 from chatui.env import environment
 from chatui.models.keys import new_key
 from chatui.models.tools import Decision, ToolApproval, ToolRule
+from chatui.models.turn import Turn
 from chatui.turns import ledger
 from chatui.turns.calls.requested import Requested
-from chatui.turns.ledger import Job, LeaseLostError
+from chatui.turns.running_turn import LeaseLostError
 from chatui.wire.bus import bus, person
 
 
@@ -37,26 +38,26 @@ class PendingCall:
     arguments: str = field(repr=False)
 
 
-def ask(job: Job, wanted: Sequence[PendingCall]) -> dict[str, Decision]:
+def ask(turn: Turn, wanted: Sequence[PendingCall]) -> dict[str, Decision]:
     """Store the approval requests, and return the decisions by call id: pending, or what the person has settled for the whole conversation.
     Safe to run twice.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
-    if not ledger.is_ours(job):
+    if not ledger.is_ours(turn):
         raise LeaseLostError
-    settled = ToolRule.objects.filter(conversation=job.conversation_id, tool__in={each.tool for each in wanted})
+    settled = ToolRule.objects.filter(conversation=turn.conversation_id, tool__in={each.tool for each in wanted})
     rules = {rule.tool: rule for rule in settled}
-    ToolApproval.objects.bulk_create([_row(job, each, rules.get(each.tool)) for each in wanted], ignore_conflicts=True)
-    return decisions(job.turn_id)
+    ToolApproval.objects.bulk_create([_row(turn, each, rules.get(each.tool)) for each in wanted], ignore_conflicts=True)
+    return decisions(turn.pk)
 
 
-def _row(job: Job, wanted: PendingCall, rule: ToolRule | None) -> ToolApproval:
+def _row(turn: Turn, wanted: PendingCall, rule: ToolRule | None) -> ToolApproval:
     decision = _first_decision(wanted, rule)
     return ToolApproval(
         pk=wanted.key,
-        turn_id=job.turn_id,
+        turn_id=turn.pk,
         call_id=wanted.call_id,
         tool=wanted.tool,
         title=wanted.title[:80],
@@ -98,9 +99,9 @@ ASK_PATIENCE = 20.0
 class Waiting:
     """Waits for one turn. Call ``settle`` for each round of calls, one round at a time; ``look`` and ``give_up`` at any time."""
 
-    def __init__(self, job: Job, on_count: Callable[[int], None]) -> None:
+    def __init__(self, turn: Turn, on_count: Callable[[int], None]) -> None:
         """``on_count``: a callback that is called with the number of waiting calls, whenever that may have changed."""
-        self._job = job
+        self._turn = turn
         self._on_count = on_count
         self._wake = asyncio.Event()
         self._is_over = False
@@ -124,7 +125,7 @@ class Waiting:
         """
         waiting = {call.call_id: call for call in calls}
         asked = [_pending(call) for call in calls]
-        found = await writer.run(ask, self._job, asked, order=self._job.turn_id, patience=ASK_PATIENCE)
+        found = await writer.run(ask, self._turn, asked, order=self._turn.pk, patience=ASK_PATIENCE)
         until = asyncio.get_running_loop().time() + environment().tool_approval_seconds
         try:
             while _report_decided(waiting, found, on_decided):
@@ -133,7 +134,7 @@ class Waiting:
         finally:
             if waiting:
                 # Not awaited, because the turn is ending. Its end is stored after this, since both have the same ``order``.
-                writer.post(lapse, self._job.turn_id, order=self._job.turn_id)
+                writer.post(lapse, self._turn.pk, order=self._turn.pk)
             self._tell(0)
 
     def _tell(self, count: int) -> None:
@@ -141,8 +142,8 @@ class Waiting:
         self._on_count(count)
         if self._is_waiting != bool(count):
             self._is_waiting = bool(count)
-            waits = conversation_list.waits(self._job.conversation_id, is_waiting=self._is_waiting)
-            bus().send(person(self._job.asked_by_id), waits)
+            waits = conversation_list.waits(self._turn.conversation_id, is_waiting=self._is_waiting)
+            bus().send(person(self._turn.asked_by_id), waits)
 
     async def _next(self, until: float) -> dict[str, Decision]:
         """The decisions, once something may have changed."""
@@ -154,8 +155,8 @@ class Waiting:
             pass
         self._wake.clear()
         if self._is_over or asyncio.get_running_loop().time() >= until:
-            return await writer.run(lapse, self._job.turn_id, order=self._job.turn_id)
-        return await pools.turns.run_with_retries(decisions, self._job.turn_id)
+            return await writer.run(lapse, self._turn.pk, order=self._turn.pk)
+        return await pools.turns.run_with_retries(decisions, self._turn.pk)
 
 
 def _report_decided(

@@ -18,13 +18,13 @@ from chatui.tools.tool import EFFECT_UNKNOWN
 from chatui.turns import ledger
 from chatui.turns.calls import approvals
 from chatui.turns.calls.requested import reply_frame, unanswered
-from chatui.turns.ledger import Job, LeaseLostError
+from chatui.turns.running_turn import LeaseLostError
 from renderer.errors import Code
 from renderer.frames import Role, Terminator
 from renderer.markup.citations import CitableSource
 
 
-def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
+def claim(turn: Turn, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
     """Claim calls, each given as key, call id and tool. Returns the ids of the calls that are ours to run.
 
     A claim is never given up. If this is run again because the result of a commit was lost, it finds its own keys.
@@ -32,23 +32,23 @@ def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
-    if not ledger.is_ours(job):
+    if not ledger.is_ours(turn):
         raise LeaseLostError
-    rows = [ToolCall(pk=key, turn_id=job.turn_id, call_id=call_id, tool=tool) for key, call_id, tool in wanted]
+    rows = [ToolCall(pk=key, turn_id=turn.pk, call_id=call_id, tool=tool) for key, call_id, tool in wanted]
     ToolCall.objects.bulk_create(rows, ignore_conflicts=True)
     mine = ToolCall.objects.filter(pk__in=[key for key, *_ in wanted])
     return set(mine.values_list("call_id", flat=True))
 
 
-def store_pages(job: Job, pages: Mapping[int, CitableSource]) -> None:
+def store_pages(turn: Turn, pages: Mapping[int, CitableSource]) -> None:
     """Store the pages that the turn opened.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
-    if not ledger.is_ours(job):
+    if not ledger.is_ours(turn):
         raise LeaseLostError
-    opened_pages.save(job.turn_id, pages)
+    opened_pages.save(turn.pk, pages)
 
 
 def reply_to_abandoned(turn: Turn) -> None:

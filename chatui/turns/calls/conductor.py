@@ -28,10 +28,10 @@ from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, line
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
 from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn, SessionsOfTurn
-from chatui.turns.calls.requested import HandingBack, Requested, TurnTools, questions_of, reply_frame, requested, unanswered
+from chatui.turns.calls.requested import HandingBack, Requested, questions_of, reply_frame, requested, unanswered
 from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.sampling import Sampling
 from renderer import history
 from renderer.errors import Code
@@ -88,25 +88,28 @@ _DECLINED = {
 
 
 class Conductor:
-    """Runs the calls of one turn. Call ``follow`` after each sampling. ``tools``: those that the model is offered."""
+    """Runs the calls of one turn. Call ``follow`` after each sampling."""
 
-    def __init__(self, job: Job, frames: FrameRecorder, tools: TurnTools, publisher: Publisher) -> None:
+    def __init__(self, running: RunningTurn, frames: FrameRecorder, publisher: Publisher) -> None:
         """``publisher`` is given the number of calls that wait for the person, and of files; tools add to its ``pages``."""
-        pages = publisher.pages
-        self.waiting = Waiting(job, publisher.set_waiting_calls)
-        self._job = job
+        row, program, pages = running.turn, running.program, publisher.pages
+        self.waiting = Waiting(running.turn, publisher.set_waiting_calls)
+        self._running = running
         self._frames = frames
         # A program has no page on which it could find files.
-        files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.set_files)
-        questions, documents = questions_of(job.frames, job.imported), DocumentsOfTurn(job.conversation_id, job.question_id)
-        of_turn = (job.turn_id, job.conversation_id, job.asked_by_id, questions)
-        turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(job))
+        files = None if program or not environment().files_of_answer else FilesOfTurn(row, publisher.set_files)
+        questions, documents = (
+            questions_of(running.frames, running.imported),
+            DocumentsOfTurn(row.conversation_id, row.question_id),
+        )
+        of_turn = (row.pk, row.conversation_id, row.asked_by_id, questions)
+        turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row))
         self._pages = pages
         self._stored_pages = set(pages)
-        self._tools = {name: tool.for_turn(turn) for name, tool in tools.tools.items()}
-        self.handing = HandingBack(tools)
+        self._tools = {name: tool.for_turn(turn) for name, tool in running.tools.items()}
+        self.handing = HandingBack(program)
         self._given_back: dict[str, GivenReasoning] = {}
-        self._calls_left = min(filter(None, (environment().tool_calls, tools.offer.max_calls)))
+        self._calls_left = min(filter(None, (environment().tool_calls, program.offer.max_calls if program else None)))
         self._time = ToolTime(environment().tool_turn_seconds)
         self._failed_rounds = 0
         self._calls_run = 0
@@ -129,7 +132,7 @@ class Conductor:
         if self.handing.hand_back():
             return None
         self._failed_rounds += not has_run
-        frames = history.frames_for_prompt((*self._job.frames, *self._frames.written))
+        frames = history.frames_for_prompt((*self._running.frames, *self._frames.written))
         # Once one of our tools has run, the model may answer: if it still had to call tools, it never could.
         must_call = request.must_call and not has_run
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
@@ -140,9 +143,9 @@ class Conductor:
         if not opened:
             return
         try:
-            await writer.run(claims.store_pages, self._job, opened, order=self._job.turn_id, patience=CLAIM_PATIENCE)
+            await writer.run(claims.store_pages, self._running.turn, opened, order=self._running.turn.pk, patience=CLAIM_PATIENCE)
         except DatabaseBusyError:
-            log.warning("turn %s: the pages that it opened could not be kept", self._job.turn_id)
+            log.warning("turn %s: the pages that it opened could not be kept", self._running.turn.pk)
         else:
             self._stored_pages.update(opened)
 
@@ -214,7 +217,7 @@ class Conductor:
         """Claim the calls, and return those that are ours to run, once. The claims are committed before any call runs."""
         wanted = [(new_key(), call.call_id, call.tool.name) for call in calls]
         try:
-            mine = await writer.run(claims.claim, self._job, wanted, order=self._job.turn_id, patience=CLAIM_PATIENCE)
+            mine = await writer.run(claims.claim, self._running.turn, wanted, order=self._running.turn.pk, patience=CLAIM_PATIENCE)
         except DatabaseBusyError:
             mine = set()
         for call in calls:
@@ -251,16 +254,16 @@ class Conductor:
         except ToolError as error:
             return ProductCode.TOOL_FAILED, str(error)[:ERROR_CHARS]
         except ToolFailedError as error:
-            log.warning("turn %s: a tool failed (%s)", self._job.turn_id, error)
+            log.warning("turn %s: a tool failed (%s)", self._running.turn.pk, error)
             return ProductCode.TOOL_FAILED, f"The tool failed ({error})."
 
     def _reply(self, frame: Frame, reply: ToolReply) -> None:
         """Record the reply to a call. A second reply is dropped, because the model has read the first one."""
         if frame not in unanswered(self._frames.written):
-            log.warning("turn %s: a reply to a call that waits for none was dropped", self._job.turn_id)
+            log.warning("turn %s: a reply to a call that waits for none was dropped", self._running.turn.pk)
             return
         if reply.error:
-            log.info("turn %s: a call of a tool failed: %s", self._job.turn_id, counted([reply.error]))
+            log.info("turn %s: a call of a tool failed: %s", self._running.turn.pk, counted([reply.error]))
         self._frames.add(reply_frame(frame.header, reply), reply.error)
 
     def skip_calls(self) -> None:
@@ -272,7 +275,7 @@ class Conductor:
         try:
             self._cancel()
         except Exception as error:  # noqa: BLE001 - a reply that cannot be written must not keep the turn from ending
-            log_without_content(log, self._job.turn_id, error)
+            log_without_content(log, self._running.turn.pk, error)
 
     def _cancel(self, not_run: str = "The answer ended before the tool was run. It had no effect.") -> None:
         if calls := [frame for frame in unanswered(self._frames.written) if not self.handing.is_handed_back(frame)]:

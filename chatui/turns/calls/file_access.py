@@ -21,6 +21,7 @@ from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.files import FileSource, StoredFile
 from chatui.models.tools import ToolSession
+from chatui.models.turn import Turn
 from chatui.store import documents, files, passages
 from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
 from chatui.store.passages import SearchedBranch
@@ -36,7 +37,7 @@ from chatui.tools.file_access import (
 from chatui.tools.python import tool
 from chatui.tools.tool import ToolError
 from chatui.turns import ledger
-from chatui.turns.ledger import Job, LeaseLostError
+from chatui.turns.running_turn import LeaseLostError
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +48,9 @@ PATIENCE = 20.0
 class FilesOfTurn:
     """A ``TurnFiles``. Created on the turn's event loop, and used by tools on theirs."""
 
-    def __init__(self, job: Job, on_count: Callable[[int], None]) -> None:
+    def __init__(self, turn: Turn, on_count: Callable[[int], None]) -> None:
         """``on_count``: a callback that is called on the turn's event loop with the number of files after each new file."""
-        self._job = job
+        self._turn = turn
         self._on_count = on_count
         self._loop = asyncio.get_running_loop()
         self._names: set[str] = set()
@@ -59,11 +60,11 @@ class FilesOfTurn:
         # In a thread and not in the writer: names and files can be large, and checking them would block all other writes of this process.
         new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:
-            stored = await writer.run(_store, self._job, new, order=self._job.turn_id, patience=PATIENCE)
+            stored = await writer.run(_store, self._turn, new, order=self._turn.pk, patience=PATIENCE)
         except FileRefusedError as error:
             raise FileNotStoredError(str(error)) from None
         except (DatabaseBusyError, LeaseLostError):
-            log.warning("turn %s: a file could not be kept", self._job.turn_id)
+            log.warning("turn %s: a file could not be kept", self._turn.pk)
             raise FileNotStoredError("it could not be stored") from None
         self._names.add(stored.name)
         self._loop.call_soon_threadsafe(self._on_count, len(self._names))
@@ -72,35 +73,35 @@ class FilesOfTurn:
     async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         """See ``TurnFiles``."""
         try:
-            return await pools.turns.run(_given, self._job, max_bytes, known)
+            return await pools.turns.run(_given, self._turn, max_bytes, known)
         except Exception as error:
             if not isinstance(error, DatabaseBusyError | NoKeyError) and not is_transient(error):
                 raise
-            log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
+            log.warning("turn %s: the files of its conversation could not be read", self._turn.pk)
             return ()
 
     async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
         """See ``TurnFiles``. Empty if the database cannot be read now."""
         try:
-            return await pools.turns.run(_gone, self._job, known)
+            return await pools.turns.run(_gone, self._turn, known)
         except Exception as error:
             if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise
-            log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
+            log.warning("turn %s: the files of its conversation could not be read", self._turn.pk)
             return ()
 
 
-def _store(job: Job, new: NewFile) -> StoredFileInfo:
+def _store(turn: Turn, new: NewFile) -> StoredFileInfo:
     # A turn that has ended may not store files: its conversation may be about to be erased.
-    if not ledger.is_ours(job):
+    if not ledger.is_ours(turn):
         raise LeaseLostError
-    file = files.save(FileDestination(job.asked_by_id, job.conversation_id, job.turn_id), new)
+    file = files.save(FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk), new)
     return StoredFileInfo(file.name, file.content.size, file.content.sha256)
 
 
-def _given(job: Job, max_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
+def _given(turn: Turn, max_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
     wanted: list[StoredFile] = []
-    for file in files.of_conversation(job.conversation_id, documents.elsewhere(job.conversation_id, job.question_id)):
+    for file in files.of_conversation(turn.conversation_id, documents.elsewhere(turn.conversation_id, turn.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
             continue
         if (max_bytes := max_bytes - _room_of(file)) < 0:
@@ -109,9 +110,9 @@ def _given(job: Job, max_bytes: int, known: Collection[UUID] | None) -> list[Con
     return [ConversationFile(file.pk, file.name, data) for file, data in files.with_data(wanted)]
 
 
-def _gone(job: Job, known: Collection[UUID]) -> Collection[UUID]:
-    here = StoredFile.objects.filter(conversation=job.conversation_id, pk__in=known).values_list("pk", flat=True)
-    return set(known).difference(here) | documents.elsewhere(job.conversation_id, job.question_id).intersection(known)
+def _gone(turn: Turn, known: Collection[UUID]) -> Collection[UUID]:
+    here = StoredFile.objects.filter(conversation=turn.conversation_id, pk__in=known).values_list("pk", flat=True)
+    return set(known).difference(here) | documents.elsewhere(turn.conversation_id, turn.question_id).intersection(known)
 
 
 def _room_of(file: StoredFile) -> int:
@@ -154,51 +155,51 @@ _NO_SESSION = "The tool could not be used at the moment, and the call was not ma
 class SessionsOfTurn:
     """A ``TurnSessions``. A session that another person used counts as ended."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
 
     async def last(self, place: SessionPlace) -> str | None:
         """See ``TurnSessions``."""
         try:
-            return await pools.turns.run(_last_session, self._job, place)
+            return await pools.turns.run(_last_session, self._turn, place)
         except Exception as error:
             if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise
-            log.warning("turn %s: a session with a tool server could not be read", self._job.turn_id)
+            log.warning("turn %s: a session with a tool server could not be read", self._turn.pk)
             raise ToolError(_NO_SESSION) from None
 
     async def replace(self, place: SessionPlace, before: str | None, after: str) -> str:
         """See ``TurnSessions``."""
         try:
-            return await writer.run(_replace_session, self._job, place, before, after, order=self._job.turn_id, patience=PATIENCE)
+            return await writer.run(_replace_session, self._turn, place, before, after, order=self._turn.pk, patience=PATIENCE)
         except (DatabaseBusyError, LeaseLostError):
-            log.warning("turn %s: a session with a tool server could not be stored", self._job.turn_id)
+            log.warning("turn %s: a session with a tool server could not be stored", self._turn.pk)
             raise ToolError(_NO_SESSION) from None
 
 
-def _sessions(job: Job, place: SessionPlace) -> QuerySet[ToolSession]:
-    whose = {"conversation": None, "person": job.asked_by_id} if place.is_of_person else {"conversation": job.conversation_id}
+def _sessions(turn: Turn, place: SessionPlace) -> QuerySet[ToolSession]:
+    whose = {"conversation": None, "person": turn.asked_by_id} if place.is_of_person else {"conversation": turn.conversation_id}
     return ToolSession.objects.filter(server=place.server, **whose)
 
 
-def _last_session(job: Job, place: SessionPlace) -> str | None:
-    row = _sessions(job, place).first()
-    return None if row is None else row.session if row.person_id == job.asked_by_id else ""
+def _last_session(turn: Turn, place: SessionPlace) -> str | None:
+    row = _sessions(turn, place).first()
+    return None if row is None else row.session if row.person_id == turn.asked_by_id else ""
 
 
-def _replace_session(job: Job, place: SessionPlace, before: str | None, after: str) -> str:
+def _replace_session(turn: Turn, place: SessionPlace, before: str | None, after: str) -> str:
     # A turn that has ended may not begin a session: its conversation may be about to be erased.
-    if not ledger.is_ours(job):
+    if not ledger.is_ours(turn):
         raise LeaseLostError
-    rows = _sessions(job, place)
+    rows = _sessions(turn, place)
     if before is None:
-        conversation = None if place.is_of_person else job.conversation_id
-        row = ToolSession(server=place.server, person_id=job.asked_by_id, conversation_id=conversation, session=after)
+        conversation = None if place.is_of_person else turn.conversation_id
+        row = ToolSession(server=place.server, person_id=turn.asked_by_id, conversation_id=conversation, session=after)
         ToolSession.objects.bulk_create([row], ignore_conflicts=True)
     else:
-        is_last = Q(person=job.asked_by_id, session=before)
-        rows.filter(is_last if before else is_last | ~Q(person=job.asked_by_id)).update(session=after, person=job.asked_by_id)
-    return _last_session(job, place) or ""
+        is_last = Q(person=turn.asked_by_id, session=before)
+        rows.filter(is_last if before else is_last | ~Q(person=turn.asked_by_id)).update(session=after, person=turn.asked_by_id)
+    return _last_session(turn, place) or ""
 
 
 def end_sessions(of: Q) -> Sequence[Future[None]]:

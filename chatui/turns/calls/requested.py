@@ -21,7 +21,6 @@ from renderer.errors import Code, OpenChatMLError
 from renderer.frame_kinds import NOTES, is_document
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
-from renderer.harmony.prompt import FunctionTool
 from renderer.ocml.calls import FUNCTIONS, read_call
 
 ARGUMENT_CHARS = 100_000
@@ -129,31 +128,14 @@ _ONE_AT_A_TIME = "Only one call is possible at a time, so this one was not carri
 _IN_PLAIN_FORM = "A function is called with nothing in the header but its name."
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTools:
-    """The tools that the model may call in a turn, by name. ``program``: the program's request; None for a person."""
-
-    tools: Mapping[str, Tool] = field(default_factory=dict)
-    program: ProgramAsk | None = None
-
-    @property
-    def definitions(self) -> tuple[FunctionTool, ...]:
-        """Their definitions, as the model reads them."""
-        return tuple(tool.definition for tool in self.tools.values())
-
-    @property
-    def offer(self) -> FunctionOffer:
-        """The program's offer; an empty one for a person."""
-        return self.program.offer if self.program is not None else FunctionOffer()
-
-
 class HandingBack:
     """Hands back the calls of one turn. ``take`` each call to a program's function; ``hand_back`` once no other call of the sampling is
     running."""
 
-    def __init__(self, tools: TurnTools) -> None:
-        self._program = tools.program
-        self._offer = tools.offer
+    def __init__(self, program: ProgramAsk | None) -> None:
+        """``program``: the program's request; None for a person, who offers no functions."""
+        self._program = program
+        self._offer = program.offer if program is not None else FunctionOffer()
         self._taken: list[Frame] = []
         self.has_handed_back = False
         """Whether calls were handed back, so that the turn is over and their replies will come in another request."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from chatui.models.conversation import Conversation
 from chatui.models.message import Message
-from chatui.store.turn_pieces import Pieces
+from chatui.models.turn import Turn
 from chatui.turns import frame_recorder
+from chatui.turns.asks import AskKind
 from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.ledger import Job
-from chatui.usage.counting import Attribution
+from chatui.turns.running_turn import RunningTurn
 from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -25,12 +26,18 @@ Post = tuple[str, list[str], tuple[UUID, ...], list[UUID]]
 """What was to be stored: how, the texts, the possible parents and the keys."""
 
 
+def unstored(choice: str = "", effort: str = "high", **fields: Any) -> RunningTurn:
+    """A turn that is in no database."""
+    row = Turn(conversation=Conversation(), question_id=uuid4(), asked_by_id=uuid4(), started_at=datetime(2026, 1, 1, tzinfo=UTC))
+    row.lease_owner, row.choice, row.effort = "owner", choice, effort
+    return RunningTurn(row, None, AskKind.SEND, **fields)
+
+
 class Recording:
     """A recorder between stand-ins for all that it writes to."""
 
     def __init__(self, **fields: Any) -> None:
-        asked = Attribution(uuid4(), date(2026, 1, 1))
-        self.job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, **fields)
+        self.job = unstored(**fields)
         self.posts: list[Post] = []
         self.saving: list[asyncio.Future[list[Message]]] = []
         self.published: list[tuple[RawEvent, UUID]] = []
@@ -38,9 +45,9 @@ class Recording:
         self.failures: list[BaseException] = []
         self.summary: list[Activity] = []
         self.late_summary: list[Activity] = []
-        self.pieces = Pieces(self.job.turn_id)
+        self.pieces = self.job.pieces
         publisher: Any = SimpleNamespace(take=lambda event, key: self.published.append((event, key)))
-        self.recorder = FrameRecorder(self.job, publisher, self._summary(), self.pieces, self.failures.append)
+        self.recorder = FrameRecorder(self.job, publisher, self._summary(), self.failures.append)
 
     def _summary(self) -> Any:
         async def aclose() -> None:
@@ -57,8 +64,8 @@ class Recording:
 
         return SimpleNamespace(take=take, finish=finish, aclose=aclose)
 
-    def post(self, keep: Any, job: Job, parents: tuple[UUID, ...], *written: Any, order: UUID) -> asyncio.Future[list[Message]]:
-        assert (job, order) == (self.job, self.job.turn_id)
+    def post(self, keep: Any, job: RunningTurn, parents: tuple[UUID, ...], *written: Any, order: UUID) -> asyncio.Future[list[Message]]:
+        assert (job, order) == (self.job, self.job.turn.pk)
         match written:
             case (frames,):
                 self.posts.append((keep.__name__, [one.frame.body for _, one in frames], parents, [key for key, _ in frames]))

@@ -21,7 +21,7 @@ from chatui.models.user import User
 from chatui.turns import leases, running, sweep
 from chatui.turns.asks import AskKind
 from chatui.turns.running import TurnPlace
-from chatui.turns.start import Started
+from chatui.turns.running_turn import RunningTurn
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Frame, Terminator, Transcript
 from renderer.ocml import document
@@ -43,7 +43,7 @@ THINKS: list[Step] = [FrameOpened(ANALYSIS), FrameText("a long thought")]
 class ThinkingTurn:
     """A turn that is still thinking, and the events that its page gets."""
 
-    def __init__(self, backend: ScriptedBackend, started: Started) -> None:
+    def __init__(self, backend: ScriptedBackend, started: RunningTurn) -> None:
         self.backend = backend
         self.started = started
         self._place = TurnPlace(started.turn.pk, leases.OWNER)

@@ -26,7 +26,7 @@ from chatui.turns import ledger, running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.opening import written_of
 from chatui.turns.running import TurnPlace
-from chatui.turns.start import Started
+from chatui.turns.running_turn import RunningTurn, TurnOutcome
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
@@ -35,7 +35,7 @@ from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
 from renderer.markup import html
 from renderer.ocml import document as ocml
-from tests.chatui.conftest import signed_in, store, stored
+from tests.chatui.conftest import loaded, signed_in, store, stored
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin, run, stored_messages
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
@@ -105,13 +105,14 @@ async def test_the_lines_of_a_summary_are_shown_beside_the_continued_answer_and_
     lines = (Activity("compare", ("tea", "coffee")), Activity("calc"))
 
     @database_sync_to_async
-    def going_on() -> ledger.Job:
-        job = ledger.load(store(ada, ask()).turn)
+    def going_on() -> RunningTurn:
+        job = loaded(store(ada, ask()))
         keys = [uuid4() for _ in range(2)]
-        ledger.store_summary(job, [job.question_id], keys[0], lines)
+        ledger.store_summary(job, [job.turn.question_id], keys[0], lines)
         ledger.store_frames(job, keys[:1], [(keys[1], Finished(Frame(FINAL, "Two and "), complete=False, error=ProductCode.LENGTH))])
-        ledger.finish(job, ledger.TurnOutcome(TurnState.INCOMPLETE, ProductCode.LENGTH), ledger.TokenAccount())
-        return ledger.load(store(ada, continued(Turn.objects.get(pk=job.turn_id))).turn)
+        job.outcome = TurnOutcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
+        ledger.finish(job)
+        return loaded(store(ada, continued(Turn.objects.get(pk=job.turn.pk))))
 
     job = await going_on()
     assert ([item.body for _, item in job.shown_before], job.steps_before) == (["Two and "], lines)
@@ -353,7 +354,7 @@ async def test_leaked_reasoning_in_hidden_frames_of_a_continuation_stays_hidden(
     assert body(await Message.objects.aget(turn=second, channel="final")) == "Two and two"
 
 
-async def _swept(person: User, text: str) -> tuple[list[Message], Started]:
+async def _swept(person: User, text: str) -> tuple[list[Message], RunningTurn]:
     first = await Turn.objects.aget()
     started = await stored(person, continued(first), "a process that died")
     await database_sync_to_async(pieces.leave)(started.turn.pk, text)

@@ -15,11 +15,10 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import shares as summaries
 from chatui.turns.asks import FunctionOffer, ProgramAsk
-from chatui.turns.ledger import Job
 from chatui.turns.opening import first_request, spec_for
 from chatui.turns.streams.program import ProgramStream
-from chatui.usage.counting import Attribution
 from renderer.frames import Frame, Header, Role
+from tests.chatui.turns.recording import unstored
 from tests.support.environment import change
 
 SPEC = BackendSpec(
@@ -31,8 +30,7 @@ SPEC = BackendSpec(
 )
 QUESTION = Frame(Header(Role.USER), "What is 2 + 2?")
 CUT = Frame(Header(Role.ASSISTANT), "Two and")
-ASKED = Attribution(uuid4(), date(2026, 1, 1))
-JOB = Job(uuid4(), uuid4(), ASKED.person_id, uuid4(), "owner", "high", ASKED, "one/n", (QUESTION,), today=date(2026, 1, 2))
+JOB = unstored("one/n", frames=(QUESTION,), today=date(2026, 1, 2))
 
 
 def program(**fields: object) -> ProgramAsk:
@@ -41,7 +39,7 @@ def program(**fields: object) -> ProgramAsk:
 
 def test_a_request_has_the_turns_history_and_the_servers_settings() -> None:
     counted = MappingProxyType({QUESTION: 7})
-    request = first_request(replace(JOB, cut_answer=CUT, counted=counted), SPEC, None)
+    request = first_request(replace(JOB, cut_answer=CUT, counted=counted), SPEC)
     assert (request.frames, request.model, request.effort, request.today) == ((QUESTION,), "n", "high", date(2026, 1, 2))
     assert (dict(request.sampling), request.cut_answer, request.counted) == ({"temperature": 0.5, "top_p": 0.9}, CUT, counted)
     assert not request.tools and not request.must_call and not request.must_fit
@@ -49,12 +47,12 @@ def test_a_request_has_the_turns_history_and_the_servers_settings() -> None:
 
 @pytest.mark.parametrize(("stored", "sent"), [("low", "low"), ("medium", "medium"), ("high", "high"), ("", "medium"), ("max", "medium")])
 def test_an_unknown_effort_counts_as_medium(stored: str, sent: str) -> None:
-    assert first_request(replace(JOB, effort=stored), SPEC, None).effort == sent
+    assert first_request(unstored(effort=stored), SPEC).effort == sent
 
 
 @pytest.mark.parametrize(("summaries", "wants"), [("none", False), ("model", False), ("server", True)])
 def test_only_a_server_whose_summaries_are_trusted_is_asked_for_them(summaries: str, wants: bool) -> None:
-    assert first_request(JOB, SPEC.model_copy(update={"summaries": summaries}), None).wants_summary is wants
+    assert first_request(JOB, SPEC.model_copy(update={"summaries": summaries})).wants_summary is wants
 
 
 @pytest.mark.parametrize(
@@ -66,18 +64,18 @@ def test_the_lowest_limit_of_an_answer_applies(
 ) -> None:
     change(monkeypatch, {"max_answer_tokens": of_operator})
     spec = SPEC.model_copy(update={"max_answer_tokens": of_server})
-    assert first_request(JOB, spec, program(max_tokens=of_program)).max_tokens == most
+    assert first_request(replace(JOB, program=program(max_tokens=of_program)), spec).max_tokens == most
     if of_program is None:
-        assert first_request(JOB, spec, None).max_tokens == most
+        assert first_request(JOB, spec).max_tokens == most
 
 
 def test_a_program_changes_only_what_it_sends() -> None:
     asked = program(sampling={"temperature": 0.0}, must_fit=True, offer=FunctionOffer(must_call=True))
-    request = first_request(JOB, SPEC, asked)
+    request = first_request(replace(JOB, program=asked), SPEC)
     assert dict(request.sampling) == {"temperature": 0.0, "top_p": 0.9}
     assert request.must_fit and request.must_call
     assert (request.frames, request.model, request.effort) == ((QUESTION,), "n", "high")
-    assert not first_request(JOB, SPEC, program(must_fit=False)).must_fit
+    assert not first_request(replace(JOB, program=program(must_fit=False)), SPEC).must_fit
 
 
 @pytest.mark.parametrize("is_member", [True, False])

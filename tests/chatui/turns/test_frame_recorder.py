@@ -17,6 +17,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.turns import leases, ledger, runner, running, sweep
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.publisher import Publisher
+from chatui.turns.running_turn import RunningTurn
 from renderer.events import Finished, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frames import Terminator
 from tests.chatui.conftest import stored
@@ -37,7 +38,7 @@ async def test_each_event_is_published_once_and_each_frame_stored_once(
     happened: list[str] = []
     keep, take = ledger.store_frames, Publisher.take
 
-    def recorded_store(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
+    def recorded_store(job: RunningTurn, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
         happened.extend("stored" for _ in written)
         return keep(job, parents, written)
 

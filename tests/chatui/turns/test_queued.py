@@ -27,8 +27,8 @@ from chatui.turns import leases, ledger, running, sweep
 from chatui.turns import slots as turns_slots
 from chatui.turns.asks import AskKind
 from chatui.turns.running import TurnPlace
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import LeftToOthersError, Slots, SlotWait, slots
-from chatui.turns.start import Started
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.database.locks import needs_sqlite, write_lock
@@ -238,7 +238,7 @@ async def test_a_question_for_which_there_is_no_slot_is_stored_as_queued(
     backend.script = [gate, *answer()]
 
     async def begun(text: str) -> Turn:
-        def note(started: Started) -> None:
+        def note(started: RunningTurn) -> None:
             stored[text] = started.turn.is_queued
 
         return (await running.ask(ada, ask(text=text), note)).turn
@@ -324,7 +324,7 @@ def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
     assert [turn.pk for turn in sweep.abandoned()] == [turn.pk for turn in reversed(turns)]
 
 
-async def stored_before(draining: Coroutine[Any, Any, None], ada: User) -> Started:
+async def stored_before(draining: Coroutine[Any, Any, None], ada: User) -> RunningTurn:
     """A question that is still being stored when the process begins to end, and delays that."""
     with write_lock():
         asking = asyncio.create_task(running.ask(ada, ask()))

@@ -36,7 +36,7 @@ async def test_hidden_frames_wait_for_the_next_visible_one(recording: Recording)
     recording.feed(PREAMBLE, "e")
     (_, first, parents, keys), (_, second, later_parents, _) = recording.posts
     assert (first, second) == (["a", "b", "c"], ["d", "e"])
-    assert (parents, later_parents) == ((recording.job.question_id,), (keys[-1],))
+    assert (parents, later_parents) == ((recording.job.turn.question_id,), (keys[-1],))
     assert [frame.body for frame in recording.recorder.written] == ["a", "b", "c", "d", "e"]
     assert not recording.recorder.are_saved
 
@@ -71,7 +71,7 @@ async def test_the_last_frame_of_an_answer_waits_for_the_end_of_its_turn(recordi
     assert recording.posts == []
     last = recording.recorder.take_last_frames()
     assert last is not None and [one.frame.body for _, one in last.written] == ["a", "b"]
-    assert last.parents == (recording.job.question_id,)
+    assert last.parents == (recording.job.turn.question_id,)
     assert recording.recorder.take_last_frames() is None
     monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
     recording.feed(ANSWER, "c", Terminator.RETURN)

@@ -24,7 +24,7 @@ from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, start, sweep
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.running import TurnPlace
-from chatui.turns.start import Started
+from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire import bus as wire_bus
@@ -32,7 +32,7 @@ from chatui.wire.bus import bus
 from renderer.events import Finished, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience
-from tests.chatui.conftest import store, stored
+from tests.chatui.conftest import loaded, store, stored
 from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
@@ -44,21 +44,21 @@ def ask(text: str = "What is 2 + 2?", kind: AskKind = AskKind.SEND, **fields: ob
     return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
 
 
-async def keep_question(person: User, question: Ask | None = None) -> Started:
+async def keep_question(person: User, question: Ask | None = None) -> RunningTurn:
     return await stored(person, question or ask())
 
 
-async def begin(person: User, question: Ask | None = None) -> Started:
+async def begin(person: User, question: Ask | None = None) -> RunningTurn:
     started = await keep_question(person, question)
     running.launch(started)
     return started
 
 
-def place_of(started: Started) -> TurnPlace:
+def place_of(started: RunningTurn) -> TurnPlace:
     return TurnPlace(started.turn.pk, started.turn.lease_owner)
 
 
-async def end_of(started: Started) -> Turn:
+async def end_of(started: RunningTurn) -> Turn:
     await asyncio.wait_for(running.settle(), 5)
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
@@ -225,10 +225,10 @@ async def test_a_frame_stored_with_the_end_is_not_stored_again_from_its_pieces(a
     turn = started.turn
     await database_sync_to_async(pieces.leave)(turn.pk, "Half")
     stale = await Turn.objects.select_related("conversation", "question").aget(pk=turn.pk)
-    job = await database_sync_to_async(ledger.load)(turn)
+    job = await database_sync_to_async(loaded)(started)
     finished = Finished(Frame(FINAL, "Half and half", Terminator.RETURN))
     key = (await TurnPiece.objects.aget()).frame
-    await writer.run(ledger.store_frames, job, [job.question_id], [(key, finished)])
+    await writer.run(ledger.store_frames, job, [job.turn.question_id], [(key, finished)])
     assert await database_sync_to_async(sweep.interrupt)(stale)
     assert [text.rpartition("<|message|>")[2] for text in await texts(turn)] == ["Half and half<|return|>"]
 
@@ -242,7 +242,7 @@ async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User) -> None:
     assert {item.language for item in started} == {"de"}
 
 
-def _start_and_close(person: User, question: Ask) -> Started:
+def _start_and_close(person: User, question: Ask) -> RunningTurn:
     """Run in a separate thread, as if in another process."""
     try:
         return store(person, question)

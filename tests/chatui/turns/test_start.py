@@ -21,7 +21,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import start, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
-from chatui.turns.start import Started
+from chatui.turns.running_turn import RunningTurn
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
 from tests.chatui.store.uploads import uploaded
@@ -31,7 +31,7 @@ from tests.support.environment import change
 pytestmark = pytest.mark.django_db
 
 
-def answered(person: User, question: Ask) -> Started:
+def answered(person: User, question: Ask) -> RunningTurn:
     """A stored turn with an answer."""
     started = store(person, question)
     answer = Frame(Header("assistant", channel="final"), "Four.")
@@ -41,7 +41,7 @@ def answered(person: User, question: Ask) -> Started:
     return started
 
 
-def in_it(started: Started, kind: AskKind = AskKind.SEND, text: str = "And then?", **fields: Any) -> Ask:
+def in_it(started: RunningTurn, kind: AskKind = AskKind.SEND, text: str = "And then?", **fields: Any) -> Ask:
     """A further request in the conversation: a new question, or one about the question of ``started``."""
     question = None if kind is AskKind.SEND else started.turn.question_id
     return ask(kind, text, **{"conversation": started.turn.conversation_id, "question": question} | fields)

@@ -24,7 +24,8 @@ from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import leases, start
 from chatui.turns.asks import Ask, AskKind
-from chatui.turns.start import NewConversation, Started
+from chatui.turns.running_turn import RunningTurn
+from chatui.turns.start import NewConversation
 from chatui.usage.limits import NearLimit
 from chatui.usage.reserving import Reserved
 from tests.chatui.conftest import signed_in, store
@@ -39,7 +40,7 @@ def _any_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_choice, "validated", lambda person, choice: choice)
 
 
-def cut(person: User, state: str = "stopped", **question: Any) -> Started:
+def cut(person: User, state: str = "stopped", **question: Any) -> RunningTurn:
     """A turn whose answer was cut off in the middle."""
     started = answered(person, ask(**question))
     Turn.objects.filter(pk=started.turn.pk).update(state=state)
@@ -47,11 +48,11 @@ def cut(person: User, state: str = "stopped", **question: Any) -> Started:
     return started
 
 
-def continuing(started: Started, **fields: Any) -> Ask:
+def continuing(started: RunningTurn, **fields: Any) -> Ask:
     return in_it(started, AskKind.CONTINUE, "", **{"question": None, "continued_turn": started.turn.pk} | fields)
 
 
-def last_message(started: Started) -> Message:
+def last_message(started: RunningTurn) -> Message:
     return Message.objects.filter(conversation=started.turn.conversation_id).latest("position")
 
 

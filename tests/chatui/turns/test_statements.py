@@ -175,7 +175,7 @@ async def test_a_first_answer_waits_for_few_threads(
         monkeypatch.setattr(Writer, "post", recorded_write)
         await turn(socket, backend, statements, send(None))
     # The summary asks its model server independently, and no answer waits for it.
-    assert [name for name in calls if name != "spec_of"] == ["start", "opening_of", "store"]
+    assert [name for name in calls if name != "spec_of"] == ["start", "load", "store_end"]
 
 
 async def test_a_first_answer_without_tools_waits_for_no_read(
@@ -187,15 +187,15 @@ async def test_a_first_answer_without_tools_waits_for_no_read(
         await turn(socket, backend, statements, send(None))
         record_reads(monkeypatch, read)
         accepted, *_ = await turn(socket, backend, statements, send(None))
-        assert "opening_of" not in read
+        assert "load" not in read
         assert [frame.body for frame in backend.requests[-1].frames] == ["What is 2 + 2?"]
         await turn(socket, backend, statements, send(accepted["conversation"]))
-        assert read.count("opening_of") == 1, "the next question has a branch above it"
+        assert read.count("load") == 1, "the next question has a branch above it"
         await turn(socket, backend, statements, send(None, "x" * 10_000))
-        assert read.count("opening_of") == 2, "a long text is prepared in a thread"
+        assert read.count("load") == 2, "a long text is prepared in a thread"
         monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         await turn(socket, backend, statements, send(None))
-        assert read.count("opening_of") == 3, "Django would let the event loop wait for the database"
+        assert read.count("load") == 3, "Django would let the event loop wait for the database"
 
 
 def record_reads(monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:

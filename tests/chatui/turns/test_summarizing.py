@@ -7,11 +7,9 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -20,7 +18,6 @@ from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.turns import summarizing
-from chatui.turns.ledger import Job
 from chatui.turns.opening import written_of
 from chatui.turns.summarizing import MAX_FAILURES, TurnSummary, kind_in, newest_heading, summary_of
 from chatui.usage.counting import Attribution
@@ -31,6 +28,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn,
 from renderer.frame_kinds import ANALYSIS, ANSWER, ASIDE, BROKEN, PREAMBLE, PRODUCT_NAMES, SUMMARY, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
+from tests.chatui.turns.recording import unstored
 from tests.support.cost import costs_at_most
 from tests.support.scripted import CALL, REPLY
 from tests.support.summarizer import QUESTION, THOUGHT, Says, Summarizer
@@ -78,9 +76,8 @@ class Turn:
     def __init__(self, clock: Clock, summaries: str, question: str = QUESTION, *frames: Frame, before: Sequence[Activity] = ()) -> None:
         self.clock = clock
         self.shown: list[Activity] = []
-        asked = Attribution(uuid4(), date(2026, 1, 1))
         branch = (Frame(Header(Role.DEVELOPER), f"Orders: {SECRET}"), *frames, Frame(Header(Role.USER), question))
-        self.job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, "big", branch)
+        self.job = unstored("big", frames=branch)
         self.job = replace(self.job, steps_before=tuple(before), thought_before=4) if before else self.job
         spec = BackendSpec.model_validate(
             {"name": "big", "kind": "chat", "url": "http://127.0.0.1:9", "summaries": summaries}
@@ -118,7 +115,7 @@ class Charges(list[Any]):
 @pytest.fixture
 def charges(monkeypatch: pytest.MonkeyPatch) -> Charges:
     found = Charges()
-    monkeypatch.setattr(summarizing, "settling", found)
+    monkeypatch.setattr(summarizing.settling, "post", found.post)
     return found
 
 
@@ -229,8 +226,7 @@ async def test_a_failure_loses_the_lines_and_tells_its_kind_alone(
 
 
 async def test_a_line_names_only_what_the_person_wrote_in_this_question() -> None:
-    asked = Attribution(uuid4(), date(2026, 1, 1))
-    job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked)
+    job = unstored()
     first, second = Frame(Header(Role.USER), "tea or coffee?"), Frame(Header(Role.USER), QUESTION)
     files, strange = ("notes.txt",), Frame(Header(Role.DEVELOPER), "Say no.")
     job = replace(job, frames=(strange, first, Frame(ANSWER, "Tea."), second), files=files)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
-from uuid import uuid4
 
-from chatui.turns.ledger import Job
 from chatui.turns.opening import written_of
 from chatui.turns.summarizing import newest_heading
-from chatui.usage.counting import Attribution
 from renderer.frame_kinds import NOTES
 from renderer.frames import Frame, Header, Role
+from tests.chatui.turns.recording import unstored
 
 QUESTION = Frame(Header(Role.USER), "Compare trains and buses.")
 
@@ -22,8 +19,7 @@ def test_a_heading_is_on_one_line():
 
 
 def test_only_a_visible_question_that_nobody_else_wrote_lends_its_words():
-    asked = Attribution(uuid4(), date(2026, 1, 1))
-    job = Job(uuid4(), uuid4(), uuid4(), uuid4(), "owner", "high", asked, frames=(QUESTION,))
+    job = unstored(frames=(QUESTION,))
     hidden = Frame(replace(NOTES, name="notes"), "Compare two secrets.")
     assert written_of(job, has_tools=False).question == QUESTION.body
     assert written_of(replace(job, imported=frozenset((QUESTION.body,))), has_tools=False).question == ""

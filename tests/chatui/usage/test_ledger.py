@@ -183,8 +183,7 @@ async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_
 
     first = await database_sync_to_async(store)(ada, ask(), "here")
     order = ["chatui_usagecount", "chatui_conversation"]
-    end = partial(ledger.finish, ledger.job_of(first.turn), ledger.TurnOutcome(TurnState.COMPLETED), ledger.TokenAccount())
-    assert await changed_tables(end) == order
+    assert await changed_tables(partial(ledger.finish, first)) == order
     again = partial(store, ada, ask("And now?", conversation=first.turn.conversation_id), "here")
     assert await changed_tables(again) == order, "the premise"
 

@@ -20,11 +20,11 @@ from chatui.models.keys import new_key
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.user import ClosingCause, User
 from chatui.transfer import exports
-from chatui.turns import ledger
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.opening import first_request
+from chatui.turns.running_turn import RunningTurn
 from renderer.frames import Role
-from tests.chatui.conftest import PASSWORD, confirmed, make_person, signed_in, store
+from tests.chatui.conftest import PASSWORD, confirmed, loaded, make_person, signed_in, store
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
@@ -53,13 +53,13 @@ def sign_in_with_form(name: str) -> Client:
     return client
 
 
-def job(person: User, conversation: Conversation | None = None) -> ledger.Job:
+def job(person: User, conversation: Conversation | None = None) -> RunningTurn:
     """The request that a model gets for a question of this user."""
     ask = Ask(AskKind.SEND, new_key(), "medium", conversation.pk if conversation else None, text="Hello")
-    return ledger.load(store(User.objects.get(pk=person.pk), ask).turn)
+    return loaded(store(User.objects.get(pk=person.pk), ask))
 
 
-def instruction_texts(found: ledger.Job) -> list[str]:
+def instruction_texts(found: RunningTurn) -> list[str]:
     return [frame.body for frame in found.frames if frame.header.role == Role.DEVELOPER]
 
 
@@ -128,7 +128,7 @@ def test_the_model_gets_the_date_in_the_persons_time_zone(ada: User) -> None:
     days = []
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
         User.objects.filter(pk=ada.pk).update(time_zone=zone)
-        request = first_request(job(ada), connected.specs()[0], None)
+        request = first_request(job(ada), connected.specs()[0])
         assert request.today is not None
         days.append(request.today)
     assert days[0] > days[1]

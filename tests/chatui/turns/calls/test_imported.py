@@ -12,10 +12,10 @@ from chatui.models.user import User
 from chatui.store import ownership_transfer
 from chatui.tools import catalogue
 from chatui.transfer.imports import import_transcript
-from chatui.turns import ledger
 from chatui.turns.asks import AskKind
 from chatui.turns.calls.requested import questions_of
-from tests.chatui.conftest import signed_in
+from chatui.turns.running_turn import RunningTurn
+from tests.chatui.conftest import loaded, signed_in
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.chatui.turns.test_turns import ask, run
@@ -53,7 +53,7 @@ def imported(person: User) -> Conversation:
 def mentioned_names(turn: Turn) -> tuple[str, ...]:
     """The names that count as mentioned by the user in a turn."""
     row = Turn.objects.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)
-    job = ledger.load(row)
+    job = loaded(RunningTurn(row, None, AskKind.SEND))
     assert any("evil.example" in frame.body for frame in job.frames), "the premise: the model reads it"
     return questions_of(job.frames, job.imported)
 

@@ -17,6 +17,7 @@ from chatui.wire import bus
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.gate import Audience
+from tests.chatui.turns.recording import unstored
 
 
 class Timer:
@@ -81,9 +82,11 @@ class Turn:
     """A turn, and what was sent of it."""
 
     def __init__(self, world: World, **fields: Any) -> None:
-        self.world, self.turn_id, conversation = world, uuid4(), uuid4()
+        self.world, running = world, unstored(**fields)
+        self.turn_id = running.turn.pk
+        conversation = running.turn.conversation_id
         self.people, self.debug = (bus.audience(conversation, audience) for audience in (Audience.END_USER, Audience.DEBUG))
-        self.publisher = Publisher(self.turn_id, conversation, **fields)
+        self.publisher = Publisher(running)
         self.key = uuid4()
 
     def types(self, group: str = "", *, elsewhere: bool | None = None) -> list[str]:

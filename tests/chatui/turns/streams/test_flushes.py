@@ -212,7 +212,7 @@ def test_a_continued_answer_adds_to_the_thinking_before(
     world: World, seconds: int | None, steps: tuple[Activity, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher, "time", SimpleNamespace(monotonic=world.time))
-    turn = followed(world, is_continuation=True)
+    turn = followed(world, continued_turn=uuid4())
     job: Any = SimpleNamespace(shown_before=(), cut_message_id=None, thought_before=seconds, steps_before=steps)
     asyncio.run(turn.publisher.show_before(job))
     turn.think()
@@ -225,7 +225,7 @@ def test_a_continued_answer_adds_to_the_thinking_before(
 
 
 def test_a_page_sees_the_text_before_a_continuation(world: World) -> None:
-    turn, cut = followed(world, is_continuation=True), uuid4()
+    turn, cut = followed(world, continued_turn=uuid4()), uuid4()
     before = [(uuid4(), Frame(PREAMBLE, "A plan.")), (cut, Frame(ANSWER, "Four, or"))]
     job: Any = SimpleNamespace(shown_before=before, cut_message_id=cut, thought_before=None, steps_before=())
     asyncio.run(turn.publisher.show_before(job))

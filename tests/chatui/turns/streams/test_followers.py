@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
 
@@ -57,7 +59,7 @@ def test_a_new_turn_is_sent_to_other_processes_for_two_seconds(monkeypatch: pyte
 
 
 def test_a_programs_turn_is_sent_to_other_processes_but_not_rendered_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    turn = Turn(in_world(monkeypatch, reaches_others=True), program=ProgramStream())
+    turn = Turn(in_world(monkeypatch, reaches_others=True), program=SimpleNamespace(stream=ProgramStream()))
     assert not turn.publisher.is_watched
     turn.think()
     turn.world.go_on()
@@ -122,7 +124,7 @@ def test_a_page_in_another_process_follows_once_it_asks_for_a_snapshot(world: Wo
 
 @pytest.mark.parametrize("is_continuation", [True, False])
 def test_only_an_answer_from_the_start_may_be_asked_for_at_once(world: World, is_continuation: bool) -> None:
-    turn = followed(world, is_continuation=is_continuation)
+    turn = followed(world, continued_turn=uuid4() if is_continuation else None)
     turn.think()
     world.go_on()
     [event] = json.loads(world.sent[0][1]["json"])
@@ -133,7 +135,7 @@ def test_only_an_answer_from_the_start_may_be_asked_for_at_once(world: World, is
 
 def test_a_line_of_the_summary_is_sent_to_pages_and_to_the_program(world: World) -> None:
     program = ProgramStream()
-    turn = followed(world, program=program)
+    turn = followed(world, program=SimpleNamespace(stream=program))
     turn.think()
     turn.publisher.step(Activity("compare", ("tea", "coffee")))
     world.go_on()

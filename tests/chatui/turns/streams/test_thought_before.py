@@ -8,6 +8,8 @@ from channels.db import database_sync_to_async
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import ledger
+from chatui.turns.asks import AskKind
+from chatui.turns.running_turn import RunningTurn
 from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, cut_answer, shown_answer
 from tests.support.scripted import ANALYSIS, ScriptedBackend, frame
 
@@ -20,8 +22,11 @@ def took(turn: Turn, seconds: int) -> None:
 
 
 @database_sync_to_async
-def loaded(turn: Turn) -> ledger.Job:
-    return ledger.load(Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk))
+def loaded(turn: Turn) -> RunningTurn:
+    row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
+    running = RunningTurn(row, None, AskKind.CONTINUE)
+    ledger.load(running)
+    return running
 
 
 async def test_the_thinking_time_of_all_turns_of_an_answer_is_added_up(ada: User, backend: ScriptedBackend) -> None:

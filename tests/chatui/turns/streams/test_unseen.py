@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,6 +22,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
 from renderer.frames import Header, Terminator
 from renderer.gate import Audience
 from renderer.markup.growing import GrowingMarkdown
+from tests.chatui.turns.recording import unstored
 
 pytestmark = pytest.mark.asyncio
 
@@ -45,8 +47,10 @@ class Turn:
     """A turn that thinks, announces a plan and writes an answer."""
 
     def __init__(self, *, is_programs: bool = True) -> None:
-        self.conversation, self.program = uuid4(), ProgramStream()
-        self.publisher = Publisher(uuid4(), self.conversation, program=self.program if is_programs else None)
+        self.program = ProgramStream()
+        running = unstored(program=SimpleNamespace(stream=self.program) if is_programs else None)
+        self.conversation = running.turn.conversation_id
+        self.publisher = Publisher(running)
         self.received: list[dict[str, Any]] = []
 
     async def think(self) -> None:

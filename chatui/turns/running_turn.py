@@ -1,0 +1,133 @@
+"""A turn while it runs: what was asked for, what was loaded for it, how it ended. ``start`` makes it, and it grows until ``ending``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from uuid import UUID
+
+from chatui.backends.base import ContextUse
+from chatui.models.files import SentDocument
+from chatui.models.turn import Turn, TurnState
+from chatui.store.turn_pieces import Pieces
+from chatui.tools.tool import Tool
+from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.usage.counting import Spent
+from chatui.usage.limits import NearLimit
+from renderer.activities.activity import Activity
+from renderer.errors import ErrorCode
+from renderer.frames import Frame
+from renderer.markup.citations import CitableSource
+
+
+class LeaseLostError(Exception):
+    """The turn has ended, or another process has it: nothing may be written any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOutcome:
+    """How a turn ended. ``detail`` is for staff and may contain a server's response; ``cause`` quotes nothing (``BackendError``).
+
+    ``context``: the context use of a question that was too long. ``retry_after``: how many seconds a busy server asked us to wait.
+    """
+
+    state: TurnState
+    code: ErrorCode | None = None
+    detail: str = ""
+    context: ContextUse | None = None
+    cause: str = ""
+    retry_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAccount:
+    """What the model server reported about a turn's samples; None or empty if it did not. ``request``: the path and body that were sent.
+
+    ``sampled_with``: the last sample's keys of ``generation_settings``; None if nothing was sampled. ``context``: how full the context
+    window is after the last sample; None if unknown. ``spent``: the usage of all samples. ``by_server``: the turn's column of that name.
+    ``ended_at``: when the turn ended, as pages show it; None means now.
+    """
+
+    backend: str = ""
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    turns_left_out: int = 0
+    thought_seconds: int | None = None
+    request: tuple[str, bytes] | None = field(default=None, repr=False)
+    sampled_with: Mapping[str, object] | None = None
+    context: ContextUse | None = None
+    spent: Spent = field(default_factory=Spent)
+    by_server: Mapping[str, object] | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RunningTurn:
+    """A stored turn. ``turn`` comes with its conversation, question, continued message and asking person.
+
+    ``after``: the question before it on its branch. ``is_new`` is False if the same request came twice; ``continued_turn`` is the turn
+    whose answer it continues. ``groups``: those of the person's groups that limit answers. ``documents``: those that came with the
+    question. ``versions``: the keys of all versions of a new question; empty for an old question and for the first one of a conversation.
+    ``language``: the language that the asking page reported. ``near``: set if the person has used most of a limit. ``program``: the
+    request of the program that asked with an API key.
+    """
+
+    turn: Turn
+    after: UUID | None
+    kind: AskKind
+    is_new: bool = True
+    continued_turn: UUID | None = None
+    groups: frozenset[str] = frozenset()
+    versions: tuple[UUID, ...] = ()
+    documents: tuple[SentDocument, ...] = ()
+    language: str = ""
+    near: NearLimit | None = None
+    program: ProgramAsk | None = None
+
+    # What ``ledger.load`` and ``opening`` add.
+
+    frames: tuple[Frame, ...] = field(default=(), repr=False)
+    """The branch up to the question, as the model may see it again, below all instructions."""
+    place_id: UUID | None = None
+    """The parent of the turn's first frame; None for the question."""
+    shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
+    """If the turn continues an answer, the part that people already see."""
+    thought_before: int | None = None
+    """How many seconds the model thought before that."""
+    steps_before: tuple[Activity, ...] = field(default=(), repr=False)
+    """The lines of the summary of it."""
+    cut_answer: Frame | None = field(default=None, repr=False)
+    """The cut answer; empty if it has no text yet."""
+    cut_message_id: UUID | None = None
+    """The message that the complete answer replaces."""
+    turns_left_out: int = 0
+    call_ids: frozenset[str] = frozenset()
+    """Those of all calls in the branch."""
+    today: date | None = None
+    counted: Mapping[Frame, int] = field(default_factory=dict, repr=False)
+    """The token counts of the documents among the frames."""
+    imported: frozenset[str] = field(default=frozenset(), repr=False)
+    """The texts of questions in the branch that the person did not write here; anybody may have written them."""
+    files: tuple[str, ...] = field(default=(), repr=False)
+    """The names of the files that the person attached in the branch."""
+    pages: Mapping[int, CitableSource] = field(default_factory=dict, repr=False)
+    """Those opened earlier in the conversation, by cursor, which the model may cite or continue reading."""
+    tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
+    """The tools that the model may call, by name."""
+
+    # What its end adds.
+
+    outcome: TurnOutcome = field(default=TurnOutcome(TurnState.COMPLETED), init=False)
+    account: TokenAccount = field(default=TokenAccount(), init=False)
+    pieces: Pieces = field(init=False, repr=False)
+    """Its text that no message holds yet."""
+
+    def __post_init__(self) -> None:
+        self.pieces = Pieces(self.turn.pk)
+
+    @property
+    def has_new_question(self) -> bool:
+        """Whether the question was new, so that it has no other answer."""
+        return self.is_new and self.kind in (AskKind.SEND, AskKind.EDIT)
