@@ -169,75 +169,27 @@ def _person(visitor: Visitor) -> User:
 
 
 def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
+    """The request of a command; what a command of its kind does not have is as in any other ``Ask``."""
     client_id = _client_id(command)
-    match command:
-        case wire.Send():
-            return _sent(command, client_id, caller)
-        case wire.Edit():
-            return _edited(command, client_id, caller)
-        case wire.Regenerate():
-            return _regenerated(command, client_id, caller)
-        case wire.Continue():
-            return _continued(command, client_id, caller)
-    raise AskRefusedError(ProductCode.COMMAND)
-
-
-def _sent(command: wire.Send, client_id: UUID, caller: Caller) -> Ask:
+    files: tuple[wire.FileUse, ...] | None = getattr(command, "files", None)
     return Ask(
-        AskKind.SEND,
+        AskKind(command.type),
         client_id,
-        command.effort,
-        conversation=None if command.conversation is None else _uuid(command.conversation),
-        folder=None if command.folder is None else _uuid(command.folder),
-        tools_off=catalogue.names_of(command.tools_off or ""),
-        choice=command.choice,
-        temporary=bool(command.temporary),
-        text=command.text,
-        files=_files(command),
+        getattr(command, "effort", ""),
+        **{field: _uuid(given) for field, name in _IDS.items() if (given := getattr(command, name, None)) is not None},
+        tools_off=catalogue.names_of(getattr(command, "tools_off", None) or ""),
+        choice=getattr(command, "choice", None),
+        temporary=bool(getattr(command, "temporary", None)),
+        text=getattr(command, "text", ""),
+        files=tuple(QuestionFile(_uuid(file.id), file.use, file.places) for file in files or ()),
+        has_own_files=isinstance(command, wire.Edit) and files is not None,
         session=caller.session,
         language=caller.language,
     )
 
 
-def _edited(command: wire.Edit, client_id: UUID, caller: Caller) -> Ask:
-    return Ask(
-        AskKind.EDIT,
-        client_id,
-        command.effort,
-        conversation=_uuid(command.conversation),
-        question=_uuid(command.question),
-        choice=command.choice,
-        text=command.text,
-        files=_files(command),
-        has_own_files=command.files is not None,
-        session=caller.session,
-        language=caller.language,
-    )
-
-
-def _regenerated(command: wire.Regenerate, client_id: UUID, caller: Caller) -> Ask:
-    return Ask(
-        AskKind.REGENERATE,
-        client_id,
-        command.effort,
-        conversation=_uuid(command.conversation),
-        question=_uuid(command.question),
-        choice=command.choice,
-        session=caller.session,
-        language=caller.language,
-    )
-
-
-def _continued(command: wire.Continue, client_id: UUID, caller: Caller) -> Ask:
-    return Ask(
-        AskKind.CONTINUE,
-        client_id,
-        "",
-        conversation=_uuid(command.conversation),
-        continued_turn=_uuid(command.turn),
-        session=caller.session,
-        language=caller.language,
-    )
+_IDS = {"conversation": "conversation", "folder": "folder", "question": "question", "continued_turn": "turn"}
+"""The fields of an ``Ask`` that are ids, and those of the commands."""
 
 
 def _format(schema: str) -> AnswerFormat:
@@ -245,10 +197,6 @@ def _format(schema: str) -> AnswerFormat:
         return answer_format(DEFAULT_NAME, schema_of(schema))
     except SchemaUnusableError:
         raise AskRefusedError(ProductCode.COMMAND) from None
-
-
-def _files(command: wire.Send | wire.Edit) -> tuple[QuestionFile, ...]:
-    return tuple(QuestionFile(_uuid(file.id), file.use, file.places) for file in command.files or ())
 
 
 def _client_id(command: wire.AskCommand) -> UUID:
