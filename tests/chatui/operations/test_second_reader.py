@@ -70,7 +70,7 @@ def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocab
 
 
 def test_without_its_vocabulary_it_says_what_to_do_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     with pytest.raises(SecondReaderError, match="fetch_vocabulary"):
         SecondReader(lambda: None).write_and_read([[HI]], ())
 
@@ -175,7 +175,7 @@ def test_the_process_gets_no_key_and_no_way_to_the_network(rank_file: Path, monk
         seen.append(env)
         raise OSError(5, "no")
 
-    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "Popen", run)
     with pytest.raises(SecondReaderError):
         SecondReader(lambda: rank_file).write_and_read([[HI]], ())
     assert "sk-SECRET" not in str(seen) and seen[0]["HTTPS_PROXY"] == "http://127.0.0.1:9"
