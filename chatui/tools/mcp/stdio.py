@@ -18,15 +18,17 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
+from weakref import WeakSet
 
 from chatui.processes import kill_group
+from chatui.tools.kept import Kept, KeptPrograms
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.offers import Moment, ServerError, sent, without_arguments
@@ -421,19 +423,19 @@ _SHARE = 3
 _FULL = "Too many programs of this tool are running, so the call was not made. Try again later in this answer, or go on without it."
 
 
-@dataclass(slots=True, eq=False)
-class _Kept:
-    """The program of a conversation or person. ``waiting``: how many calls wait for it."""
-
-    key: UUID
-    person_id: UUID
+@dataclass(slots=True, eq=False, kw_only=True)
+class _KeptProgram(Kept):
     peer: StdioPeer
-    waiting: int = 0
-    used_at: float = 0.0
-    idle: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+    @property
+    def is_alive(self) -> bool:
+        return bool(self.peer.run)
+
+    def end(self) -> Coroutine[Any, Any, None]:
+        return self.peer.close()
 
 
-_all_kept: set[_Kept] = set()
+_all: WeakSet[KeptPrograms[_KeptProgram]] = WeakSet()
 
 
 class Programs:
@@ -442,8 +444,8 @@ class Programs:
     def __init__(self, create: Callable[[], StdioPeer], limit: int) -> None:
         self._create = create
         self._limit = limit
-        self._kept: dict[UUID, _Kept] = {}
-        self._ending: set[asyncio.Task[None]] = set()
+        self._kept: KeptPrograms[_KeptProgram] = KeptPrograms()
+        _all.add(self._kept)
 
     async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
         """The result of a request (its method and parameters), of the program that this conversation or person (``key``) used last, or of
@@ -455,7 +457,7 @@ class Programs:
         """
         async with session.lock:
             before = await session.last()
-            kept = self._kept.get(key)
+            kept = self._kept.by_key.get(key)
             if kept is None or not before or kept.peer.run != before:
                 # A program that is not the last one has old state: another process has answered calls since.
                 kept = await self._started(key, person_id, session, before)
@@ -464,19 +466,17 @@ class Programs:
         try:
             return await kept.peer.ask(*ask, run)
         finally:
-            kept.waiting -= 1
-            self._rest(kept)
+            self._kept.release(kept, IDLE_SECONDS)
 
-    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> _Kept:
-        if old := self._kept.get(key):
-            self._drop(old)
+    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> _KeptProgram:
+        if old := self._kept.by_key.get(key):
+            self._kept.drop(old)
         self._make_room(person_id)
-        kept = self._kept[key] = _Kept(key, person_id, self._create(), waiting=1)
-        _all_kept.add(kept)
+        kept = self._kept.add(_KeptProgram(key=key, person_id=person_id, peer=self._create(), waiting=1))
         try:
             await session.replace(before, await kept.peer.start())
         except BaseException:
-            self._drop(kept, at_once=True)
+            self._kept.drop(kept, at_once=True)
             raise
         kept.waiting -= 1
         return kept
@@ -484,62 +484,29 @@ class Programs:
     def _make_room(self, person_id: UUID) -> None:
         """End the longest idle programs of the same person until there is room: nobody loses state because of somebody else."""
         while True:
-            own = [each for each in self._kept.values() if each.person_id == person_id]
-            is_full = len(self._kept) >= self._limit or len(_all_kept) >= MAX_IN_ALL
+            own = [each for each in self._kept.by_key.values() if each.person_id == person_id]
+            is_full = len(self._kept.by_key) >= self._limit or sum(len(each.open) for each in _all) >= MAX_IN_ALL
             if not is_full and len(own) < max(1, self._limit // _SHARE):
                 return
-            idle = [each for each in own if not each.waiting]
-            if not idle:
+            if not self._kept.make_room(own):
                 raise ToolError(_FULL)
-            self._drop(min(idle, key=lambda each: each.used_at))
-
-    def _rest(self, kept: _Kept) -> None:
-        """After a call: end the program if it is not the current one any more; otherwise when it has been idle for a while."""
-        if kept.waiting:
-            return
-        if self._kept.get(kept.key) is not kept or not kept.peer.run:
-            self._drop(kept)
-            return
-        loop = asyncio.get_running_loop()
-        kept.used_at = loop.time()
-        if kept.idle is not None:
-            kept.idle.cancel()
-        kept.idle = loop.call_later(IDLE_SECONDS, self._rest_is_over, kept)
-
-    def _rest_is_over(self, kept: _Kept) -> None:
-        if not kept.waiting:
-            self._drop(kept)
-
-    def _drop(self, kept: _Kept, *, at_once: bool = False) -> None:
-        """Take no more calls for this program, and end it after those that it is answering."""
-        if self._kept.get(kept.key) is kept:
-            del self._kept[kept.key]
-        if kept.idle is not None:
-            kept.idle.cancel()
-        if at_once or not kept.waiting:
-            _all_kept.discard(kept)
-            ending = asyncio.get_running_loop().create_task(kept.peer.close())
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
 
     async def answers_ping(self, key: UUID) -> bool:
         """Whether the program of this conversation or person is running and answers. One that does not answer is killed, and no other."""
-        kept = self._kept.get(key)
+        kept = self._kept.by_key.get(key)
         if kept is None:
             return False
-        if not await kept.peer.answers_ping():
-            self._rest(kept)
-            return False
-        return True
+        kept.waiting += 1
+        try:
+            return await kept.peer.answers_ping()
+        finally:
+            self._kept.release(kept, IDLE_SECONDS)
 
     def end(self, key: UUID) -> None:
         """End the program of a conversation or person that is gone."""
-        if kept := self._kept.get(key):
-            self._drop(kept, at_once=True)
+        if kept := self._kept.by_key.get(key):
+            self._kept.drop(kept, at_once=True)
 
     async def close(self) -> None:
         """End all programs, and wait for them."""
-        for key in list(self._kept):
-            self.end(key)
-        if self._ending:
-            await asyncio.wait(self._ending)
+        await self._kept.close()

@@ -6,10 +6,12 @@ An interpreter's state is only in memory, so nothing of a conversation is left a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import UUID
 
+from chatui.tools.kept import Kept, KeptPrograms
 from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
@@ -27,18 +29,25 @@ class SessionLimits:
     max_copied_bytes: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class _Session:
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Session(Kept):
     """The state of a conversation's interpreter. ``files_inside``: the names of the files that were copied into it; None before the first
     attempt."""
 
-    person_id: UUID
-    used_at: float
     interpreter: Interpreter | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    waiting: int = 0
-    idle: asyncio.TimerHandle | None = None
     files_inside: dict[UUID, str] | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self.interpreter is not None and self.interpreter.is_alive
+
+    def end(self) -> Coroutine[Any, Any, None] | None:
+        interpreter, self.interpreter = self.interpreter, None
+        if interpreter is None:
+            return None
+        interpreter.kill()
+        return interpreter.end()
 
 
 class Sessions:
@@ -47,8 +56,8 @@ class Sessions:
     def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
         self._limits = limits
-        self._sessions: dict[UUID, _Session] = {}
-        self._ending: set[asyncio.Task[None]] = set()
+        self._kept: KeptPrograms[_Session] = KeptPrograms()
+        self._sessions = self._kept.by_key
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
         """See ``Executor``. The calls of one conversation run one after the other."""
@@ -58,13 +67,12 @@ class Sessions:
             async with session.lock:
                 return await self._run(session, asked)
         finally:
-            session.waiting -= 1
-            self._keep_idle(asked.conversation_id, session)
+            self._kept.release(session, self._limits.idle_seconds)
 
     async def forget(self, conversation_id: UUID) -> None:
         """See ``Executor``."""
         if session := self._sessions.get(conversation_id):
-            self._end(conversation_id, session)
+            self._kept.drop(session, at_once=True)
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """See ``Executor``. Any variable may hold data from a file, so the interpreter is killed."""
@@ -76,12 +84,10 @@ class Sessions:
 
     async def close(self) -> None:
         """End all interpreters, and wait for them."""
-        for conversation_id, session in list(self._sessions.items()):
-            self._end(conversation_id, session)
-        await asyncio.gather(*self._ending)
+        await self._kept.close()
 
     async def _run(self, session: _Session, asked: CodeRequest) -> CodeOutcome:
-        is_new = session.interpreter is None or not session.interpreter.is_alive
+        is_new = not session.is_alive
         if is_new:
             await self._begin(session, asked)
         before = session.interpreter
@@ -97,7 +103,7 @@ class Sessions:
         return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, copied_out=copied)
 
     async def _begin(self, session: _Session, asked: CodeRequest) -> None:
-        self._kill_interpreter(session)
+        self._kept.end(session)
         session.files_inside = None
         try:
             session.interpreter = await self._start()
@@ -141,56 +147,14 @@ class Sessions:
         """The conversation's session, or a new one. If there are too many, the one that was idle longest is ended."""
         if found := self._sessions.get(asked.conversation_id):
             return found
-        own = {key for key, session in self._sessions.items() if session.person_id == asked.person_id}
+        everybody = self._sessions.values()
+        own = [session for session in everybody if session.person_id == asked.person_id]
         if len(own) >= self._limits.max_of_person:
             self._make_room(own)
-        if len(self._sessions) >= self._limits.most:
-            self._make_room(set(self._sessions))
-        session = self._sessions[asked.conversation_id] = _Session(asked.person_id, _now())
-        return session
+        if len(everybody) >= self._limits.most:
+            self._make_room(list(everybody))
+        return self._kept.add(_Session(key=asked.conversation_id, person_id=asked.person_id))
 
-    def _make_room(self, among: set[UUID]) -> None:
-        idle = [(session.used_at, key) for key, session in self._sessions.items() if key in among and not session.waiting]
-        if not idle:
+    def _make_room(self, among: Collection[_Session]) -> None:
+        if not self._kept.make_room(among):
             raise ToolError("Too many interpreters are at work. Try again later in this answer, or answer without Python.")
-        _, key = min(idle)
-        self._end(key, self._sessions[key])
-
-    def _keep_idle(self, conversation_id: UUID, session: _Session) -> None:
-        """After a call, keep a live interpreter for its idle time."""
-        if session.waiting:
-            return
-        if self._sessions.get(conversation_id) is not session:
-            # The session was ended while its interpreter was starting.
-            self._kill_interpreter(session)
-            return
-        if session.interpreter is None or not session.interpreter.is_alive:
-            self._end(conversation_id, session)
-            return
-        session.used_at = _now()
-        if session.idle is not None:
-            session.idle.cancel()
-        session.idle = asyncio.get_running_loop().call_later(self._limits.idle_seconds, self._end_if_idle, conversation_id, session)
-
-    def _end_if_idle(self, conversation_id: UUID, session: _Session) -> None:
-        if not session.waiting:
-            self._end(conversation_id, session)
-
-    def _end(self, conversation_id: UUID, session: _Session) -> None:
-        if self._sessions.get(conversation_id) is session:
-            del self._sessions[conversation_id]
-        if session.idle is not None:
-            session.idle.cancel()
-        self._kill_interpreter(session)
-
-    def _kill_interpreter(self, session: _Session) -> None:
-        if session.interpreter is not None:
-            session.interpreter.kill()
-            ending = asyncio.get_running_loop().create_task(session.interpreter.end())
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
-            session.interpreter = None
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -122,7 +122,7 @@ def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -
         await asyncio.sleep(0.2)
         await sessions.forget(ONE)
         first, second = await asyncio.gather(*running, return_exceptions=True)
-        await asyncio.gather(*sessions._ending)
+        await sessions.close()
         assert not sessions._sessions and isinstance(first, CodeOutcome) and isinstance(second, ToolError)
         return [first.ended, str(second)]
 

@@ -1,0 +1,97 @@
+"""Programs that keep state between calls: one for each conversation or person, limited in number, and ended when they are idle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Kept:
+    """A program, the base of others. ``key``: its conversation or person. ``waiting``: how many calls use it or wait for it."""
+
+    key: UUID
+    person_id: UUID
+    waiting: int = 0
+    used_at: float = 0.0
+    idle: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether another call can use it."""
+        raise NotImplementedError
+
+    def end(self) -> Coroutine[Any, Any, None] | None:
+        """Begin to end it. Returns what ends it; None if there is nothing to end."""
+        raise NotImplementedError
+
+
+K = TypeVar("K", bound=Kept)
+
+
+class KeptPrograms(Generic[K]):
+    """Use them on one event loop. ``by_key``: those that take calls. ``open``: with those that only answer the calls they have."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[UUID, K] = {}
+        self.open: set[K] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def add(self, kept: K) -> K:
+        """Keep a program."""
+        self.by_key[kept.key] = kept
+        self.open.add(kept)
+        return kept
+
+    def make_room(self, among: Collection[K]) -> bool:
+        """End the program that has been idle longest. Returns whether any of them is idle."""
+        idle = [each for each in among if not each.waiting]
+        if idle:
+            self.drop(min(idle, key=lambda each: each.used_at))
+        return bool(idle)
+
+    def release(self, kept: K, idle_seconds: float) -> None:
+        """After a call, for which ``waiting`` was counted up: end the program if it is not the current one or not alive any more; otherwise
+        when it has been idle for a while."""
+        kept.waiting -= 1
+        if kept.waiting:
+            return
+        if self.by_key.get(kept.key) is not kept or not kept.is_alive:
+            self.drop(kept)
+            return
+        loop = asyncio.get_running_loop()
+        kept.used_at = loop.time()
+        if kept.idle is not None:
+            kept.idle.cancel()
+        kept.idle = loop.call_later(idle_seconds, self._drop_if_idle, kept)
+
+    def _drop_if_idle(self, kept: K) -> None:
+        if not kept.waiting:
+            self.drop(kept)
+
+    def drop(self, kept: K, *, at_once: bool = False) -> None:
+        """Take no more calls for this program, and end it after those that it is answering."""
+        if self.by_key.get(kept.key) is kept:
+            del self.by_key[kept.key]
+        if kept.idle is not None:
+            kept.idle.cancel()
+        if at_once or not kept.waiting:
+            self.open.discard(kept)
+            self.end(kept)
+
+    def end(self, kept: K) -> None:
+        """End a program in the background."""
+        if (ending := kept.end()) is not None:
+            task = asyncio.get_running_loop().create_task(ending)
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """End all programs, and wait for them."""
+        for kept in list(self.by_key.values()):
+            self.drop(kept, at_once=True)
+        if self._ending:
+            await asyncio.wait(self._ending)
