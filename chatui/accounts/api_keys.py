@@ -9,13 +9,12 @@ with the key's prefix only.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -24,6 +23,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from chatui.accounts import second_factor, sign_in_settings
+from chatui.accounts.secret_texts import digest_of, note_use, readable
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -35,14 +35,12 @@ from chatui.permissions.access import NotFoundError
 
 PREFIX_CHARS = 11
 """The length of a key's prefix, which identifies the key on pages and in the audit log."""
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _PATTERN = re.compile(r"cu_[a-z0-9]{8}_[A-Za-z0-9_-]{43}[0-9a-f]{8}")
 
 
 def new() -> str:
     """A new key."""
-    name = "".join(secrets.choice(_ALPHABET) for _ in range(8))
-    body = f"cu_{name}_{secrets.token_urlsafe(32)}"
+    body = f"cu_{readable(8)}_{secrets.token_urlsafe(32)}"
     return body + _check_sum(body)
 
 
@@ -51,11 +49,6 @@ def prefix_of(text: str) -> str | None:
     if not _PATTERN.fullmatch(text) or _check_sum(text[:-8]) != text[-8:]:
         return None
     return text[:PREFIX_CHARS]
-
-
-def digest_of(text: str) -> str:
-    """The stored form of a key: its SHA-256, in hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check_sum(body: str) -> str:
@@ -76,23 +69,30 @@ class KeyRefusedError(Exception):
     """The key does not exist or is no longer valid. The caller cannot tell which."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveKey:
-    """A key that was valid when it was checked, with its owner.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRights:
+    """What a key may do.
 
-    It does not contain the key itself. ``views_hidden``: the key may read raw reasoning, and its owner had the permission for it.
+    ``models``: the model choices that it may use, empty for all. ``tools``: names of the product's tools that models may call for it.
+    ``views_hidden``: it may read raw reasoning. ``reads_all``: it may also read responses that the owner's other keys requested.
     """
+
+    for_responses: bool
+    for_chat: bool
+    models: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    per_minute: int = 60
+    views_hidden: bool = False
+    reads_all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveKey(KeyRights):
+    """A key that was valid when it was checked, with its owner, who then had the permission for what it reads. Not the key itself."""
 
     id: UUID
     prefix: str
     owner: User
-    models: frozenset[str]
-    for_responses: bool
-    for_chat: bool
-    per_minute: int
-    tools: frozenset[str] = frozenset()
-    views_hidden: bool = False
-    reads_all: bool = False
 
     @property
     def only_key(self) -> UUID | None:
@@ -138,19 +138,10 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
         raise KeyRefusedError
     if _exceeds_limit(row):
         raise ThrottledError
-    _store_last_use(row)
-    return LiveKey(
-        id=row.pk,
-        prefix=row.prefix,
-        owner=row.owner,
-        models=frozenset(row.choices),
-        for_responses=row.for_responses,
-        for_chat=row.for_chat,
-        per_minute=row.per_minute,
-        views_hidden=_views_hidden(row),
-        reads_all=row.reads_all,
-        tools=frozenset(row.tools),
-    )
+    note_use(row)
+    names = ("prefix", "owner", "for_responses", "for_chat", "per_minute", "reads_all")
+    rights = {name: getattr(row, name) for name in names}
+    return LiveKey(id=row.pk, models=tuple(row.choices), tools=tuple(row.tools), views_hidden=_views_hidden(row), **rights)
 
 
 def is_still_valid(key: LiveKey) -> bool:
@@ -213,13 +204,6 @@ def _record_refused(row: ApiKey, address: str) -> None:
     _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {_why_invalid(row)}")
 
 
-def _store_last_use(row: ApiKey) -> None:
-    today = timezone.now().date()
-    if row.last_used_on != today:
-        unused = Q(last_used_on=None) | Q(last_used_on__lt=today)
-        ApiKey.objects.filter(unused, pk=row.pk).update(last_used_on=today)
-
-
 CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
 CREATED_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
 REVOKED_WITH_ACCOUNT = "revoke API key with the account"
@@ -233,24 +217,12 @@ class TooManyKeysError(Exception):
     """The person already has the maximum number of keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewKeyOptions:
-    """The options of a new key.
-
-    ``models``: the model choices that it may use, empty for all. ``tools``: names of the product's tools that models may call for it.
-    ``days`` None: it never expires. ``views_hidden``: it may read raw reasoning. ``reads_all``: it may also read responses that the owner's
-    other keys requested.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKeyOptions(KeyRights):
+    """The options of a new key. ``days`` None: it never expires."""
 
     name: str
-    for_responses: bool
-    for_chat: bool
-    models: tuple[str, ...] = ()
-    per_minute: int = 60
     days: int | None = 90
-    views_hidden: bool = False
-    reads_all: bool = False
-    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,31 +231,6 @@ class CreatedKey:
 
     id: str
     text: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedKey:
-    """A key in its owner's list."""
-
-    id: str
-    name: str
-    prefix: str
-    made_at: datetime
-    ends_at: datetime | None
-    last_used_on: date | None
-    for_responses: bool
-    for_chat: bool
-    models: tuple[str, ...]
-    per_minute: int
-    views_hidden: bool
-    reads_all: bool
-    tools: tuple[str, ...] = ()
-
-    @property
-    def formats(self) -> str:
-        """The names of the API formats that the key may use."""
-        formats = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
-        return " · ".join(name for name, is_allowed in formats.items() if is_allowed)
 
 
 def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
@@ -329,7 +276,8 @@ def is_service_account(account: User) -> bool:
 
 def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> CreatedKey:
     maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
-    text = new()
+    text, rights = new(), asdict(wanted)
+    days = rights.pop("days")
     with transaction.atomic():
         # Locked, so that two simultaneous requests cannot exceed the limit.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
@@ -337,29 +285,23 @@ def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) 
             raise TooManyKeysError
         row = ApiKey.objects.create(
             owner=person,
-            name=wanted.name[:NAME_CHARS],
             prefix=text[:PREFIX_CHARS],
             digest=digest_of(text),
-            choices=list(wanted.models),
-            tools=list(wanted.tools),
-            for_responses=wanted.for_responses,
-            for_chat=wanted.for_chat,
-            per_minute=min(wanted.per_minute, MAX_PER_MINUTE),
-            views_hidden=wanted.views_hidden,
-            reads_all=wanted.reads_all,
+            choices=list(rights.pop("models")),
             made_by_name=maker,
-            expires_at=None if wanted.days is None else timezone.now() + timedelta(days=wanted.days),
+            expires_at=None if days is None else timezone.now() + timedelta(days=days),
+            **rights | {"name": wanted.name[:NAME_CHARS], "per_minute": min(wanted.per_minute, MAX_PER_MINUTE)},
         )
-        ends = "without end" if wanted.days is None else f"for {wanted.days} days"
+        ends = "without end" if days is None else f"for {days} days"
         reads = ", reads raw reasoning" if wanted.views_hidden else ""
         with_tools = f", tools: {', '.join(wanted.tools)}" if wanted.tools else ""
         record(action, visitor, person.get_username(), detail=f"{row.prefix}, {ends}{reads}{with_tools}"[:200])
     return CreatedKey(str(row.pk), text)
 
 
-def keys_of(person: User) -> list[ListedKey]:
+def keys_of(person: User) -> QuerySet[ApiKey]:
     """The person's valid keys, the newest first."""
-    return [_listed(row) for row in _valid_keys(person).order_by("-created_at")]
+    return _valid_keys(person).defer("digest").order_by("-created_at")
 
 
 def revoke_own(visitor: Visitor, key_id: UUID) -> None:
@@ -372,12 +314,7 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
         raise NotFoundError
     with transaction.atomic():
         second_factor.notify(row.owner, "key-revoked")
-        _revoke(visitor, [row], REVOKED)
-
-
-def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
-    """Revoke keys of any owner, and return how many were still valid. The caller has checked the permission. Recorded."""
-    return _revoke(visitor, rows, REVOKED_BY_ADMIN)
+        revoke(visitor, [row], REVOKED)
 
 
 def revoke_with_password(visitor: Visitor, person: User) -> int:
@@ -385,42 +322,25 @@ def revoke_with_password(visitor: Visitor, person: User) -> int:
 
     Somebody who knew the old password may have created them.
     """
-    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_PASSWORD)
+    return revoke(visitor, _valid_keys(person).select_related("owner"), REVOKED_WITH_PASSWORD)
 
 
 def revoke_with_account(visitor: Visitor, person: User) -> int:
     """Revoke all keys of a person whose account is being closed, and return how many. Recorded."""
-    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
+    return revoke(visitor, _valid_keys(person).select_related("owner"), REVOKED_WITH_ACCOUNT)
 
 
-def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:
+@transaction.atomic
+def revoke(visitor: Visitor, rows: Iterable[ApiKey], action: str = REVOKED_BY_ADMIN) -> int:
+    """Revoke keys of any owner, and return how many were still valid. The caller has checked the permission. Recorded."""
     revoked = 0
-    with transaction.atomic():
-        for row in rows:
-            if ApiKey.objects.filter(pk=row.pk, revoked_at=None).update(revoked_at=timezone.now()):
-                record(action, visitor, row.owner.get_username(), detail=row.prefix)
-                revoked += 1
+    for row in list(rows):
+        if ApiKey.objects.filter(pk=row.pk, revoked_at=None).update(revoked_at=timezone.now()):
+            record(action, visitor, row.owner.get_username(), detail=row.prefix)
+            revoked += 1
     return revoked
 
 
 def _valid_keys(person: User) -> QuerySet[ApiKey]:
     not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     return ApiKey.objects.filter(not_expired, owner=person, revoked_at=None)
-
-
-def _listed(row: ApiKey) -> ListedKey:
-    return ListedKey(
-        id=str(row.pk),
-        name=row.name,
-        prefix=row.prefix,
-        made_at=row.created_at,
-        ends_at=row.expires_at,
-        last_used_on=row.last_used_on,
-        for_responses=row.for_responses,
-        for_chat=row.for_chat,
-        models=tuple(str(choice) for choice in row.choices),
-        per_minute=row.per_minute,
-        views_hidden=row.views_hidden,
-        reads_all=row.reads_all,
-        tools=tuple(str(name) for name in row.tools),
-    )

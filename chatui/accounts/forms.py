@@ -137,18 +137,19 @@ class PasswordForm(NewPassword, PasswordChangeForm):
 
     def clean_old_password(self) -> str:
         """Check the old password, counted as in ``SignInForm``."""
-        try:
-            guess = sign_in.admit_old_password(self._visitor)
-        except MustWaitError as wait:
-            sign_in.record_password_refused(self._visitor, waits=True)
-            raise forms.ValidationError(wait.sentence) from None
-        try:
-            password: str = super().clean_old_password()
-        except forms.ValidationError:
-            sign_in.record_password_refused(self._visitor, waits=False)
-            raise
-        guess.succeeded()
+        password: str = self.cleaned_data["old_password"]
+        check_old_password(self._visitor, password, self.error_messages["password_incorrect"])
         return password
+
+
+def check_old_password(visitor: Visitor, password: str, problem: Any) -> None:
+    """Check the password of somebody who is signed in. Raises ValidationError with ``problem``, or with the time to wait."""
+    try:
+        if sign_in.is_old_password(visitor, password):
+            return
+    except MustWaitError as wait:
+        raise forms.ValidationError(wait.sentence) from None
+    raise forms.ValidationError(problem)
 
 
 class LinkedPasswordForm(NewPassword, SetPasswordForm):  # type: ignore[type-arg]

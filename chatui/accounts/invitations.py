@@ -15,11 +15,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone, translation
-from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatui.accounts import mail
+from chatui.accounts import mail, secret_texts
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, Throttle
@@ -124,10 +123,8 @@ def revoke(visitor: Visitor, row: Invitation) -> None:
 
 
 def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:
-    found = rows.filter(pk=invitation_id, used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
-    row = found.select_related("made_by", "group").first()
-    if row is None or not constant_time_compare(_token(row), token):
-        raise NotFoundError
+    open_rows = rows.filter(revoked_at=None, made_by__is_active=True).select_related("made_by", "group")
+    row = secret_texts.unused_link(open_rows, invitation_id, token, _token)
     # Checked again: the creator may have lost the permission since, or the group may have been given more than the creator holds.
     if not administration.may_invite(row.made_by, row.group):
         raise NotFoundError
@@ -140,12 +137,7 @@ def _group_text(group: Group | None) -> str:
 
 def _token(row: Invitation) -> str:
     # The token covers the group: a link is valid only for the group that it was created for.
-    return salted_hmac("chatui.invitation", f"{row.pk} {row.group_id}", algorithm="sha256").hexdigest()[:48]
-
-
-def is_on() -> bool:
-    """Whether mail can be sent, and the address for links is configured."""
-    return mail.is_on() and bool(environment().origins)
+    return secret_texts.link_token("invitation", row.pk, row.group_id)
 
 
 def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
@@ -153,7 +145,7 @@ def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
 
     ``links``: notes and paths. Returns the notes of the links sent; none if mail is off.
     """
-    if not is_on():
+    if not mail.can_send_links():
         return set()
     mailed = {note for note, _path in links if _is_address(note)}
     for note, path in links:

@@ -74,6 +74,11 @@ def is_on() -> bool:
     return bool(environment().mail_url)
 
 
+def can_send_links() -> bool:
+    """Whether mail can be sent, and the address for links in it is configured."""
+    return is_on() and bool(environment().origins)
+
+
 def send_later(address: str, subject: str, body: str) -> None:
     """Send a mail once the transaction is committed. Nothing is sent without an address or a server."""
     if address and is_on():

@@ -8,21 +8,16 @@ all work happens in the background.
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from smtplib import SMTPException
+from datetime import timedelta
 from uuid import UUID
 
-from django.core.mail import EmailMessage
-from django.db import DatabaseError, connection, transaction
-from django.db.models import Q
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone, translation
-from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from chatui.accounts import api_keys, second_factor, sign_in_settings
+from chatui.accounts import api_keys, mail, second_factor, secret_texts, sign_in_settings
 from chatui.accounts.mail import BackgroundQueue
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -34,23 +29,6 @@ from chatui.permissions.access import NotFoundError
 from chatui.site.brand import brand
 
 LIFETIME = timedelta(hours=24)
-BY_MAIL = "by mail"
-"""The creator of a link that was sent for a forgotten password. No account can have this name, because it has a space."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkNotice:
-    """A notice to a person about a link for their account. ``used_at`` None: the link is unused."""
-
-    made_by: str
-    made_at: datetime
-    used_at: datetime | None
-    used_from: str
-
-    @property
-    def is_by_mail(self) -> bool:
-        """Whether the link was requested on the sign-in page."""
-        return self.made_by == BY_MAIL
 
 
 def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
@@ -69,7 +47,7 @@ def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
         four_eyes.record_change(visitor.user, [person.pk], "a link for a new password")
         name = visitor.user.get_username() if visitor.user else ""
         link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LIFETIME)
-    return reverse("password_link", args=[link.pk, _token(link)])
+    return _path(link)
 
 
 def person_for(link_id: UUID, token: str) -> User:
@@ -88,26 +66,15 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
         link.user.set_password(password)
         link.user.save(update_fields=["password"])
         PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now(), used_from=visitor.address[:64], dismissed_at=None)
-        record(
-            "use password link",
-            Visitor(None, visitor.address, visitor.way),
-            link.user.get_username(),
-            detail=f"made by {link.made_by_name}",
-        )
-        api_keys.revoke_with_password(Visitor(None, visitor.address, visitor.way), link.user)
+        record("use password link", visitor.as_nobody(), link.user.get_username(), detail=f"made by {link.made_by_name}")
+        api_keys.revoke_with_password(visitor.as_nobody(), link.user)
         second_factor.notify(link.user, "password-changed")
     return link.user
 
 
-def token_of(link: PasswordLink) -> str:
-    """The token at the end of a link's address."""
-    return _token(link)
-
-
-def notices(person: User) -> list[LinkNotice]:
-    """Notices of links for this person's account that they have not dismissed yet, the latest first."""
-    rows = PasswordLink.objects.filter(user=person, dismissed_at=None).order_by("-made_at")[:20]
-    return [LinkNotice(row.made_by_name, row.made_at, row.used_at, row.used_from) for row in rows]
+def notices(person: User) -> QuerySet[PasswordLink]:
+    """The links for this person's account whose notice they have not dismissed yet, the latest first."""
+    return PasswordLink.objects.filter(user=person, dismissed_at=None).order_by("-made_at")[:20]
 
 
 def dismiss(person: User) -> None:
@@ -116,19 +83,21 @@ def dismiss(person: User) -> None:
 
 
 def _find_valid(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
-    rows = PasswordLink.objects.filter(pk=link_id, used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
-    link = (rows.select_for_update() if locks else rows).select_related("user").first()
-    if link is None or not constant_time_compare(_token(link), token) or not sign_in_settings.may_use(link.user):
+    rows = PasswordLink.objects.filter(user__is_active=True).select_related("user")
+    link = secret_texts.unused_link(rows.select_for_update() if locks else rows, link_id, token, _token)
+    if not sign_in_settings.may_use(link.user):
         raise NotFoundError
     return link
 
 
+def _path(link: PasswordLink) -> str:
+    return reverse("password_link", args=[link.pk, _token(link)])
+
+
 def _token(link: PasswordLink) -> str:
     # Derived from the password's hash: any other password change makes the link invalid.
-    return salted_hmac("chatui.password_link", f"{link.pk} {link.user_id} {link.user.password}", algorithm="sha256").hexdigest()[:48]
+    return secret_texts.link_token("password_link", link.pk, link.user_id, link.user.password)
 
-
-log = logging.getLogger(__name__)
 
 RESET_LIFETIME = timedelta(hours=1)
 MAX_ACCOUNTS = 3
@@ -139,11 +108,12 @@ _request_limit = GuessLimit(
 )
 _mail_throttle = Throttle("password-mail", attempts=3, seconds=3600)
 _queue = BackgroundQueue("password-mail")
+"""Finds the accounts: neither the page nor its response time says whether there are any."""
 
 
 def is_on() -> bool:
-    """Whether mail can be sent, the address for links is configured, and everybody may use a password."""
-    return bool(environment().mail_url and environment().origins) and sign_in_settings.is_for_everybody()
+    """Whether links can be mailed, and everybody may use a password."""
+    return mail.can_send_links() and sign_in_settings.is_for_everybody()
 
 
 def request_links(visitor: Visitor, name_or_address: str) -> None:
@@ -159,10 +129,8 @@ def request_links(visitor: Visitor, name_or_address: str) -> None:
 def _send_links(visitor: Visitor, name_or_address: str) -> None:
     try:
         for person in _accounts(name_or_address):
-            _send(visitor, person)
-    except (DatabaseError, OSError, SMTPException) as error:
-        # Only the type: the messages of these errors quote addresses.
-        log.error("a password reset mail could not be sent (%s)", type(error).__name__)
+            if not _mail_throttle.exceeded(str(person.pk)):
+                _send(visitor, person)
     finally:
         connection.close()
 
@@ -176,23 +144,18 @@ def _accounts(name_or_address: str) -> list[User]:
     return [person for person in alike if person.has_usable_password()][:MAX_ACCOUNTS]
 
 
+@transaction.atomic
 def _send(visitor: Visitor, person: User) -> None:
-    if _mail_throttle.exceeded(str(person.pk)):
-        return
-    with transaction.atomic():
-        now = timezone.now()
-        # Only links that were requested by mail: a stranger must not be able to invalidate a link that staff created.
-        PasswordLink.objects.filter(user=person, used_at=None, made_by_name=BY_MAIL).update(expires_at=now)
-        link = PasswordLink.objects.create(user=person, made_by_name=BY_MAIL, expires_at=now + RESET_LIFETIME, dismissed_at=now)
-        record("mail password link", visitor, person.get_username())
-    # Never the host of the request, which the client can choose: the link opens somebody else's account.
-    address = environment().origins[0] + reverse("password_link", args=[link.pk, token_of(link)])
+    now = timezone.now()
+    # Only links that were requested by mail: a stranger must not be able to invalidate a link that staff created.
+    PasswordLink.objects.filter(user=person, used_at=None, made_by_name=PasswordLink.BY_MAIL).update(expires_at=now)
+    link = PasswordLink.objects.create(user=person, made_by_name=PasswordLink.BY_MAIL, expires_at=now + RESET_LIFETIME, dismissed_at=now)
+    record("mail password link", visitor, person.get_username())
     with translation.override(person.language or environment().language):
-        name = brand().name
-        subject = _("New password for %(site)s") % {"site": name}
-        words = _(
+        # Never the host of the request, which the client can choose: the link opens somebody else's account.
+        words = {"name": person.get_username(), "site": brand().name, "address": environment().origins[0] + _path(link)}
+        body = _(
             "Somebody asked for a new password for the account %(name)s at %(site)s. If this was you, choose one here within an hour:\n\n"
             "%(address)s\n\nIf this was not you, do nothing: your password will not change."
         )
-        body = words % {"name": person.get_username(), "site": name, "address": address}
-        EmailMessage(subject, body, environment().mail_from or None, [person.email]).send()
+        mail.send_later(person.email, _("New password for %(site)s") % words, body % words)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import secrets
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,7 +26,8 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts import account_managers, mail, sessions, sign_in, sign_in_settings
+from chatui.accounts import account_managers, mail, secret_texts, sessions, sign_in, sign_in_settings
+from chatui.accounts.secret_texts import digest_of
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import Guess, GuessLimit
@@ -178,7 +178,6 @@ def otpauth_uri(secret: bytes, site: str, name: str) -> str:
 
 
 RECOVERY_CODES = 10
-_ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"  # no letters or digits that look alike
 _guesses = GuessLimit("one-time code")
 
 
@@ -267,7 +266,7 @@ def check(visitor: Visitor, person: User, code: str) -> None:
     guess = admit(visitor, person)
     with transaction.atomic():
         # Deleting the row uses up the code: of two simultaneous requests, only one succeeds.
-        if not RecoveryCode.objects.filter(user=person, digest=_digest(plain)).delete()[0]:
+        if not RecoveryCode.objects.filter(user=person, digest=digest_of(plain)).delete()[0]:
             raise WrongCodeError
         record("recovery code used", visitor, person.get_username())
     guess.succeeded()
@@ -345,11 +344,7 @@ def _secret(row: SecondFactor) -> bytes:
 
 
 def _create_codes(person: User) -> list[str]:
-    codes = ["-".join("".join(secrets.choice(_ALPHABET) for _ in range(5)) for _ in range(3)) for _ in range(RECOVERY_CODES)]
+    codes = [secret_texts.readable(5, groups=3) for _ in range(RECOVERY_CODES)]
     RecoveryCode.objects.filter(user=person).delete()
-    RecoveryCode.objects.bulk_create(RecoveryCode(user=person, digest=_digest(code.replace("-", ""))) for code in codes)
+    RecoveryCode.objects.bulk_create(RecoveryCode(user=person, digest=digest_of(code.replace("-", ""))) for code in codes)
     return codes
-
-
-def _digest(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()

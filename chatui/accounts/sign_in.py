@@ -5,7 +5,6 @@ That one-time code is printed on the console, stored as a hash, and deleted once
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import secrets
 from datetime import timedelta
@@ -16,9 +15,10 @@ from django.core import signing
 from django.db import transaction
 from django.utils import timezone
 
+from chatui.accounts import secret_texts
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor
-from chatui.limits import Guess, GuessLimit, Scope, address_group
+from chatui.limits import Guess, GuessLimit, MustWaitError, Scope, address_group
 from chatui.models.audit import AuditEvent
 from chatui.models.user import FirstAccountCode, User
 from chatui.observability import measures
@@ -55,13 +55,24 @@ def admit(visitor: Visitor, name: str) -> Guess:
     return _passwords.admit(visitor.address, account=folded(name), known=known_origin(person, visitor) if person else "")
 
 
-def admit_old_password(visitor: Visitor) -> Guess:
-    """Count a guess at the password of somebody who is signed in: whoever finds an open session must not be able to guess it.
+def is_old_password(visitor: Visitor, password: str) -> bool:
+    """Whether this is the password of somebody who is signed in. Counted and recorded: whoever finds an open session must not be able to
+    guess it.
 
     Raises:
         MustWaitError: as ``admit``.
     """
-    return _old_passwords.admit(visitor.address, account=str(visitor.user.pk) if visitor.user else "")
+    person, key = visitor.user, _key_of(visitor.user)
+    try:
+        guess = _old_passwords.admit(visitor.address, account=key)
+    except MustWaitError:
+        _refusals[PASSWORD_REFUSED].record(visitor, key, None, "had to wait")
+        raise
+    if person is None or not person.check_password(password):
+        _refusals[PASSWORD_REFUSED].record(visitor, key, None, "wrong old password")
+        return False
+    guess.succeeded()
+    return True
 
 
 def admit_provider_response(visitor: Visitor) -> Guess:
@@ -95,13 +106,13 @@ def record_signed_in(visitor: Visitor, detail: str = "") -> None:
 
     ``detail``: the method, if not a password. Raises a database error if the line cannot be written.
     """
-    _record_own_action(SIGNED_IN, visitor, detail)
-    _log_outcome("signed in", visitor, str(visitor.user.pk) if visitor.user else "")
+    _own_actions[SIGNED_IN].record(visitor, _key_of(visitor.user), None, detail)
+    _log_outcome("signed in", visitor, visitor.user)
 
 
 def record_signed_out(visitor: Visitor) -> None:
     """Record a sign-out, after the session has ended."""
-    _record_own_action(SIGNED_OUT, visitor)
+    _own_actions[SIGNED_OUT].record(visitor, _key_of(visitor.user))
 
 
 def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
@@ -111,35 +122,34 @@ def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
     """
     person = _account_named(name)
     detail = "had to wait" if waits else "wrong password" if person else "no such account"
-    key = str(person.pk) if person else address_group(visitor.address)
-    _refusals[REFUSED].record(Visitor(None, visitor.address, visitor.way), key, person.get_username() if person else None, detail)
-    _log_outcome(detail, visitor, str(person.pk) if person else "")
+    _record_refused(visitor, person, detail, detail)
 
 
 def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
     """Record a wrong code after a right password."""
     detail = "had to wait with the code" if waits else "wrong code"
-    _refusals[REFUSED].record(visitor.as_nobody(), str(person.pk), person.get_username(), detail)
-    _log_outcome(detail, visitor, str(person.pk))
+    _record_refused(visitor, person, detail, detail)
 
 
 def record_passkey_refused(visitor: Visitor, person: User | None, detail: str) -> None:
     """Record a refused passkey. ``person``: its owner, if known; ``detail``: the reason, as a fixed text."""
-    key = str(person.pk) if person else address_group(visitor.address)
+    _record_refused(visitor, person, detail, "passkey refused")
+
+
+def _record_refused(visitor: Visitor, person: User | None, detail: str, outcome: str) -> None:
+    key = _key_of(person) or address_group(visitor.address)
     _refusals[REFUSED].record(visitor.as_nobody(), key, person.get_username() if person else None, detail)
-    _log_outcome("passkey refused", visitor, str(person.pk) if person else "")
+    _log_outcome(outcome, visitor, person)
 
 
-def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
-    """Record a wrong old password on the page for changing it."""
-    detail = "had to wait" if waits else "wrong old password"
-    _refusals[PASSWORD_REFUSED].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
+def _key_of(person: User | None) -> str:
+    return str(person.pk) if person else ""
 
 
-def _log_outcome(outcome: str, visitor: Visitor, person: str) -> None:
+def _log_outcome(outcome: str, visitor: Visitor, person: User | None) -> None:
     """Log the outcome for system administrators, with the id of the account but neither its name nor an address."""
     measures.SIGN_INS.labels(outcome).inc()
-    log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": person})
+    log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": _key_of(person)})
 
 
 def record_provider_sign_in_refused(visitor: Visitor, detail: str, account: str = "") -> None:
@@ -148,11 +158,7 @@ def record_provider_sign_in_refused(visitor: Visitor, detail: str, account: str 
     ``detail``: the provider's key, and the reason as a fixed text. ``account``: the name of the account, if the provider said whose it is.
     """
     _refusals[REFUSED].record(visitor.as_nobody(), account or address_group(visitor.address), account or None, detail)
-    _log_outcome("refused by a provider or a proxy", visitor, "")
-
-
-def _record_own_action(action: str, visitor: Visitor, detail: str = "") -> None:
-    _own_actions[action].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
+    _log_outcome("refused by a provider or a proxy", visitor, None)
 
 
 def _account_named(name: str) -> User | None:
@@ -181,9 +187,6 @@ def _device(device: str) -> tuple[str, str]:
     return str(owner), str(number)
 
 
-_ALPHABET = "ABCDEFGHJKMNPQRSTVWXYZ23456789"  # no letters or digits that look alike
-
-
 def is_needed() -> bool:
     """Whether nobody has an account yet."""
     return not User.objects.exists()
@@ -193,7 +196,7 @@ def new_code() -> str | None:
     """A new code to print, such as ``7KQM-2XWP-…``; None if there is already an account."""
     if not is_needed():
         return None
-    code = "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(5))
+    code = secret_texts.readable(4, groups=5).upper()
     FirstAccountCode.objects.create(digest=_digest(code))
     return code
 
@@ -218,5 +221,4 @@ def create(username: str, password: str) -> User | None:
 
 
 def _digest(code: str) -> str:
-    plain = "".join(character for character in code.upper() if character.isalnum())
-    return hashlib.sha256(plain.encode()).hexdigest()
+    return secret_texts.digest_of("".join(filter(str.isalnum, code.upper())))

@@ -153,7 +153,7 @@ class ApiKeyAdmin(GuardedAdmin):
     @admin.action(description=_("Revoke the selected keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """Revoke the selected keys, which stop working at once. Each is recorded."""
-        count = api_keys.revoke_for_admin(visitor_of(request, "admin"), list(queryset))
+        count = api_keys.revoke(visitor_of(request, "admin"), list(queryset))
         words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", count)
         messages.success(request, words % {"count": count})
 

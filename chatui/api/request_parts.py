@@ -272,7 +272,7 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
         raise invalid("Two functions have names that the model could not tell apart.", param="tools")
     choice = _chosen(asked, [name for name, _ in read])
     allowed = {model: tool for model, (name, tool) in functions.items() if name in choice.names}
-    own = key.tools if choice.mode != "none" and not choice.is_limited else frozenset()
+    own = frozenset(key.tools if choice.mode != "none" and not choice.is_limited else ())
     if choice.mode == "required" and not (allowed or own):
         raise invalid("No call can be required where there is nothing to call.", param="tool_choice")
     offer = FunctionOffer(

@@ -6,7 +6,6 @@ endpoints.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from django.utils import timezone
 
 from chatui.accounts import sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
+from chatui.accounts.secret_texts import digest_of, note_use
 from chatui.accounts.sign_in_settings import Provider, provider_of, sign_in_file
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor, record
@@ -78,7 +78,7 @@ def create(visitor: Visitor, provider: Provider) -> str:
     """Create a token, of which only a digest is stored. The provider's earlier token is no longer valid. Recorded."""
     text = f"scim_{secrets.token_urlsafe(32)}"
     record(MADE, visitor, detail=f"for {provider.key}")
-    defaults = {"digest": _digest(text), "made_at": timezone.now(), "last_used_on": None}
+    defaults = {"digest": digest_of(text), "made_at": timezone.now(), "last_used_on": None}
     ProvisioningToken.objects.update_or_create(provider=provider.key, defaults=defaults)
     return text
 
@@ -99,7 +99,7 @@ def authenticate(visitor: Visitor, text: str) -> Provider:
         MustWaitError: too many invalid tokens came from this address.
         ThrottledError: the token is valid, but there were too many requests within a minute.
     """
-    row = ProvisioningToken.objects.filter(digest=_digest(text)).first() if _PATTERN.fullmatch(text) else None
+    row = ProvisioningToken.objects.filter(digest=digest_of(text)).first() if _PATTERN.fullmatch(text) else None
     provider = provider_of(row.provider) if row else None
     if row is None or provider is None:
         if _PATTERN.fullmatch(text):
@@ -107,12 +107,5 @@ def authenticate(visitor: Visitor, text: str) -> Provider:
         _wrong_tokens.admit(visitor.address)
         raise TokenRefusedError
     _request_limit.check(provider.key)
-    today = timezone.now().date()
-    if row.last_used_on != today:
-        ProvisioningToken.objects.filter(pk=row.pk).update(last_used_on=today)
+    note_use(row)
     return provider
-
-
-def _digest(text: str) -> str:
-    # A token has 256 random bits, so a fast digest protects it as well as a slow one.
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -56,6 +56,12 @@ class ApiKey(models.Model):
     def __str__(self) -> str:
         return self.prefix
 
+    @property
+    def formats(self) -> str:
+        """The names of the API formats that the key may use."""
+        formats = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
+        return " · ".join(name for name, is_allowed in formats.items() if is_allowed)
+
 
 class ProgramAnswer(models.Model):
     """An answer to a program. ``key`` is the API key of the request. Without ``is_kept`` the conversation is erased as soon as the turn has

@@ -123,6 +123,14 @@ class PasswordLink(Row):
     used_from = models.CharField(max_length=64, blank=True)
     dismissed_at = models.DateTimeField(null=True, blank=True)
 
+    BY_MAIL = "by mail"
+    """``made_by_name`` of a link that was sent for a forgotten password. No account can have this name, because it has a space."""
+
+    @property
+    def is_by_mail(self) -> bool:
+        """Whether the link was requested on the sign-in page."""
+        return self.made_by_name == self.BY_MAIL
+
 
 class Invitation(Row):
     """Valid until ``expires_at``, for one account, and only while its creator would still be allowed to create it.

@@ -108,7 +108,7 @@ def places(world: World) -> dict[str, str]:
     deleted_document = uploaded(owner, "in the bin, too.txt", "more words")
     for file, place in ((sent_file, world.planted.conversation), (deleted_document, world.deleted.conversation)):
         StoredFile.objects.filter(pk=file.pk).update(conversation=place)
-    key = api_keys.create(Visitor(owner, ADDRESS, "shell"), api_keys.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    key = api_keys.create(Visitor(owner, ADDRESS, "shell"), api_keys.NewKeyOptions(name="A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
         "api_answer": str(ProgramAnswer.objects.create(turn=world.planted.turn).pk),

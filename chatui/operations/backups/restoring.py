@@ -128,7 +128,7 @@ def revoke_again(access: ActiveAccess) -> int:
     people = [person for person in User.objects.filter(is_active=True) if person.pk in access.closed]
     count = sum(_close(person) for person in people)
     keys = [row for row in ApiKey.objects.filter(revoked_at=None).select_related("owner") if row.pk not in access.keys]
-    count += api_keys.revoke_for_admin(SHELL, keys)
+    count += api_keys.revoke(SHELL, keys)
     for key in ShareLink.objects.filter(revoked_at=None).values_list("pk", flat=True):
         if key not in access.links:
             count += ShareLink.objects.filter(pk=key).update(revoked_at=timezone.now())

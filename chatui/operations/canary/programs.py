@@ -140,10 +140,12 @@ class Programs:
     def _key(self, person: User, viewer: str) -> str:
         visitor = Visitor(person, "", "shell")
         views_hidden = viewer == TRUSTED and permissions_programs.may_read(person)
-        wanted = NewKeyOptions("Canary", for_responses=True, for_chat=True, per_minute=api_keys.MAX_PER_MINUTE, views_hidden=views_hidden)
+        wanted = NewKeyOptions(
+            name="Canary", for_responses=True, for_chat=True, per_minute=api_keys.MAX_PER_MINUTE, views_hidden=views_hidden
+        )
         made = api_keys.create(visitor, wanted)
         if viewer == REVOKED:
-            api_keys.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
+            api_keys.revoke(visitor, list(ApiKey.objects.filter(pk=made.id)))
         return made.text
 
     def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:

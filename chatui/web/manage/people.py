@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import groups as accounts_groups
-from chatui.accounts import invitations
+from chatui.accounts import invitations, mail
 from chatui.accounts import people as accounts_people
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor
@@ -56,7 +56,7 @@ class InviteForm(forms.Form):
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         fields["group"].queryset = administration.assignable_groups(staff)
-        if not invitations.is_on():
+        if not mail.can_send_links():
             del fields["mails"]
 
     def clean(self) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui.accounts import identities, passkeys, second_factor, sessions, sign_in, sign_in_settings
+from chatui.accounts import identities, passkeys, second_factor, sessions, sign_in_settings
+from chatui.accounts.forms import check_old_password
 from chatui.audit_log.record import Visitor
-from chatui.limits import MustWaitError
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import passkeys as passkey_pages
@@ -48,15 +48,7 @@ class ConfirmPasswordForm(forms.Form):
     def clean_password(self) -> str:
         """Count before checking, as at sign-in."""
         password: str = self.cleaned_data["password"]
-        try:
-            guess = sign_in.admit_old_password(self._visitor)
-        except MustWaitError as wait:
-            sign_in.record_password_refused(self._visitor, waits=True)
-            raise forms.ValidationError(wait.sentence) from None
-        if self._visitor.user is None or not self._visitor.user.check_password(password):
-            sign_in.record_password_refused(self._visitor, waits=False)
-            raise forms.ValidationError(_("This is not your password."))
-        guess.succeeded()
+        check_old_password(self._visitor, password, _("This is not your password."))
         return password
 
 

@@ -40,7 +40,7 @@ for number in range({count}):
     client = Client()
     client.force_login(person)
     print(f"{{settings.SESSION_COOKIE_NAME}}={{client.cookies[settings.SESSION_COOKIE_NAME].value}}")
-    wanted = api_keys.NewKeyOptions("bench", for_responses=True, for_chat=False, per_minute=api_keys.MAX_PER_MINUTE)
+    wanted = api_keys.NewKeyOptions(name="bench", for_responses=True, for_chat=False, per_minute=api_keys.MAX_PER_MINUTE)
     print(api_keys.create(SHELL.of(person), wanted).text)
 """
 

@@ -34,7 +34,8 @@ def _mails(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
         work(*values)
         return Future()
 
-    monkeypatch.setattr(password_links._queue, "submit", at_once)
+    monkeypatch.setattr("chatui.accounts.mail.BackgroundQueue.submit", lambda _, work, *values: at_once(work, *values))
+    monkeypatch.setattr("chatui.accounts.mail.transaction", SimpleNamespace(on_commit=lambda work: work()))
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_a_mail_server_that_is_down_causes_no_error_page(ada: User, monkeypatch:
     def down(*_: Any) -> None:
         raise ConnectionRefusedError
 
-    monkeypatch.setattr("chatui.accounts.password_links.EmailMessage.send", down)
+    monkeypatch.setattr("chatui.accounts.mail.EmailMessage.send", down)
     assert "on its way" in request_link("ada")
 
 

@@ -32,7 +32,9 @@ LISTING = {"who_may_enter": "listed", "enter_groups": ["/chat"], "enter_domains"
 
 
 def new_key(person: User) -> str:
-    return api_keys.create(Visitor(person, ADDRESS, "page"), NewKeyOptions("A script", True, True, days=None)).text
+    return api_keys.create(
+        Visitor(person, ADDRESS, "page"), NewKeyOptions(name="A script", for_responses=True, for_chat=True, days=None)
+    ).text
 
 
 def works(key: str) -> bool:

@@ -50,7 +50,7 @@ def lines_about(name: str) -> list[tuple[str, str]]:
 def test_closing_ends_all_access(root: User) -> None:
     person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
     browser, own_visitor = signed_in(person), Visitor(person, "192.0.2.1", "page")
-    key = api_keys.create(own_visitor, api_keys.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    key = api_keys.create(own_visitor, api_keys.NewKeyOptions(name="A script", for_responses=True, for_chat=True))
     invitation = invitations.create(own_visitor, days=7, group=None, note="")
     PasswordLink.objects.create(user=person, made_by_name="root", expires_at=timezone.now() + timedelta(days=1))
     other = long_conversation(root, 2, "carrot")

@@ -112,7 +112,7 @@ def test_restored_documents_can_be_read_downloaded_and_sent(
 def test_accounts_keys_and_links_closed_or_revoked_since_are_not_restored(database: Path, backup: Path) -> None:
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
-    options = api_keys.NewKeyOptions("a key", for_responses=True, for_chat=False)
+    options = api_keys.NewKeyOptions(name="a key", for_responses=True, for_chat=False)
     valid, revoked = (api_keys.create(SHELL.of(people["bela"]), options).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
     output_of("backup", database.parent / "later")
