@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import Group, Permission
+from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -269,35 +271,16 @@ class ListedPerson:
     may_debug: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PeoplePage:
-    """A page of the list. ``found``: how many people match in total. ``number`` and ``last`` count pages from 1."""
+def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page[Any]:
+    """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements.
 
-    people: tuple[ListedPerson, ...]
-    found: int
-    number: int
-    last: int
-
-    @property
-    def previous(self) -> int:
-        """The number of the page before."""
-        return self.number - 1
-
-    @property
-    def next(self) -> int:
-        """The number of the page after."""
-        return self.number + 1
-
-
-def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> PeoplePage:
-    """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements."""
+    Its ``object_list`` has a ListedPerson for each.
+    """
     rows = _filtered(_matching(words), show)
     rows = rows.filter(groups=group) if group else rows
-    found = rows.count()
-    last = max(1, -(-found // PAGE))
-    number = min(max(1, number), last)
-    taken = _annotated(rows).order_by("username")[(number - 1) * PAGE : number * PAGE]
-    return PeoplePage(tuple(_listed(row) for row in taken), found, number, last)
+    found: Page[Any] = Paginator(_annotated(rows).order_by("username"), PAGE).get_page(number)
+    found.object_list = [_listed(row) for row in found.object_list]
+    return found
 
 
 def find_person(person_id: UUID) -> tuple[User, ListedPerson] | None:

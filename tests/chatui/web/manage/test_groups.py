@@ -56,7 +56,7 @@ def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, ca
     assert demand(client, careful) == 302
     assert audit_lines() == [("group changed", "group careful", "needs a second factor now")]
     assert second_factor.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
-    assert [found.needs_second_factor for found in people.page("ada").people] == [True]
+    assert [found.needs_second_factor for found in people.page("ada").object_list] == [True]
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
     assert demand(client, careful) == 302 and len(audit_lines()) == 1, "an unchanged state is not logged again"
