@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +17,21 @@ from chatui.accounts.sign_in_settings import EVERYBODY, sign_in_file
 from chatui.env import environment
 from chatui.models.sign_in import Passkey
 from chatui.models.user import User
+
+Check = Callable[..., list[CheckMessage]]
+
+
+def _with_database(check: Check) -> Check:
+    """The check finds nothing if the database is not migrated yet, or down: other checks report that."""
+
+    @wraps(check)
+    def run(*values: Any, **kwargs: Any) -> list[CheckMessage]:
+        try:
+            return check(*values, **kwargs)
+        except DatabaseError:
+            return []
+
+    return run
 
 
 @register()
@@ -34,13 +51,11 @@ def client_secrets_are_readable(app_configs: Any, **kwargs: Any) -> list[CheckMe
 
 
 @register()
+@_with_database
 def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report settings that name a missing group, and so have no effect. Other checks cover the settings of model servers and answer
     limits."""
-    try:
-        missing = [reference for reference in groups.missing() if reference.setting not in (groups.BACK_ENDS, groups.LIMITS)]
-    except DatabaseError:
-        return []  # the database is not migrated yet, or down: other checks report that
+    missing = [reference for reference in groups.missing() if reference.setting not in (groups.BACK_ENDS, groups.LIMITS)]
     known = {groups.SIGN_IN: "chatui.W052", groups.FACTOR: "chatui.W054"}
     words = "{}: there is no group {!r}, so {}."
     return [
@@ -58,38 +73,32 @@ def group_instructions_are_valid(app_configs: Any, **kwargs: Any) -> list[CheckM
 
 
 @register()
+@_with_database
 def passkeys_match_host(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report a changed host name: browsers offer a passkey only for the host that it was created for, so old passkeys stop working."""
     hosts = {urlsplit(origin).hostname or "" for origin in environment().origins}
-    try:
-        elsewhere = Passkey.objects.exclude(site__in=hosts).count() if hosts else 0
-    except DatabaseError:
-        return []
+    elsewhere = Passkey.objects.exclude(site__in=hosts).count() if hosts else 0
     words = "{} passkeys were created for a host that is not in CHATUI_ORIGINS, and no longer work."
     return [checks.Warning(words.format(elsewhere), id="chatui.W057")] if elsewhere else []
 
 
 @register()
+@_with_database
 def emergency_accounts_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report missing emergency accounts: if passwords are off, somebody must still be able to sign in while a provider is down."""
     file = sign_in_file()
     if file.passwords == EVERYBODY:
         return []
-    try:
-        is_there = any(person.has_usable_password() for person in User.objects.filter(username__in=file.emergency_accounts, is_active=True))
-    except DatabaseError:
-        return []
+    is_there = any(person.has_usable_password() for person in User.objects.filter(username__in=file.emergency_accounts, is_active=True))
     words = "CHATUI_SIGN_IN_FILE: no emergency account can sign in; while a provider is down, nobody can."
     return [] if is_there else [checks.Warning(words, id="chatui.W053")]
 
 
 @register()
+@_with_database
 def heir_is_chosen(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report a missing heir: closed accounts are then neither handed over nor erased."""
-    try:
-        is_missing = environment().closed_accounts == "hand-over" and people.heir() is None
-    except DatabaseError:
-        return []
+    is_missing = environment().closed_accounts == "hand-over" and people.heir() is None
     words = "CHATUI_CLOSED_ACCOUNTS: no account is the heir, so nothing is handed over. Choose one: manage.py purge --heir NAME."
     return [checks.Warning(words, id="chatui.W059")] if is_missing else []
 

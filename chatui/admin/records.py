@@ -7,8 +7,7 @@ without title or content, with a link to the debug view.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -28,7 +27,6 @@ from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Invitation
 from chatui.models.turn import FailedAnswer
 from chatui.models.usage import ModelPrice, UsageLimit
-from chatui.models.user import User
 from chatui.permissions import access
 from chatui.site.languages import sentence_of
 from chatui.usage import limits
@@ -38,24 +36,19 @@ _IDENTIFYING_FIELDS = ("group", "model", "since")
 """The columns that identify a row."""
 
 
-def _staff_with(permission: str) -> Callable[[User | None], bool]:
-    return lambda user: user is not None and user.is_staff and user.has_perm(permission)
-
-
 class GuardedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows for the staff of ``may_view``, who may also add, change and delete them if they are ``editable``.
+    """Rows for staff with the ``permission``, who may also add, change and delete them if they are ``editable``.
 
-    ``may_view``: a function of the person, or of None.
     ``lookups``: the columns that lists may be filtered by; another one would be revealed by filters, letter by letter.
     """
 
-    may_view: ClassVar[Any]
+    permission = ""
     editable = False
     lookups: tuple[str, ...] = ()
     show_full_result_count = False
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return bool(type(self).may_view(access.as_person(request.user)))
+        return access.is_staff_with(access.as_person(request.user), self.permission)
 
     has_module_permission = has_view_permission
 
@@ -71,7 +64,7 @@ class GuardedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class _LimitsAdmin(GuardedAdmin):
     """Changes apply at once in this process, and soon in every other."""
 
-    may_view = _staff_with("chatui.change_limits")
+    permission = "chatui.change_limits"
     editable = True
     noun = ""
 
@@ -135,7 +128,7 @@ class ModelPriceAdmin(_LimitsAdmin):
 class ApiKeyAdmin(GuardedAdmin):
     """API keys. Staff who may see accounts see them, and staff who may change accounts can revoke them."""
 
-    may_view = _staff_with("chatui.view_user")
+    permission = "chatui.view_user"
     list_display = ("prefix", "owner", "name", "views_hidden", "created_at", "expires_at", "last_used_on", "revoked_at")
     fields = readonly_fields = (*list_display, "choices", "tools", "for_responses", "for_chat", "per_minute", "reads_all", "made_by_name")
     search_fields = ("=prefix", "owner__username")
@@ -162,7 +155,7 @@ class ApiKeyAdmin(GuardedAdmin):
 class FailedAnswerAdmin(GuardedAdmin):
     """The failed answers, for staff who may see model servers."""
 
-    may_view = access.can_see_failures
+    permission = "chatui.view_storedbackend"
     list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
     fields = readonly_fields = list_display
     search_fields = ("id",)
@@ -199,7 +192,7 @@ class FailedAnswerAdmin(GuardedAdmin):
 class InvitationAdmin(GuardedAdmin):
     """All invitations, also those that were used or revoked. Staff create and revoke them on the pages of ``web.manage``."""
 
-    may_view = _staff_with("chatui.view_user")
+    permission = "chatui.view_user"
     list_display = ("made_at", "note", "group", "made_by", "expires_at", "used_at", "used_by", "revoked_at")
     fields = readonly_fields = list_display
     ordering = ("-made_at",)
@@ -210,7 +203,7 @@ class InvitationAdmin(GuardedAdmin):
 class ConversationAdmin(GuardedAdmin):
     """Conversations by owner and time, for staff who may open any conversation in the debug view."""
 
-    may_view = access.can_view_any
+    permission = "chatui.view_any_conversation"
     list_display = ("id", "owner", "debug_view", "active_at", "created_at")
     list_filter = ("active_at",)
     lookups = ("active_at",)

@@ -10,7 +10,7 @@ Temporary and permanent conversations are kept apart, because each kind has acti
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import NoReturn
@@ -217,14 +217,26 @@ def turn_of(conversation: Conversation, turn_id: object, **annotations: Combinab
         raise NotFoundError from None
 
 
+def is_staff_with(user: User | None, *permissions: str) -> bool:
+    """Whether this is somebody on the staff with all of these permissions. Neither staff status nor a permission opens anything alone."""
+    return user is not None and user.is_active and user.is_staff and user.has_perms(permissions)
+
+
+def required(user: User | None, may: Callable[[User | None], bool]) -> User:
+    """This person, if they ``may``. Raises NotFoundError for everybody else, so that the page seems not to exist."""
+    if user is None or not may(user):
+        raise NotFoundError
+    return user
+
+
 def can_see_hidden(user: User | None) -> bool:
     """Whether the debug view exists for this person at all. Only decides what pages offer: each access is checked again."""
-    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_hidden_channels")
+    return is_staff_with(user, "chatui.view_hidden_channels")
 
 
 def can_view_any(user: User | None) -> bool:
     """Whether this person may open other people's conversations (in the debug view)."""
-    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_any_conversation")
+    return is_staff_with(user, "chatui.view_any_conversation")
 
 
 def may_view_hidden(user: User | None, conversation: Conversation) -> bool:
@@ -234,28 +246,18 @@ def may_view_hidden(user: User | None, conversation: Conversation) -> bool:
 
 def can_read_audit(user: User | None) -> bool:
     """Whether this person may read the audit log. It is a separate permission: neither staff status nor the debug view includes it."""
-    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_auditevent")
+    return is_staff_with(user, "chatui.view_auditevent")
 
 
 def can_see_failures(user: User | None) -> bool:
     """Whether this person may read why answers failed: staff who may see the model servers."""
-    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_storedbackend")
+    return is_staff_with(user, "chatui.view_storedbackend")
 
 
 def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
     """The tools that a model may call for this person, by name. ``is_demo``: the built-in demo answers. At most one statement."""
     groups = person.groups.values_list("name", flat=True) if catalogue.depends_on_groups(is_demo=is_demo) else ()
     return catalogue.offered_to(set(groups), is_demo=is_demo)
-
-
-def audit_reader(user: User | None) -> User:
-    """This person, if they may read the audit log.
-
-    Raises NotFoundError for everybody else, because the log tells who did what when.
-    """
-    if user is None or not can_read_audit(user):
-        raise NotFoundError
-    return user
 
 
 def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:

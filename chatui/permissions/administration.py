@@ -76,26 +76,15 @@ DESCRIPTIONS: dict[str, str] = {name: words for group in GROUPS.values() for nam
 """The descriptions without the headings. Django's other permissions, such as "can add message", have no effect here."""
 
 
-REQUIRED_PERMISSIONS = ("chatui.view_user", "chatui.add_user")
-
-
 def may_invite(inviter: User, group: Group | None) -> bool:
     """Whether this person may invite people now, into that group if one is given."""
-    if not inviter.is_staff or not inviter.has_perms(REQUIRED_PERMISSIONS):
-        return False
-    return group is None or has_no_more_permissions(inviter, group)
+    may_add = access.is_staff_with(inviter, "chatui.view_user", "chatui.add_user")
+    return may_add and (group is None or has_no_more_permissions(inviter, group))
 
 
 def can_read_usage(user: User | None) -> bool:
     """Whether this person may see everybody's usage. It is a separate permission: staff status does not include it."""
-    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_usage")
-
-
-def usage_reader(user: User | None) -> User:
-    """This person, if they may see everybody's usage. Raises NotFoundError for everybody else: the page shows everybody's names."""
-    if user is None or not can_read_usage(user):
-        raise NotFoundError
-    return user
+    return access.is_staff_with(user, "chatui.view_usage")
 
 
 class AdminPart(StrEnum):
@@ -139,12 +128,12 @@ def require_part(user: User | None, part: AdminPart | None = None) -> User:
 
 def may_examine(staff: User) -> bool:
     """Whether they may send test questions to a model server, which uses its key. Requires the permission to configure model servers."""
-    return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_storedbackend", "chatui.change_storedbackend"))
+    return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.change_storedbackend")
 
 
 def may_see_groups(staff: User) -> bool:
     """Whether they may see groups and their members on the admin pages."""
-    return staff.is_active and staff.is_staff and staff.has_perms(("chatui.view_user", "auth.view_group"))
+    return access.is_staff_with(staff, "chatui.view_user", "auth.view_group")
 
 
 def may_make_groups(staff: User) -> bool:
@@ -195,14 +184,12 @@ def people_with_more_permissions(staff: User) -> QuerySet[User]:
 
 def may_change(staff: User, person: User) -> bool:
     """Whether they may change that account on the admin pages. Never their own: people change theirs on the settings page."""
-    can = staff.is_active and staff.is_staff and staff.has_perm("chatui.change_user")
-    return can and person != staff and has_no_more_permissions(staff, person)
+    return access.is_staff_with(staff, "chatui.change_user") and person != staff and has_no_more_permissions(staff, person)
 
 
 def may_erase(staff: User, person: User) -> bool:
     """Whether they may erase that account. Never their own."""
-    can = staff.is_active and staff.is_staff and staff.has_perm("chatui.delete_user")
-    return can and person != staff and has_no_more_permissions(staff, person)
+    return access.is_staff_with(staff, "chatui.delete_user") and person != staff and has_no_more_permissions(staff, person)
 
 
 def changeable_people(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:

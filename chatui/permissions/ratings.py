@@ -38,14 +38,12 @@ def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Me
 
 def can_export(user: User | None) -> bool:
     """Whether this person may export other people's ratings. It is a separate permission: no other includes it."""
-    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.export_ratings")
+    return access.is_staff_with(user, "chatui.export_ratings")
 
 
 def exporter(visitor: Visitor) -> User:
     """This visitor, if they may export ratings. Raises NotFoundError for everybody else."""
-    if visitor.user is None or not can_export(visitor.user):
-        raise access.NotFoundError
-    return visitor.user
+    return access.required(visitor.user, can_export)
 
 
 def can_export_hidden(user: User | None) -> bool:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_GET, require_POST
 
 from chatui.audit_log import aggregation, chain, lines
 from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
 from chatui.permissions import access, debug_views
+from chatui.web import lists
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 from renderer.errors import Code
 
@@ -36,7 +35,7 @@ _COUNTED_MOST = 100
 _KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 
-class FilterForm(forms.Form):
+class FilterForm(lists.DaysForm):
     """The filter of the lines. Every field may be empty."""
 
     person = forms.CharField(label=_("Who"), max_length=150, required=False)
@@ -45,8 +44,7 @@ class FilterForm(forms.Form):
     code = forms.ChoiceField(label=_("Code"), required=False)
     way = forms.ChoiceField(label=_("Via"), required=False)
     conversation = forms.UUIDField(label=_("Conversation"), required=False, error_messages={"invalid": _("This is not a conversation ID.")})
-    since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    field_order = ("person", "whose", "action", "code", "way", "conversation")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the values that occur in the log."""
@@ -60,36 +58,27 @@ class FilterForm(forms.Form):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
     def filters(self) -> LineFilters:
-        """The filter of a valid form. Days are whole days, the last one included."""
-        values = dict(self.cleaned_data)
-        since, until = values.pop("since"), values.pop("until")
-        return LineFilters(
-            **values,
-            since=datetime.combine(since, time.min, UTC) if since else None,
-            before=datetime.combine(until + timedelta(days=1), time.min, UTC) if until and until < date.max else None,
-        )
+        """The filter of a valid form."""
+        values = {name: value for name, value in self.cleaned_data.items() if name not in ("since", "until")}
+        return LineFilters(**values, **self.period())
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def audit_page(request: HttpRequest) -> HttpResponse:
     """The lines that match, newest first. ``below`` and ``above`` are line numbers, from which the next or previous page starts."""
-    access.audit_reader(person_of(request))
+    access.required(person_of(request), access.can_read_audit)
     form = FilterForm(request.GET)
     if not form.is_valid():
         return _page(request, form, lines.LinePage((), None, None), status=400)
-    page = lines.page(form.filters(), below=_number(request, "below"), above=_number(request, "above"))
+    page = lines.page(form.filters(), below=lists.number(request, "below"), above=lists.number(request, "above"))
     return _page(request, form, page)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
     """The lines that match as a file, oldest first. The export is recorded before it is made, and so is part of it."""
     visitor = visitor_of(request, "download")
-    access.audit_reader(visitor.user)
+    access.required(visitor.user, access.can_read_audit)
     if kind not in _KINDS:
         raise access.NotFoundError
     asked = FilterForm(request.POST)
@@ -107,13 +96,11 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
     return response
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
     """Acknowledge a warning. Recorded in the audit log."""
     visitor = visitor_of(request, "page")
-    access.audit_reader(visitor.user)
+    access.required(visitor.user, access.can_read_audit)
     debug_views.acknowledge(visitor, warning_id)
     return redirect("audit")
 
@@ -140,8 +127,3 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.LinePage, status: 
 def _address(filters: dict[str, str], **place: int | None) -> str:
     (number,) = place.values()
     return f"{reverse('audit')}?{urlencode(filters | place)}" if number is not None else ""
-
-
-def _number(request: HttpRequest, name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -127,7 +126,7 @@ def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHt
             yield _rendered_window(request, row, shown).encode()
         yield tail.encode()
 
-    return StreamingHttpResponse(downloads.in_threads(pieces()) if isinstance(request, ASGIRequest) else pieces())
+    return downloads.streamed(request, pieces())
 
 
 def _rendered_window(request: HttpRequest, row: Conversation, shown: ShownWindow) -> str:

@@ -50,6 +50,14 @@ async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
+def streamed(request: HttpRequest, pieces: Iterator[bytes], content_type: str | None = None, name: str = "") -> StreamingHttpResponse:
+    """A response that is sent while it is made; with a ``name``, a file. ``{day}`` in the name is today."""
+    response = StreamingHttpResponse(in_threads(pieces) if isinstance(request, ASGIRequest) else pieces, content_type=content_type)
+    if name:
+        response.headers["Content-Disposition"] = f'attachment; filename="{name.format(day=timezone.now().date())}"'
+    return response
+
+
 class _Sink(io.RawIOBase):
     """The file that the archive is written to. It cannot seek, so the archive is written strictly forwards."""
 
@@ -100,10 +108,7 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
     """All of a person's own conversations, with what they may see, in one archive that is streamed while it is made."""
     person = person_of(request)
     _archives.check(str(person.pk))
-    parts = zipped(exports.all_files(person))
-    response = StreamingHttpResponse(in_threads(parts) if isinstance(request, ASGIRequest) else parts, content_type="application/zip")
-    response.headers["Content-Disposition"] = f'attachment; filename="conversations-{timezone.now():%Y-%m-%d}.zip"'
-    return response
+    return streamed(request, zipped(exports.all_files(person)), "application/zip", "conversations-{day}.zip")
 
 
 def _format_of(request: HttpRequest) -> DownloadFormat:

@@ -12,8 +12,7 @@ from uuid import UUID
 from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp
 from django.contrib.auth.decorators import login_required
-from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -66,8 +65,7 @@ def debug_file(request: HttpRequest, conversation_id: UUID, file_id: UUID) -> Ht
 
 def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
     """Pictures in formats without scripts are shown in place; everything else is downloaded as untyped bytes."""
-    pieces = downloads.in_threads(found.pieces) if isinstance(request, ASGIRequest) else found.pieces
-    response = StreamingHttpResponse(pieces, content_type=found.picture_type or _ANYTHING)
+    response = downloads.streamed(request, found.pieces, found.picture_type or _ANYTHING)
     response.headers["Content-Length"] = str(found.size)
     disposition = content_disposition_header(not found.picture_type, found.name)
     response.headers["Content-Disposition"] = disposition or "attachment"

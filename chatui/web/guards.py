@@ -12,8 +12,10 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.views.decorators.http import require_http_methods
 
 from chatui.accounts.sign_in import DEVICE_COOKIE
 from chatui.audit_log.record import RequestCause, Visitor
@@ -83,6 +85,11 @@ def guarded(view: View) -> View:
             return refuse(request, error.code, 429, wait_seconds=error.seconds)
 
     return answer
+
+
+def signed_in(*methods: str) -> Callable[[View], View]:
+    """A guarded view for people who are signed in, which takes only these methods."""
+    return lambda view: require_http_methods(methods)(login_required(guarded(view)))
 
 
 def hidden_channels(method: str, action: str) -> Callable[[View], View]:

@@ -5,18 +5,14 @@ Scripts show the form of a rating in a dialog.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib.auth.decorators import login_required
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
@@ -32,7 +28,7 @@ from chatui.permissions import ratings as permissions_ratings
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
-from chatui.web import downloads
+from chatui.web import downloads, lists
 from chatui.web.guards import guarded, visitor_of
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
@@ -43,11 +39,9 @@ HIDDEN_MOST = 500
 ``manage.py ratings`` has no limit."""
 
 
-class ExportForm(forms.Form):
+class ExportForm(lists.DaysForm):
     """What to export. Every field but the format may be empty."""
 
-    since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     verdict = forms.ChoiceField(
         label=_("Rating"),
         required=False,
@@ -76,12 +70,10 @@ class ExportForm(forms.Form):
         return values
 
     def wanted(self) -> ExportOptions:
-        """The export that a valid form asks for. Days are whole days, the last one included."""
+        """The export that a valid form asks for."""
         values = self.cleaned_data
-        since, until = values["since"], values["until"]
         filters = RatingFilters(
-            since=datetime.combine(since, time.min, UTC) if since else None,
-            before=datetime.combine(until + timedelta(days=1), time.min, UTC) if until and until < date.max else None,
+            **self.period(),
             verdict=values["verdict"],
             model=values["model"],
             backend=values["backend"],
@@ -117,17 +109,8 @@ def _is_bounded(form: ExportForm) -> bool:
 
 
 def _file(request: HttpRequest, visitor: Visitor, wanted: ExportOptions) -> StreamingHttpResponse:
-    lines = transfer_ratings.export(visitor, wanted)
-
-    def parts() -> Iterator[bytes]:
-        for line in lines:
-            yield line.encode()
-
-    response = StreamingHttpResponse(
-        downloads.in_threads(parts()) if isinstance(request, ASGIRequest) else parts(), content_type="application/jsonl; charset=utf-8"
-    )
-    response.headers["Content-Disposition"] = f'attachment; filename="ratings-{timezone.now():%Y-%m-%d}.{wanted.format}.jsonl"'
-    return response
+    pieces = (line.encode() for line in transfer_ratings.export(visitor, wanted))
+    return downloads.streamed(request, pieces, "application/jsonl; charset=utf-8", f"ratings-{{day}}.{wanted.format}.jsonl")
 
 
 _writes = Throttle("ratings", attempts=120, seconds=60)

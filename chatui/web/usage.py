@@ -10,13 +10,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from django import forms
-from django.contrib.auth.decorators import login_required
-from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_GET, require_POST
 
 from chatui.audit_log.lines import csv_row, safe_cell
 from chatui.audit_log.record import record
@@ -24,23 +20,22 @@ from chatui.codes import ProductCode
 from chatui.display import usage
 from chatui.display.usage import WORDS
 from chatui.env import environment
-from chatui.permissions.administration import usage_reader
+from chatui.permissions.access import required
+from chatui.permissions.administration import can_read_usage
 from chatui.usage import limits, reports
 from chatui.usage.reports import By, Days
-from chatui.web import downloads
+from chatui.web import downloads, lists
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 
 MAX_DAYS = 366
 USUAL_DAYS = 30
 
 
-class DaysForm(forms.Form):
+class UsageForm(lists.DaysForm):
     """Both days may be empty: then the last month is used."""
 
-    since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     by = forms.ChoiceField(label=_("Group by"), required=False, choices=list(WORDS.items()))
 
     def clean(self) -> dict[str, Any]:
@@ -73,9 +68,7 @@ def usual() -> Days:
     return Days(today - timedelta(days=USUAL_DAYS - 1), today)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def own(request: HttpRequest) -> HttpResponse:
     """One's own recent usage and limits."""
     person, days = person_of(request), usual()
@@ -95,20 +88,18 @@ def own(request: HttpRequest) -> HttpResponse:
     return render(request, "account/usage.html", context)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def everybody(request: HttpRequest) -> HttpResponse:
     """Everybody's usage in the chosen days, grouped as chosen."""
-    usage_reader(person_of(request))
-    form = DaysForm(request.GET)
+    required(person_of(request), can_read_usage)
+    form = UsageForm(request.GET)
     if not form.is_valid():
         return render(request, "manage/usage.html", {"form": form}, status=400)
     days, by = form.days(), form.summed_by()
     lines = reports.lines_of(days)
     [total] = reports.summed(lines, days, None)
     context = {
-        "form": DaysForm(initial={"since": days.first, "until": days.last, "by": by}),
+        "form": UsageForm(initial={"since": days.first, "until": days.last, "by": by}),
         "days": days,
         "plot": usage.plot(reports.summed(lines, days, By.DAY), days),
         "total": usage.total(total),
@@ -120,23 +111,17 @@ def everybody(request: HttpRequest) -> HttpResponse:
     return render(request, "manage/usage.html", context)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def file(request: HttpRequest) -> HttpResponseBase:
     """The usage of the chosen days as CSV. Recorded before it is created."""
     visitor = visitor_of(request, "download")
-    usage_reader(visitor.user)
-    form = DaysForm(request.POST)
+    required(visitor.user, can_read_usage)
+    form = UsageForm(request.POST)
     if not form.is_valid():
         return refuse(request, ProductCode.COMMAND, 400)
     days = form.days()
     record("usage export", visitor, detail=f"{days.first} to {days.last}")
-    pieces = (line.encode() for line in _csv(days))
-    sent = downloads.in_threads(pieces) if isinstance(request, ASGIRequest) else pieces
-    response = StreamingHttpResponse(sent, content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="usage-{timezone.now():%Y-%m-%d}.csv"'
-    return response
+    return downloads.streamed(request, (line.encode() for line in _csv(days)), "text/csv; charset=utf-8", "usage-{day}.csv")
 
 
 _COLUMNS = ("day", "person", "key", "backend", "model", "kind", "answers", "input_tokens", "cached_tokens", "output_tokens", "estimates")

@@ -19,8 +19,9 @@ from chatui.accounts.groups import ListedGroup
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
+from chatui.web import lists
 from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import for_part, number, page
+from chatui.web.manage.parts import for_part, page
 from chatui.web.manage.people import NewGroupForm
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
@@ -85,7 +86,7 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
     staff, words = person_of(request), request.GET.get("q", "")[:150]
     lacking = second_factor.members_without_factor(row)
     # A search finds anybody; without one, the page lists members.
-    found = people.page(words, "", number(request, "page") or 1, None if words.strip() else row)
+    found = people.page(words, "", lists.number(request, "page") or 1, None if words.strip() else row)
     context = {
         "group": shown,
         "done": request.GET.get("done") == "changed",
@@ -98,6 +99,6 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "has_none": not second_factor.is_on(staff),
         "words": words,
         "found": found,
-        "changeable_ids": administration.changeable_people(staff, row, [person.id for person in found.people]),
+        "changeable_ids": administration.changeable_people(staff, row, [person.id for person in found.object_list]),
     }
     return page(request, AdminPart.PEOPLE, "manage/group.html", context, 409 if problem else 200)

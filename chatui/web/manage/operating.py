@@ -18,7 +18,8 @@ from chatui.display import system as display_system
 from chatui.display.failures import FailureFilter
 from chatui.env import environment
 from chatui.permissions.administration import AdminPart
-from chatui.web.manage.parts import for_part, number, page
+from chatui.web import lists
+from chatui.web.manage.parts import for_part, page
 from chatui.web.sign_in.pages import person_of
 
 LOOKED_DAYS = 7
@@ -42,7 +43,7 @@ def servers(request: HttpRequest) -> HttpResponse:
 @for_part(AdminPart.FAILURES)
 def failures(request: HttpRequest) -> HttpResponse:
     """Failed answers by code and model server, with advice, and a list of them."""
-    hours = number(request, "hours")
+    hours = lists.number(request, "hours")
     hours = hours if hours in [span for span, _words in SPANS] else 24
     server = request.GET.get("server") if "server" in request.GET else None
     code = request.GET.get("code", "").replace("\0", "")
@@ -67,7 +68,9 @@ def looks(request: HttpRequest) -> HttpResponse:
         return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": lines.DebugViewPage((), None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
-    found = lines.debug_view_page(LineFilters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
+    found = lines.debug_view_page(
+        LineFilters(person=chosen["who"], whose=chosen["whose"], since=since), below=lists.number(request, "below")
+    )
     return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
 
 

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
-from chatui.web.guards import View, guarded
+from chatui.web.guards import View, signed_in
 from chatui.web.sign_in.pages import person_of
 
 NAMES = {
@@ -45,9 +43,7 @@ def for_part(part: AdminPart | None, *methods: str) -> Callable[[View], View]:
     """Guards a view of that part: 404 for people who may not see it. Without a part: for people who may see none."""
 
     def decorate(view: View) -> View:
-        @require_http_methods(list(methods or ("GET",)))
-        @login_required
-        @guarded
+        @signed_in(*(methods or ("GET",)))
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             administration.require_part(person_of(request), part)
@@ -62,9 +58,3 @@ def page(request: HttpRequest, part: AdminPart | None, template: str, context: d
     """A page with the menu of the parts that this person may see."""
     parts = [(NAMES[each], ADDRESSES[each], each is part) for each in administration.parts_of(person_of(request))]
     return render(request, template, {"parts": parts, **context}, status=status)
-
-
-def number(request: HttpRequest, name: str) -> int | None:
-    """A whole number from the query string that fits into a database column."""
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

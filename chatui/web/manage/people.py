@@ -26,8 +26,9 @@ from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.proxies import public_address
+from chatui.web import lists
 from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import for_part, number, page
+from chatui.web.manage.parts import for_part, page
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def people(request: HttpRequest) -> HttpResponse:
         return page(
             request, AdminPart.PEOPLE, "manage/invited.html", context | {"invited": invited, "assignable_group_ids": assignable_group_ids}
         )
-    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", number(request, "page") or 1)
+    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", lists.number(request, "page") or 1)
     return page(request, AdminPart.PEOPLE, "manage/people.html", context | {"found": found})
 
 

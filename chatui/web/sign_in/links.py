@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from chatui.accounts import invitations, password_links, sign_in_settings
 from chatui.accounts.forms import CODE_GUESSES, InvitedForm, LinkedPasswordForm
@@ -19,7 +18,7 @@ from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, secret_address, visitor_of
+from chatui.web.guards import guarded, secret_address, signed_in, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets, person_of
@@ -70,9 +69,7 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
     return render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def dismiss(request: HttpRequest) -> HttpResponse:
     """Dismiss the notice about a password link."""
     password_links.dismiss(person_of(request))

@@ -7,18 +7,16 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.accounts import identities, passkeys, second_factor, sessions, sign_in_settings
 from chatui.accounts.forms import check_old_password
 from chatui.audit_log.record import Visitor
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import passkeys as passkey_pages
 from chatui.web.sign_in import session
@@ -52,9 +50,7 @@ class ConfirmPasswordForm(forms.Form):
         return password
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def ways(request: HttpRequest) -> HttpResponse:
     """The identities that open the account, and the providers that could be connected."""
     person = person_of(request)
@@ -73,9 +69,7 @@ def ways(request: HttpRequest) -> HttpResponse:
     return render(request, "account/ways.html", context)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def dismiss_news(request: HttpRequest) -> HttpResponse:
     """Dismiss the notice about changed sign-in methods."""
     second_factor.dismiss(person_of(request))
@@ -83,9 +77,7 @@ def dismiss_news(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def confirm(request: HttpRequest) -> HttpResponse:
     """Ask again before the account is changed: for a passkey, or the password and, if there is a second factor, a code. People who have
     none of these are asked by their provider.
@@ -109,9 +101,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     return render(request, "account/confirm.html", shown | {"services": [] if form else identities.confirmable(person)})
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
     """Remove an identity from the account."""
     if not session.is_recent(request):
@@ -121,9 +111,7 @@ def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
     return redirect("sign_in_ways")
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """End one session, and its sockets."""
     session.admit_change(person_of(request))
@@ -132,9 +120,7 @@ def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
     return redirect("sign_in_ways")
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def end_others(request: HttpRequest) -> HttpResponse:
     """End all sessions but this one."""
     session.admit_change(person_of(request))

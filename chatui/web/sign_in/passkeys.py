@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -131,27 +130,17 @@ def new(request: HttpRequest) -> HttpResponse:
     return _add(request, person)
 
 
-@require_POST
-@login_required
-@guarded
+@session.own_change
 def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     """Remove a passkey, if another sign-in method is left, and another factor if one is required."""
-    if not session.is_recent(request):
-        return redirect("sign_in_confirm")
-    session.admit_change(person_of(request))
     passkeys.remove(visitor_of(request, "page"), passkey_id, request.session.session_key)
     notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 
 
-@require_POST
-@login_required
-@guarded
+@session.own_change
 def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     """Rename one's own passkey."""
-    if not session.is_recent(request):
-        return redirect("sign_in_confirm")
-    session.admit_change(person_of(request))
     passkeys.rename(visitor_of(request, "page"), person_of(request), passkey_id, request.POST.get("name", ""))
     return redirect("sign_in_ways")
 

@@ -6,13 +6,12 @@ import io
 from typing import TYPE_CHECKING
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from chatui.accounts import passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
@@ -20,7 +19,7 @@ from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.site.brand import brand
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import guarded, signed_in, visitor_of
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import person_of
 
@@ -58,9 +57,7 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Set up one-time codes; if they are on already, redirect to the sign-in methods."""
     person = person_of(request)
@@ -93,14 +90,9 @@ def picture(request: HttpRequest) -> HttpResponse:
     return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
 
 
-@require_POST
-@login_required
-@guarded
+@session.own_change
 def new_codes(request: HttpRequest) -> HttpResponse:
     """New recovery codes, shown once."""
-    if not session.is_recent(request):
-        return redirect("sign_in_confirm")
-    session.admit_change(person_of(request))
     try:
         codes = accounts_second_factor.replace_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
@@ -108,15 +100,10 @@ def new_codes(request: HttpRequest) -> HttpResponse:
     return render(request, "account/recovery_codes.html", {"codes": codes, "after": ""})
 
 
-@require_POST
-@login_required
-@guarded
+@session.own_change
 def remove(request: HttpRequest) -> HttpResponse:
     """Remove one-time codes, if no group requires them or there is a passkey."""
     person = person_of(request)
-    if not session.is_recent(request):
-        return redirect("sign_in_confirm")
-    session.admit_change(person)
     accounts_second_factor.switch_app_off(visitor_of(request, "page"), person)
     return redirect("sign_in_ways")
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth import get_user_model
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
@@ -24,7 +25,7 @@ from chatui.audit_log.record import Visitor
 from chatui.limits import Throttle
 from chatui.permissions.access import as_person
 from chatui.proxies import public_address
-from chatui.web.guards import visitor_of
+from chatui.web.guards import View, signed_in, visitor_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -158,6 +159,20 @@ def admit_change(person: User) -> None:
     """Count a change of one's own sign-in methods and sessions: each is a line of the audit log, which nobody may flood. Raises
     ThrottledError."""
     _changes.check(str(person.pk))
+
+
+def own_change(view: View) -> View:
+    """Guards a view that changes a person's own sign-in methods: they have just authenticated, and each change is counted."""
+
+    @signed_in("POST")
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not is_recent(request):
+            return redirect("sign_in_confirm")
+        admit_change(cast("User", request.user))
+        return view(request, *args, **kwargs)
+
+    return answer
 
 
 def on_known_device(response: HttpResponse, person: User) -> HttpResponse:

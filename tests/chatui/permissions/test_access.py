@@ -129,10 +129,10 @@ def test_a_visitor_without_an_account_is_nobody(ada: User) -> None:
 
 
 def test_nobody_else_learns_that_the_audit_log_can_be_read(grace: User, hank: User, ada: User) -> None:
-    assert access.audit_reader(grace) == grace
+    assert access.required(grace, access.can_read_audit) == grace
     for person in (hank, ada, None):
         with pytest.raises(NotFoundError):
-            access.audit_reader(person)
+            access.required(person, access.can_read_audit)
 
 
 def test_a_visible_message_is_found_by_its_owner_and_a_missing_one_is_no_attempt(ada: User, bela: User, conversation: Conversation) -> None:

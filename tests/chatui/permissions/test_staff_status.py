@@ -60,8 +60,8 @@ def test_a_permission_counts_only_for_an_active_account_with_staff_status(may: C
 @pytest.mark.parametrize(
     ("reads", "error"),
     [
-        (lambda person: access.audit_reader(person), NotFoundError),
-        (lambda person: administration.usage_reader(person), NotFoundError),
+        (lambda person: access.required(person, access.can_read_audit), NotFoundError),
+        (lambda person: access.required(person, administration.can_read_usage), NotFoundError),
         (lambda person: administration.require_part(person), NotFoundError),
         (lambda person: ratings.exporter(replace(SHELL, user=person)), NotFoundError),
         (lambda person: debug_requests.pending_requests(replace(SHELL, user=person)), NotFoundError),
@@ -76,7 +76,7 @@ def test_what_only_staff_may_read_is_refused_to_everybody_else(reads: Callable[[
 
 def test_staff_who_may_read_get_their_own_account_back() -> None:
     root = User(username="root", is_staff=True, is_superuser=True)
-    assert access.audit_reader(root) is administration.usage_reader(root) is administration.require_part(root) is root
+    assert access.required(root, access.can_read_audit) is administration.require_part(root) is root
 
 
 def test_requests_are_counted_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
