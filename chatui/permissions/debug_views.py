@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -91,16 +90,6 @@ _strangers = RepeatedAction(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UnacknowledgedWarning:
-    """A warning about a person with too many attempts on a day (UTC)."""
-
-    id: UUID
-    person: str
-    day: date
-    attempts: int
-
-
 def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
     """Record an attempt as ``E-PERM-VISIBILITY`` before it is refused. Raises a database error if that fails.
 
@@ -125,10 +114,9 @@ def attempts_of(person: User, since: datetime | None = None) -> int:
     return sum(tally.times for tally in tallies(filters, by=frozenset({"person"})))
 
 
-def unacknowledged() -> list[UnacknowledgedWarning]:
-    """The warnings that staff have not acknowledged yet, the newest first."""
-    rows = AttemptWarning.objects.filter(acknowledged_at=None).order_by("-raised_at")[:50]
-    return [UnacknowledgedWarning(row.pk, row.person_name, row.day, row.attempts) for row in rows]
+def unacknowledged() -> list[AttemptWarning]:
+    """The latest 50 warnings that staff have not acknowledged yet, the newest first."""
+    return list(AttemptWarning.objects.filter(acknowledged_at=None).order_by("-raised_at")[:50])
 
 
 def acknowledge(visitor: Visitor, warning_id: UUID) -> None:

@@ -221,7 +221,7 @@ def test_staff_are_warned_once_per_person_and_day(
         for _ in range(3):
             attempt(bela, conversation.pk)
     (warned,) = debug_views.unacknowledged()
-    assert (warned.person, warned.attempts, warned.day) == ("bela", 7, timezone.now().date())
+    assert (warned.person_name, warned.attempts, warned.day) == ("bela", 7, timezone.now().date())
     (record,) = caplog.records
     assert record.levelno == logging.WARNING and "'bela' made 5 attempts within 24 hours" in record.getMessage()
     assert str(conversation.pk) not in record.getMessage() and "Ada" not in record.getMessage()
@@ -323,12 +323,12 @@ def test_the_latest_fifty_unacknowledged_warnings_are_listed(grace: User) -> Non
     for number, row in enumerate(rows):
         row.raised_at = timezone.now() - timedelta(minutes=number)
     AttemptWarning.objects.bulk_update(rows, ["raised_at"])
-    assert [warned.person for warned in debug_views.unacknowledged()] == [f"p{number}" for number in range(50)]
+    assert [warned.person_name for warned in debug_views.unacknowledged()] == [f"p{number}" for number in range(50)]
     first = debug_views.unacknowledged()[0]
     debug_views.acknowledge(Visitor(None, "", "page"), first.id)
     assert debug_views.unacknowledged()[0] == first and not AuditEvent.objects.exists(), "nobody was signed in"
     debug_views.acknowledge(Visitor(grace, "", "page"), first.id)
-    assert debug_views.unacknowledged()[0].person == "p1" and AttemptWarning.objects.exclude(acknowledged_at=None).count() == 1
+    assert debug_views.unacknowledged()[0].person_name == "p1" and AttemptWarning.objects.exclude(acknowledged_at=None).count() == 1
     assert AuditEvent.objects.get().detail == f"attempts on {day}: 5"
 
 
@@ -338,8 +338,8 @@ def test_only_the_warning_that_was_named_is_acknowledged(bela: User, sam: User, 
             attempt(person, conversation.pk)
     first, second = debug_views.unacknowledged()
     debug_views.acknowledge(Visitor(grace, "192.0.2.7", "page"), first.id)
-    assert [warning.person for warning in debug_views.unacknowledged()] == [second.person]
-    assert AuditEvent.objects.get(action="acknowledge warning").owner_name == first.person
+    assert [warning.person_name for warning in debug_views.unacknowledged()] == [second.person_name]
+    assert AuditEvent.objects.get(action="acknowledge warning").owner_name == first.person_name
 
 
 def test_an_attempt_that_has_a_line_is_counted_there_although_the_limit_of_lines_is_reached(bela: User, conversation: Conversation) -> None:
