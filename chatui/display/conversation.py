@@ -29,7 +29,7 @@ from chatui.models.conversation import Conversation, Effort
 from chatui.models.message import Author, Message
 from chatui.models.turn import BY_TIME, Turn, TurnState
 from chatui.permissions import access
-from chatui.store import bulk_append, context_use, continuation, opened_pages, question_versions, transcripts
+from chatui.store import bulk_append, context_use, continuation, opened_pages, transcripts
 from renderer.activities.activity import from_stored
 from renderer.frame_kinds import is_document, is_preamble, is_tool_line
 from renderer.frames import Terminator
@@ -125,16 +125,16 @@ class ShownAnswer:
 
     turn_id: str
     state: str
-    parts: tuple[ShownPart, ...]
-    notice: Notice | None
-    siblings: Siblings | None
-    thought: ShownThought | None
-    label: str
-    model: str
-    is_scripted: bool
-    turns_left_out: int
-    context: int | None
-    continuation: str
+    parts: tuple[ShownPart, ...] = ()
+    notice: Notice | None = None
+    siblings: Siblings | None = None
+    thought: ShownThought | None = None
+    label: str = ""
+    model: str = ""
+    is_scripted: bool = False
+    turns_left_out: int = 0
+    context: int | None = None
+    continuation: str = ""
     sources: tuple[CitableSource, ...] = ()
     cards: tuple[ShownCard, ...] = ()
     rated: ShownRating | None = None
@@ -148,6 +148,11 @@ class ShownExchange:
 
     question: ShownQuestion | None
     answer: ShownAnswer | None
+
+
+_NOTHING = VisibleText.joined([])
+BLANK_EXCHANGE = ShownExchange(ShownQuestion("", html.plain(_NOTHING), _NOTHING, None), ShownAnswer("", TurnState.RUNNING))
+"""An empty exchange, which scripts copy for a new message."""
 
 
 def shown_exchanges(row: Conversation, find: Callable[[], Sequence[UUID]]) -> list[ShownExchange]:
@@ -230,7 +235,7 @@ class _Page:
     def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
         self._row, self._messages = row, messages
         self._versions = versions
-        questions = [message for message in messages if is_question(message)]
+        questions = [message for message in messages if message.is_question]
         self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
         self._latest: dict[UUID, Turn] = {}
         for turn in Turn.objects.filter(question__in=questions).defer("request").order_by(*BY_TIME):
@@ -239,14 +244,13 @@ class _Page:
         self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
         self._files = display_files.of_messages(messages)
         self._documents = display_files.of_questions(questions, {message.pk for message in messages})
-        self._questions = question_versions.of_questions(row, questions, self._children, self._documents)
         # A call is stored before the person is asked about it, so a page without calls needs no statement for this.
         self._cards = tools.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
         for message in self._messages:
-            if is_question(message):
+            if message.is_question:
                 groups.append((message, []))
             elif groups:
                 groups[-1][1].append(message)
@@ -257,8 +261,9 @@ class _Page:
         ]
 
     def _question(self, message: Message) -> ShownQuestion:
-        shown = shown_question(message, self._questions[message.pk])
-        return replace(shown, documents=self._documents.get(message.pk, ()))
+        documents = self._documents.get(message.pk, ())
+        versions = transcripts.versions_of(self._row, message, self._children, has_documents=bool(documents))
+        return replace(shown_question(message, versions), documents=documents)
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
         end = continuation.last_of([message for message in messages if message.turn_id])
@@ -299,20 +304,19 @@ def _labels() -> dict[str, str]:
 
 def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], question: Message | None) -> ShownAnswer:
     """The answer without its text, siblings and thought."""
+    if turn is None:
+        return ShownAnswer("", TurnState.COMPLETED)
     return ShownAnswer(
-        turn_id=str(turn.pk) if turn else "",
-        state=turn.state if turn else TurnState.COMPLETED,
-        parts=(),
-        notice=_notice(turn, question) if turn else None,
-        siblings=None,
-        thought=None,
-        label=labels.get(split_choice(turn.choice)[0], "") if turn else "",
-        model=turn.model if turn else "",
-        is_scripted=turn is not None and turn.backend == DemoBackend.name,
-        turns_left_out=turn.turns_left_out if turn else 0,
-        context=_context(turn) if turn else None,
-        continuation=(turn and continuation.continuation_of(turn, end)) or "",
-        at=turn.finished_at if turn else None,
+        turn_id=str(turn.pk),
+        state=turn.state,
+        notice=_notice(turn, question),
+        label=labels.get(split_choice(turn.choice)[0], ""),
+        model=turn.model,
+        is_scripted=turn.backend == DemoBackend.name,
+        turns_left_out=turn.turns_left_out,
+        context=_context(turn),
+        continuation=continuation.continuation_of(turn, end) or "",
+        at=turn.finished_at,
     )
 
 
@@ -328,14 +332,9 @@ def _answer_siblings(
         return siblings([[end] for end in ends], messages[-1])
     by_turn: dict[UUID | None, list[Message]] = {}
     for child in children[question.pk]:
-        if not is_question(child) and not is_document(transcripts.header_of(child)):
+        if not child.is_question and not is_document(transcripts.header_of(child)):
             by_turn.setdefault(child.turn_id or child.pk, []).append(child)  # without a turn, each child is a separate answer
     return siblings(list(by_turn.values()), messages[0])
-
-
-def is_question(message: Message) -> bool:
-    """Whether an exchange begins with this message."""
-    return message.role == "user" and message.is_visible
 
 
 def _part(message: Message, pages: Pages) -> ShownPart:

@@ -63,6 +63,7 @@ class ConversationLink:
 
 
 _ANY_KEY = UUID(int=0)
+"""Also the placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
 
 
 def conversation_url(key: UUID) -> str:
@@ -92,6 +93,16 @@ def shown_conversation(row: Conversation) -> ShownConversation:
         is_archived=row.archived_at is not None,
         is_temporary=row.temporary_until is not None,
     )
+
+
+def blank_conversation() -> ShownConversation:
+    """A conversation that does not exist yet, for the top bar of the page that starts it."""
+    return ShownConversation(str(_ANY_KEY), "", conversation_url(_ANY_KEY), "")
+
+
+def blank_link() -> ConversationLink:
+    """An entry of the list, for a conversation that is added while the page is open."""
+    return ConversationLink(str(_ANY_KEY), "", timezone.now(), conversation_url(_ANY_KEY), is_imported=True)
 
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:

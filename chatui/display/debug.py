@@ -403,7 +403,7 @@ class _Page:
         cut: list[tuple[Turn | None, list[Message]]] = []
         for message in self._messages:
             turn = message.turn
-            if not cut or _is_question(message) or (turn and cut[-1][0] and turn != cut[-1][0]):
+            if not cut or message.is_question or (turn and cut[-1][0] and turn != cut[-1][0]):
                 cut.append((turn, [message]))
             else:
                 cut[-1] = (cut[-1][0] or turn, [*cut[-1][1], message])
@@ -419,7 +419,7 @@ class _Page:
 
     def _silent_turns(self) -> dict[UUID, list[Turn]]:
         """The turns without any frame, by question. No message refers to them."""
-        questions = [message for message in self._messages if _is_question(message)]
+        questions = [message for message in self._messages if message.is_question]
         silent: dict[UUID, list[Turn]] = {}
         asked = self._row.turns.filter(question__in=questions, messages=None)
         for turn in asked.defer("request").order_by(*BY_TIME):
@@ -485,10 +485,6 @@ class _Counter:
         """The number of tokens in a body, without the markers around it."""
         self._left -= len(text)
         return None if self.vocabulary is None or self._left < 0 else len(self.vocabulary.encode(text))
-
-
-def _is_question(message: Message) -> bool:
-    return message.role == Role.USER and message.is_visible
 
 
 def _partner(message: Message, other: Message | None) -> Partner | None:

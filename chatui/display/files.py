@@ -56,7 +56,7 @@ def of_messages(messages: Iterable[Message]) -> Mapping[UUID, tuple[ShownFile, .
     """By turn, the files of the turns that wrote these messages. Only calls make files: without a call nothing is read, otherwise this
     takes one statement."""
     turns = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
-    return {key: tuple(map(_shown, files)) for key, files in store_files.of_turns(turns).items()}
+    return {key: tuple(map(_shown, files)) for key, files in store_files.of_turns(turns).items()} if turns else {}
 
 
 def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
@@ -105,8 +105,8 @@ class ShownDocument:
 def of_questions(questions: Collection[Message], loaded: Collection[UUID]) -> Mapping[UUID, tuple[ShownDocument, ...]]:
     """By question, the documents that came with it. ``loaded``: the keys of all messages that were read, which are not documents; a
     question directly after one of them has none. At most one statement; none for a branch that was read from its start and has none."""
-    rows = store_documents.of_questions([question for question in questions if question.parent_id not in loaded])
-    return {key: tuple(map(shown, documents)) for key, documents in rows.items()}
+    below = [question for question in questions if question.parent_id and question.parent_id not in loaded]
+    return {key: tuple(map(shown, documents)) for key, documents in store_documents.of_questions(below).items()} if below else {}
 
 
 def shown(row: SentDocument) -> ShownDocument:
@@ -177,7 +177,7 @@ def of_question(person: User, conversation_id: UUID, question_id: str, choice: s
         NotFoundError: the person has no such question.
     """
     question = access.message_of(access.own_conversation(person, conversation_id), question_id)
-    rows = store_documents.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
+    rows = store_documents.of_questions([question]).get(question.pk, ()) if question.is_question else ()
     asked = reader(person, choice)
     there = [(row, row.file) for row in rows if row.file is not None]
     chips = [(row, chip) for (row, _), chip in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]

@@ -35,6 +35,10 @@ class ShownFolder:
     conversations: ShownList | None = None
 
 
+BLANK_FOLDER = ShownFolder(str(UUID(int=0)), "")
+"""A folder that is created while the page is open: scripts put its key there (``static/js/page/dom.js``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class FolderText:
     """A folder's name and instructions, for the page on which a person changes them."""

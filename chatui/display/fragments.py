@@ -1,10 +1,8 @@
-"""Renders the parts of an exchange that open pages receive live, and the blank HTML elements that scripts copy, from the page's templates.
+"""Renders the parts of an exchange that open pages receive live, from the page's templates.
 
 The parts go to the END_USER group of a conversation. Text by a model or a person is in them only as SafeHtml and VisibleText, and Django
 escapes everything else, so the result is as safe as a page. Their labels are in the language of the asking page: pages in another language
 fetch their own.
-
-The blank elements are an exchange, the top bar of a conversation, and a list entry.
 """
 
 from __future__ import annotations
@@ -16,21 +14,15 @@ from uuid import UUID
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import translation
 
 from chatui.display import files
-from chatui.display.conversation import EndedTurn, ShownAnswer, ShownExchange, ShownQuestion, ended_answer, shown_question
-from chatui.display.conversation_list import ConversationLink, ShownConversation
-from chatui.display.folders import ShownFolder
+from chatui.display.conversation import EndedTurn, ended_answer, shown_question
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.files import SentDocument
 from chatui.models.message import Message
-from chatui.models.turn import TurnState
 from chatui.permissions import access
-from renderer.gate import VisibleText
-from renderer.markup import html
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
 
@@ -69,42 +61,3 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
 
 def _rendered(template: str, conversation_id: object, **values: object) -> SafeHtml:
     return SafeHtml(str(render_to_string(template, {"conversation": {"id": conversation_id}, **values})))
-
-
-_PLACEHOLDER_ID = str(UUID(int=0))
-"""The placeholder id in their addresses. Scripts replace it with the real one (``static/js/page/dom.js``)."""
-_BLANK_ANSWER = ShownAnswer(
-    turn_id="",
-    state=TurnState.RUNNING,
-    parts=(),
-    notice=None,
-    siblings=None,
-    thought=None,
-    label="",
-    model="",
-    is_scripted=False,
-    turns_left_out=0,
-    context=None,
-    continuation="",
-)
-
-
-def blank_exchange() -> ShownExchange:
-    """An empty exchange, for a new message."""
-    nothing = VisibleText.joined([])
-    return ShownExchange(ShownQuestion("", html.plain(nothing), nothing, None), _BLANK_ANSWER)
-
-
-def blank_conversation() -> ShownConversation:
-    """A conversation that does not exist yet, for the top bar of the page that starts it."""
-    return ShownConversation(_PLACEHOLDER_ID, "", reverse("conversation", args=[_PLACEHOLDER_ID]), "")
-
-
-def blank_link() -> ConversationLink:
-    """An entry of the list, for a conversation that is added while the page is open."""
-    return ConversationLink(_PLACEHOLDER_ID, "", timezone.now(), reverse("conversation", args=[_PLACEHOLDER_ID]), is_imported=True)
-
-
-def blank_folder() -> ShownFolder:
-    """A folder that is created while the page is open."""
-    return ShownFolder(_PLACEHOLDER_ID, "")

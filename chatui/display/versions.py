@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from chatui.display.conversation import ShownAnswer, is_question, shown_answer
+from chatui.display.conversation import ShownAnswer, shown_answer
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
@@ -53,7 +53,7 @@ def shown_versions(row: Conversation, question: Message) -> ShownVersions:
     Raises:
         NotFoundError: the message is not a question.
     """
-    if not is_question(question):
+    if not question.is_question:
         raise access.NotFoundError
     known = continuation.Versions([question.pk])
     ends = known.ends(question)
@@ -81,7 +81,7 @@ def _not_continued(row: Conversation, question: Message) -> list[_Version]:
     question."""
     found: dict[object, _Version] = {}
     for child in transcripts.siblings(row, {question.pk})[question.pk]:
-        if not is_question(child):
+        if not child.is_question:
             read = partial(_of_turn, child.turn_id) if child.turn_id else partial(_imported, row, child)
             found.setdefault(child.turn_id or child.pk, _Version(str(child.pk), read))
     return list(found.values())
@@ -96,7 +96,7 @@ def _imported(row: Conversation, first: Message) -> Sequence[Message]:
     keys, last = [first.pk], first
     while len(keys) < _MAX_IMPORTED_FRAMES:
         below = transcripts.siblings(row, {last.pk})[last.pk]
-        if not below or is_question(below[-1]):
+        if not below or below[-1].is_question:
             break
         last = below[-1]
         keys.append(last.pk)

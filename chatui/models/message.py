@@ -13,6 +13,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.keys import new_key
 from chatui.models.turn import Turn
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME
+from renderer.frames import Role
 
 
 class Author(models.TextChoices):
@@ -66,6 +67,11 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"Message {self.id}"
+
+    @property
+    def is_question(self) -> bool:
+        """Whether an exchange begins with it."""
+        return self.role == Role.USER and self.is_visible
 
     @property
     def is_summary(self) -> bool:

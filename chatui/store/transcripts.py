@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -15,13 +15,14 @@ from django.db.models.expressions import RawSQL
 
 from chatui.database.compiled_statements import Parameter
 from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.files import SentDocument
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import branches, document_headers, search_index
 from renderer.activities.activity import Activity
 from renderer.errors import Code
-from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME
+from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME, is_document
 from renderer.frames import Frame, Header, Role, Transcript
 from renderer.gate import Audience, VisibleText, may_see, show, visible
 from renderer.ocml import document as ocml
@@ -30,7 +31,6 @@ from renderer.ocml import document as ocml
 def frame_of(message: Message) -> Frame:
     """The frame that is stored in a row; with the header ASIDE, a reasoning summary of an earlier version."""
     frame = ocml.parse_frame(message.text)
-    # The text is asked first: rows are also loaded with nothing else.
     return replace(frame, header=ASIDE) if frame.header.name == SUMMARY_NAME and message.is_old_summary else frame
 
 
@@ -264,6 +264,26 @@ def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple
     under = {} if base_id is None else {"base": base_id}
     found = (branches.VERSIONS if under else branches.FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
     return tuple(key for (key,) in found)
+
+
+def base_of(question: Message) -> UUID | None:
+    """The key of the message above the documents of a question, or above the question if it has none. At most one statement."""
+    if question.parent_id is None:
+        return None
+    first = SentDocument.objects.filter(end=question.parent_id).order_by("message__position").values_list("message__parent").first()
+    return first[0] if first else question.parent_id
+
+
+def versions_of(
+    conversation: Conversation, question: Message, children: Mapping[UUID | None, Sequence[Message]], *, has_documents: bool
+) -> Sequence[UUID]:
+    """The keys of all versions of a question, in the order in which they were stored. ``children``: those of its parent. At most two
+    statements, and none if no version has documents."""
+    base = base_of(question) if has_documents else question.parent_id
+    beside = children.get(base)
+    if beside is None or any(is_document(header_of(each)) for each in beside):
+        return question_versions(conversation, base)
+    return [each.pk for each in beside if each.is_question]
 
 
 def written_by(turn: Turn) -> list[Message]:

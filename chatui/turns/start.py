@@ -28,7 +28,7 @@ from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import context_use, continuation, passages, question_versions, temporary, transcripts
+from chatui.store import context_use, continuation, passages, temporary, transcripts
 from chatui.store import documents as store_documents
 from chatui.store.documents import NoSuchFileError, PlacesError, PreparedDocument, TooLargeError
 from chatui.store.transcripts import TreePosition
@@ -380,11 +380,11 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
         place, base = put(conversation, end, ask.documents), end.parent_id
     else:
         old = access.message_of(conversation, ask.question, after=transcripts.question_before())
-        if old.role != Role.USER or not old.is_visible:
+        if not old.is_question:
             raise access.NotFoundError
         old.conversation = conversation
         after = vars(old)["after"]
-        base = question_versions.base_of(old)
+        base = transcripts.base_of(old)
         if ask.kind is AskKind.REGENERATE:
             return old, after, base
         above = base if ask.has_own_files else old.parent_id

@@ -19,10 +19,9 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from chatui.accounts import sign_in
 from chatui.display import conversation_actions, conversation_list, files, tools, windows
-from chatui.display.conversation import EFFORTS, shown_exchange, visible_text
-from chatui.display.conversation_list import ConversationLink, conversation_link, shown_conversation
-from chatui.display.folders import shown_folders
-from chatui.display.fragments import blank_conversation, blank_exchange, blank_folder, blank_link
+from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
+from chatui.display.conversation_list import ConversationLink, blank_conversation, blank_link, conversation_link, shown_conversation
+from chatui.display.folders import BLANK_FOLDER, shown_folders
 from chatui.display.operator_pages import examples, welcome
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
@@ -64,7 +63,8 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     sweep.interrupt_abandoned(row)
-    temporary.stay(row)
+    if row.temporary_until is not None:
+        temporary.stay(row)
     if request.GET.get("all"):
         return _whole(request, person, row)
     return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row, person)))
@@ -148,10 +148,10 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "folder": folders.here,
         "window": shown,
         "mark": mark,
-        "blank_exchange": blank_exchange(),
+        "blank_exchange": BLANK_EXCHANGE,
         "blank_conversation": blank_conversation(),
         "blank_link": blank_link(),
-        "blank_folder": blank_folder(),
+        "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": welcome(),
         "examples": [] if row else examples(is_demo=connected.is_demo()),
