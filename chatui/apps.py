@@ -7,8 +7,6 @@ from importlib import import_module
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
-CHECKS = ("chatui.accounts.checks", "chatui.site.brand", "chatui.checks", "chatui.model_servers.checks", "chatui.observability.tracing")
-
 
 class ChatUiConfig(AppConfig):
     """Registers the models under the label ``chatui`` and the system checks."""
@@ -20,5 +18,4 @@ class ChatUiConfig(AppConfig):
 
     def ready(self) -> None:
         """Load the system checks: Django finds them only when their module is imported."""
-        for module in CHECKS:
-            import_module(module)
+        import_module("chatui.checks")

@@ -1,37 +1,65 @@
-"""Django system checks of the ``CHATUI_…`` environment variables, run by ``manage.py check``."""
+"""What may be wrong with the settings, the operator's files and what they name: one rule each, for ``manage.py check`` and each start.
+
+A mistake on the admin pages is at most a warning: it must not keep the server from starting.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core import checks
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, register
 from django.core.checks.security import base, csrf
 from django.db import DatabaseError, connection
 from django.http.request import validate_host
 from django.utils.module_loading import import_string
 
+from chatui import instructions
+from chatui.accounts import groups, people
+from chatui.accounts.sign_in_settings import EVERYBODY, sign_in_file
 from chatui.backends import registry
 from chatui.backends.auto import AUTO
-from chatui.backends.keys import VARIABLE_PREFIX
-from chatui.backends.spec import NO_REVIEW
+from chatui.backends.keys import VARIABLE_PREFIX, KeyUnusableError
+from chatui.backends.spec import NO_REVIEW, BackendSpec, SpecError, find, is_model_name
 from chatui.database import versions
 from chatui.documents import process
 from chatui.env import Environment, environment
-from chatui.model_servers import vocabulary
+from chatui.model_servers import configured, connected, vocabulary
+from chatui.models.model_servers import StoredBackend
+from chatui.models.sign_in import Passkey
+from chatui.models.user import User
+from chatui.observability import tracing
+from chatui.site import brand
 from chatui.site.catalogues import not_compiled
 from chatui.tools import catalogue
 from chatui.tools.python import availability
 
-_OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
-"""Names or prefixes of variables that are not settings: keys to which the admin pages refer, and variables for the tests."""
-_RETIRED = {"CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW}
-"""Settings of earlier versions that are ignored, with what is said about each."""
+Found = Iterator[tuple[str, str]]
+"""Pairs of an id, whose letter is the level (E, W, I), and a sentence."""
+_LEVELS: dict[str, Callable[..., CheckMessage]] = {"E": checks.Error, "W": checks.Warning, "I": checks.Info}
+
+
+def _rule(find_problems: Callable[[Environment], Found]) -> Callable[..., list[CheckMessage]]:
+    """Registers a system check. If the database is not migrated yet, or down, the rule finds no more: others report that."""
+
+    def check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+        found: list[CheckMessage] = []
+        with contextlib.suppress(DatabaseError):
+            for identity, text in find_problems(environment()):
+                found.append(_LEVELS[identity[0]](text, id=f"chatui.{identity}"))
+        return found
+
+    check.__qualname__ = find_problems.__qualname__
+    register(check)
+    return check
 
 
 @register(checks.Tags.security, deploy=True)
@@ -59,146 +87,199 @@ _DJANGO_CHECKS = (
     csrf.check_csrf_cookie_secure,
 )
 
+_OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
+"""Names or prefixes of variables that are not settings: keys to which the admin pages refer, and variables for the tests."""
+_RETIRED = {"CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW}
+"""Settings of earlier versions that are ignored, with what is said about each."""
 
-@register()
-def known_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+
+@_rule
+def known_names(env: Environment) -> Found:
     """A variable that looks like a setting but is not: if it is misspelt, the setting would silently have its default."""
-    settings = {f"CHATUI_{name}".upper() for name in Environment.model_fields}
-    unknown = sorted(name for name in os.environ if name.upper().startswith("CHATUI_") and name.upper() not in settings)
-    return [_unknown(name, settings) for name in unknown if not name.startswith(_OTHER_VARIABLES) and not _is_named_in_a_file(name)]
+    known = {f"CHATUI_{name}".upper() for name in Environment.model_fields}
+    for name in sorted(name for name in os.environ if name.upper().startswith("CHATUI_") and name.upper() not in known):
+        if name.startswith(_OTHER_VARIABLES) or _is_named_in_a_file(env, name):
+            continue
+        if name.upper() in _RETIRED:
+            yield "W021", f"{name} {_RETIRED[name.upper()]}."
+        elif near := difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.8):
+            yield "E050", f"There is no setting {name}. Did you mean {near[0]}?"
+        else:
+            yield "W050", f"There is no setting {name}; docs/settings.md lists all of them."
 
 
-def _unknown(name: str, settings: set[str]) -> CheckMessage:
-    if name.upper() in _RETIRED:
-        return checks.Warning(f"{name} {_RETIRED[name.upper()]}.", id="chatui.W021")
-    near = difflib.get_close_matches(name.upper(), settings, n=1, cutoff=0.8)
-    if near:
-        return Error(f"There is no setting {name}. Did you mean {near[0]}?", id="chatui.E050")
-    return checks.Warning(f"There is no setting {name}; docs/settings.md lists all of them.", id="chatui.W050")
-
-
-def _is_named_in_a_file(name: str) -> bool:
+def _is_named_in_a_file(env: Environment, name: str) -> bool:
     """Whether one of the operator's files names this variable, for a key."""
-    env = environment()
     try:
         return any(name in path.read_text(encoding="utf-8") for path in (env.backends_file, env.tools_file) if path is not None)
     except (OSError, UnicodeDecodeError):
-        return False  # other checks report that
+        return False  # other rules report that
 
 
-@register()
-def backend_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_BACKEND_URL must be an http or https address with a host and no password in it."""
-    url = environment().backend_url
-    if not url:
-        return []
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return [Error("CHATUI_BACKEND_URL is not an http or https address.", id="chatui.E001")]
-    if parts.username or parts.password:
-        return [Error("CHATUI_BACKEND_URL contains a user name; use CHATUI_BACKEND_KEY or CHATUI_BACKEND_KEY_FILE.", id="chatui.E002")]
-    return []
-
-
-@register()
-def key_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_BACKEND_KEY_FILE must be readable."""
-    path = environment().backend_key_file
-    if path is not None and not path.is_file():
-        return [Error("CHATUI_BACKEND_KEY_FILE does not name a file.", id="chatui.E003")]
-    return []
-
-
-@register()
-def backend_kind(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_BACKEND_KIND must be a known kind; the kinds that use token ids also need the vocabulary."""
-    env = environment()
-    if not env.backend_url or not env.backend_kind:
-        return []
-    kinds = (AUTO, *registry.KINDS)
-    if env.backend_kind not in kinds:
-        return [Error(f"CHATUI_BACKEND_KIND must be one of {', '.join(kinds)}.", id="chatui.E005")]
-    if registry.needs_vocabulary(env.backend_kind) and vocabulary.find(env.data_dir) is None:
-        return [checks.Warning("This kind of back end needs the vocabulary: run python manage.py fetch_vocabulary.", id="chatui.W002")]
-    return []
-
-
-@register()
-def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+@_rule
+def origins(env: Environment) -> Found:
     """CHATUI_ORIGINS are compared exactly with what browsers send: scheme, host and port, with nothing after them."""
-    bad = [origin for origin in environment().origins if urlsplit(origin)._replace(path="", query="", fragment="").geturl() != origin]
-    bad += [origin for origin in environment().origins if urlsplit(origin).scheme not in ("http", "https")]
-    if bad:
-        return [Error("CHATUI_ORIGINS must look like https://chat.example.org, without a path.", id="chatui.E004")]
-    words = "CHATUI_ORIGINS has {}, whose host is not in CHATUI_HOSTS: every page there is refused."
-    strange = [each for each in environment().origins if not validate_host(urlsplit(each).hostname or "", environment().hosts)]
-    return [checks.Warning(words.format(each), id="chatui.W062") for each in strange]
+    if not all(map(_is_origin, env.origins)):
+        yield "E004", "CHATUI_ORIGINS must look like https://chat.example.org, without a path."
+        return
+    for origin in env.origins:
+        if not validate_host(urlsplit(origin).hostname or "", env.hosts):
+            yield "W062", f"CHATUI_ORIGINS has {origin}, whose host is not in CHATUI_HOSTS: every page there is refused."
 
 
-@register()
-def group_limits(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The groups of CHATUI_GROUP_ANSWERS_AT_ONCE should exist."""
-    limited = set(environment().group_answers_at_once)
-    try:
-        unknown = sorted(limited - set(Group.objects.values_list("name", flat=True))) if limited else []
-    except DatabaseError:
-        return []  # not migrated yet, or down: other checks report that
-    words = "CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {!r}, so this limit applies to nobody."
-    return [checks.Warning(words.format(name), id="chatui.W018") for name in unknown]
+def _is_origin(text: str) -> bool:
+    parts = urlsplit(text)
+    return parts.scheme in ("http", "https") and parts._replace(path="", query="", fragment="").geturl() == text
 
 
-@register()
-def newer_database(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+@_rule
+def newer_database(env: Environment) -> Found:
     """An older version must not write to a newer database: every command that is checked refuses it."""
-    try:
-        newer = versions.newer(connection)
-    except DatabaseError:
-        return []  # down: whatever needs it says so
-    return [Error(newer, id="chatui.E061")] if newer else []
+    if newer := versions.newer(connection):
+        yield "E061", newer
 
 
-@register()
-def compiled_catalogues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Without compiled catalogues every page is in English."""
+@_rule
+def pages(env: Environment) -> Found:
+    """CHATUI_PAGES_DIR should exist. Without compiled catalogues every page is in English."""
+    if not env.pages_dir.is_dir():
+        yield "W001", "CHATUI_PAGES_DIR is not a directory; the operator's pages are left out."
     if not_compiled():
-        words = "The translations are not compiled, so pages are in English: run python -m chatui.site.catalogues."
-        return [checks.Warning(words, id="chatui.W020")]
-    return []
+        yield "W020", "The translations are not compiled, so pages are in English: run python -m chatui.site.catalogues."
 
 
-@register()
-def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+@_rule
+def brand_is_usable(env: Environment) -> Found:
+    """The name must fit into titles, the mark be a small picture without scripts, and the accent a colour."""
+    if not brand.is_name(env.name):
+        yield "E006", f"CHATUI_NAME must be one line of 1 to {brand.MAX_NAME} characters."
+    try:
+        if env.mark:
+            brand.read(env.mark)
+    except brand.MarkError as error:
+        yield "E007", str(error)
+    if env.accent:
+        yield from _accent(env.accent)
+
+
+def _accent(text: str) -> Found:
+    wanted = brand.parse(text)
+    if wanted is None:
+        yield "E008", "CHATUI_ACCENT must be a colour such as #0b6355."
+        return
+    themes = (("light", brand.LIGHT_PAPERS, brand.light_accent(wanted)), ("dark", brand.DARK_PAPERS, brand.dark_accent(wanted)))
+    words = "CHATUI_ACCENT {} has a contrast of only {:.1f}:1 in the {} theme, and WCAG AA requires 4.5:1. {} is used there instead."
+    for theme, papers, found in themes:
+        if found.colour != wanted:
+            yield "W019", words.format(text, brand.lowest_contrast(wanted, papers), theme, brand.to_hex(found.colour))
+
+
+@_rule
+def traces(env: Environment) -> Found:
+    """The CHATUI_TRACES_… settings must be valid, and the packages that they need installed."""
+    if problem := tracing.problem_of(env):
+        yield "E060", problem
+
+
+@_rule
+def sign_in(env: Environment) -> Found:
+    """Mistakes in the sign-in file are errors: they could omit a provider, or disable passwords for more people than intended."""
+    file = sign_in_file()
+    yield from (("E050", f"CHATUI_SIGN_IN_FILE: {problem}") for problem in file.problems)
+    for provider in file.providers:
+        if provider.client_secret_file is not None and not provider.client_secret_file.is_file():
+            yield "E051", f"CHATUI_SIGN_IN_FILE: the client_secret_file of {provider.key!r} cannot be read."
+    # If passwords are off, somebody must still be able to sign in while a provider is down.
+    if file.passwords != EVERYBODY:
+        accounts = User.objects.filter(username__in=file.emergency_accounts, is_active=True)
+        if not any(person.has_usable_password() for person in accounts):
+            yield "W053", "CHATUI_SIGN_IN_FILE: no emergency account can sign in; while a provider is down, nobody can."
+
+
+@_rule
+def passkeys_match_host(env: Environment) -> Found:
+    """Browsers offer a passkey only for the host that it was created for, so old passkeys stop working if the host name changes."""
+    hosts = {urlsplit(origin).hostname or "" for origin in env.origins}
+    if hosts and (elsewhere := Passkey.objects.exclude(site__in=hosts).count()):
+        yield "W057", f"{elsewhere} passkeys were created for a host that is not in CHATUI_ORIGINS, and no longer work."
+
+
+@_rule
+def heir_is_chosen(env: Environment) -> Found:
+    """Without an heir, closed accounts are neither handed over nor erased."""
+    if env.closed_accounts == "hand-over" and people.heir() is None:
+        yield "W059", "CHATUI_CLOSED_ACCOUNTS: no account is the heir, so nothing is handed over. Choose one: manage.py purge --heir NAME."
+
+
+@_rule
+def mail_links_have_address(env: Environment) -> Found:
+    """Links in mails use the operator's setting, never the host of a request."""
+    if env.mail_url and not env.origins:
+        yield "W055", "CHATUI_MAIL_URL: without CHATUI_ORIGINS, no password reset links can be mailed."
+
+
+@_rule
+def group_instructions_are_valid(env: Environment) -> Found:
+    """Mistakes in the groups' instructions are errors: some people would get no instructions."""
+    for problem in instructions.group_instructions().problems:
+        yield "E053", f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}."
+
+
+@_rule
+def named_groups_exist(env: Environment) -> Found:
+    """Settings that name a missing group have no effect. Other rules cover the settings of model servers and answer limits."""
+    known = {groups.SIGN_IN: "W052", groups.FACTOR: "W054"}
+    for missing in groups.missing():
+        if missing.setting not in (groups.BACK_ENDS, groups.LIMITS):
+            yield known.get(missing.setting, "W058"), f"{missing.setting}: there is no group {missing.group!r}, so {missing.effect}."
+
+
+@_rule
+def group_limits(env: Environment) -> Found:
+    """The groups of CHATUI_GROUP_ANSWERS_AT_ONCE should exist."""
+    limited = set(env.group_answers_at_once)
+    for name in sorted(limited - set(Group.objects.values_list("name", flat=True))) if limited else ():
+        yield "W018", f"CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {name!r}, so this limit applies to nobody."
+
+
+@_rule
+def offered_tools(env: Environment) -> Found:
     """The tools of CHATUI_TOOLS should exist, and should be allowed together."""
-    env = environment()
     named = set(env.tools) | set(env.tool_facts)
     unknown = sorted(named - {each.offered_as for each in catalogue.tools().values()}) if named else []
-    no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package provides one that can be offered, and none of the tools file is confirmed."
     left_out = catalogue.combine(catalogue.all_enabled()).left_out
+    no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package provides one that can be offered, and none of the tools file is confirmed."
     apart = "CHATUI_TOOLS: {!r} is not offered together with {}: one reads private data, another sends something out (docs/tools.md)."
-    return [
-        *(checks.Warning(no_tool.format(name), id="chatui.W030") for name in unknown),
-        *(checks.Info(apart.format(name, ", ".join(map(repr, others))), id="chatui.I031") for name, others in sorted(left_out.items())),
-    ]
+    yield from (("W030", no_tool.format(name)) for name in unknown)
+    yield from (("I031", apart.format(name, ", ".join(map(repr, others)))) for name, others in sorted(left_out.items()))
 
 
-@register()
-def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+@_rule
+def tools_file(env: Environment) -> Found:
     """CHATUI_TOOLS_FILE should have no mistakes. The rest of it is used in any case."""
-    path = environment().tools_file
-    if path is None:
-        return []
-    from chatui.tools.remote import definition  # as in ``chatui.tools.catalogue``
+    if env.tools_file is not None:
+        from chatui.tools.remote import definition  # as in ``chatui.tools.catalogue``
 
-    problems = definition.read_file(path).problems
-    return [checks.Warning(f"CHATUI_TOOLS_FILE: {problem}", id="chatui.W032") for problem in problems]
+        yield from (("W032", f"CHATUI_TOOLS_FILE: {problem}") for problem in definition.read_file(env.tools_file).problems)
 
 
-@register()
-def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+@_rule
+def python_sandbox(env: Environment) -> Found:
     """If the tool ``python`` is offered, its sandbox must start on this machine, and all attempts to escape from it must fail."""
-    if availability.RECIPIENT not in environment().tools or not (reason := availability.why_off()):
-        return []
-    return [checks.Warning(f"CHATUI_TOOLS: python is off, because {reason}.", id="chatui.W040")]
+    if availability.RECIPIENT in env.tools and (reason := availability.why_off()):
+        yield "W040", f"CHATUI_TOOLS: python is off, because {reason}."
+
+
+@_rule
+def search_engine(env: Environment) -> Found:
+    """A configured search engine needs an address or a key; otherwise models cannot search."""
+    if env.search == "none":
+        return
+    from chatui.tools.browser import engines  # as in ``chatui.tools.catalogue``
+
+    if not engines.is_configured(env):
+        missing = "CHATUI_SEARCH_URL" if env.search == "searxng" else "CHATUI_SEARCH_KEY"
+        yield "W033", f"CHATUI_SEARCH={env.search} needs {missing}; models cannot search until it is set."
 
 
 @register(deploy=True)
@@ -207,23 +288,114 @@ def reading_of_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return [checks.Warning(f"Uploaded files: {fault}; see docs/operating.md.", id="chatui.W056") for fault in process.faults()]
 
 
-@register()
-def search_engine(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A configured search engine needs an address or a key; otherwise models cannot search."""
-    env = environment()
-    if env.search == "none":
-        return []
-    from chatui.tools.browser import engines  # as in ``chatui.tools.catalogue``
+@_rule
+def backend_variables(env: Environment) -> Found:
+    """The CHATUI_BACKEND_… variables: an address with a host and no password in it, a readable key, a known kind, a model name."""
+    yield from _address(env)
+    if env.backend_key_file is not None and not env.backend_key_file.is_file():
+        yield "E003", "CHATUI_BACKEND_KEY_FILE does not name a file."
+    else:
+        try:
+            connected.environment_key()
+        except KeyUnusableError as error:
+            yield "E014", _sentence(str(error))
+    if env.backend_model and not is_model_name(env.backend_model):
+        yield "E013", "CHATUI_BACKEND_MODEL is not a valid model name."
+    if env.backend_url and env.backends_file is None:
+        try:
+            configured.of_environment(env)
+        except SpecError as error:
+            yield from (("E015", _sentence(f"CHATUI_BACKEND_…: {problem}")) for problem in error.problems)
 
-    if engines.is_configured(env):
-        return []
-    missing = "CHATUI_SEARCH_URL" if env.search == "searxng" else "CHATUI_SEARCH_KEY"
-    return [checks.Warning(f"CHATUI_SEARCH={env.search} needs {missing}; models cannot search until it is set.", id="chatui.W033")]
+
+def _address(env: Environment) -> Found:
+    if not env.backend_url:
+        return
+    parts, kinds = urlsplit(env.backend_url), (AUTO, *registry.KINDS)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        yield "E001", "CHATUI_BACKEND_URL is not an http or https address."
+    elif parts.username or parts.password:
+        yield "E002", "CHATUI_BACKEND_URL contains a user name; use CHATUI_BACKEND_KEY or CHATUI_BACKEND_KEY_FILE."
+    if env.backend_kind and env.backend_kind not in kinds:
+        yield "E005", f"CHATUI_BACKEND_KIND must be one of {', '.join(kinds)}."
+    elif env.backend_kind and registry.needs_vocabulary(env.backend_kind) and vocabulary.find(env.data_dir) is None:
+        yield "W002", "This kind of back end needs the vocabulary: run python manage.py fetch_vocabulary."
 
 
-@register()
-def pages_directory(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_PAGES_DIR should exist."""
-    if not environment().pages_dir.is_dir():
-        return [checks.Warning("CHATUI_PAGES_DIR is not a directory; the operator's pages are left out.", id="chatui.W001")]
-    return []
+@_rule
+def backends_file(env: Environment) -> Found:
+    """Mistakes in CHATUI_BACKENDS_FILE: such entries are ignored."""
+    if env.backends_file is None:
+        return
+    file = configured.file(env.backends_file)
+    yield from (("E010", _sentence(f"CHATUI_BACKENDS_FILE: {problem}")) for problem in file.problems)
+    yield from (("W021", _sentence(f"CHATUI_BACKENDS_FILE: {text}")) for text in file.retired)
+    if env.backend_url:
+        yield "W010", "CHATUI_BACKEND_URL is ignored, because CHATUI_BACKENDS_FILE is set."
+    outside = configured.operator_backends(env)
+    yield from (("E011", text) for text in _unusable_keys(outside))
+    yield from (("E012", text) for text in _unknown_summarizers(outside))
+
+
+@_rule
+def files_of_backends(env: Environment) -> Found:
+    """Without its certificate files, no request reaches a model server."""
+    for spec in configured.operator_backends(env):
+        for name in ("ca_file", "certificate_file", "certificate_key_file"):
+            if (path := getattr(spec, name)) and not Path(path).is_file():
+                yield "E016", _sentence(f"back end {spec.name!r}: {name} does not name a file")
+
+
+@_rule
+def stored_backends(env: Environment) -> Found:
+    """Mistakes in the enabled rows of the admin pages."""
+    rows, outside = configured.rows(), configured.operator_backends(env)
+    waiting = StoredBackend.objects.filter(is_enabled=True).exclude(unconfirmed_by="").values_list("name", "unconfirmed_by")
+    known_groups, taken = set(Group.objects.values_list("name", flat=True)), {spec.name for spec in outside}
+    stored = [spec for spec in rows.specs if spec.name not in taken]
+    yield from (("W011", _sentence(problem)) for problem in rows.problems)
+    for spec in rows.specs:
+        if spec.name in taken:
+            yield "W012", f"Back end {spec.name!r} is also configured outside the admin pages, and that configuration takes precedence."
+    unconfirmed = "Back end {!r}, changed by {!r}, is available to nobody until somebody who may see hidden channels confirms it."
+    yield from (("W017", unconfirmed.format(*each)) for each in waiting)
+    yield from (("W013", text) for text in _unusable_keys(stored))
+    yield from (("W014", text) for text in _unknown_summarizers(stored))
+    for spec in outside:
+        for group in spec.groups:
+            if group not in known_groups:
+                yield "W015", f"Back end {spec.name!r}: there is no group {group!r}, so nobody can use it."
+
+
+@_rule
+def title_model(env: Environment) -> Found:
+    """The model server for titles should exist. This is no error, because it may be configured on the admin pages later."""
+    if env.titles and env.title_model and find(connected.specs(), env.title_model) is None:
+        yield "W019", f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no model writes titles of conversations."
+
+
+@_rule
+def vocabulary_of_backends(env: Environment) -> Found:
+    """Model servers that use token ids need the vocabulary."""
+    needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
+    if needing and vocabulary.find(env.data_dir) is None:
+        yield "W016", f"Back end {', '.join(needing)} needs the vocabulary: run python manage.py fetch_vocabulary."
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text[:1].upper()}{text[1:]}."
+
+
+def _unusable_keys(found: Iterable[BackendSpec]) -> Iterator[str]:
+    for spec in found:
+        try:
+            connected.key_of(spec)
+        except KeyUnusableError as error:
+            yield _sentence(f"back end {spec.name!r} cannot be used: {error}")
+
+
+def _unknown_summarizers(found: Iterable[BackendSpec]) -> Iterator[str]:
+    known = connected.specs()
+    for spec in found:
+        if spec.summarizer and find(known, spec.summarizer) is None:
+            yield _sentence(f"back end {spec.name!r}: there is no back end {spec.summarizer!r} to write its summaries")

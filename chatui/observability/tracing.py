@@ -10,11 +10,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import Resolver404, resolve
 
-from chatui.env import Environment, environment
+from chatui.env import Environment
 from chatui.observability import spans
 
 if TYPE_CHECKING:
@@ -129,10 +128,3 @@ def _route(path: str) -> str:
         return f"/{resolve(path).route}"
     except Resolver404:
         return ""
-
-
-@register()
-def traces(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The CHATUI_TRACES_… settings must be valid, and the packages that they need installed."""
-    problem = problem_of(environment())
-    return [Error(problem, id="chatui.E060")] if problem else []

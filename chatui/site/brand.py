@@ -13,10 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from django.core import checks
-from django.core.checks import CheckMessage, Error, register
 
 from chatui.env import environment
 from renderer.characters import is_seen
@@ -286,41 +282,3 @@ def _mark(path: Path | None) -> Mark | None:
         return read(path) if path else None
     except MarkError:
         return None
-
-
-@register()
-def name(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_NAME must fit into titles."""
-    if is_name(environment().name):
-        return []
-    return [Error(f"CHATUI_NAME must be one line of 1 to {MAX_NAME} characters.", id="chatui.E006")]
-
-
-@register()
-def mark_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_MARK must be a small picture without scripts."""
-    path = environment().mark
-    try:
-        if path:
-            read(path)
-    except MarkError as error:
-        return [Error(str(error), id="chatui.E007")]
-    return []
-
-
-@register()
-def accent(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_ACCENT must be a colour. If its contrast is too low, a warning names the colour that replaces it."""
-    text = environment().accent
-    if not text:
-        return []
-    wanted = parse(text)
-    if wanted is None:
-        return [Error("CHATUI_ACCENT must be a colour such as #0b6355.", id="chatui.E008")]
-    themes = (("light", LIGHT_PAPERS, light_accent(wanted)), ("dark", DARK_PAPERS, dark_accent(wanted)))
-    message = "CHATUI_ACCENT {} has a contrast of only {:.1f}:1 in the {} theme, and WCAG AA requires 4.5:1. {} is used there instead."
-    return [
-        checks.Warning(message.format(text, lowest_contrast(wanted, papers), theme, to_hex(found.colour)), id="chatui.W019")
-        for theme, papers, found in themes
-        if found.colour != wanted
-    ]

@@ -17,15 +17,7 @@ from chatui import checks
 from chatui.env import BASE_DIR, Environment
 from tests.support.environment import change
 
-CHECKS = (
-    checks.backend_address,
-    checks.key_file,
-    checks.backend_kind,
-    checks.origins,
-    checks.offered_tools,
-    checks.search_engine,
-    checks.pages_directory,
-)
+CHECKS = (checks.backend_variables, checks.origins, checks.offered_tools, checks.search_engine, checks.pages)
 
 
 def test_every_variable_is_documented_with_its_meaning_and_none_that_does_not_exist() -> None:

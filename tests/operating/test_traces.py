@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import pytest
 
+from chatui.checks import traces
 from chatui.env import BASE_DIR
 from chatui.observability import tracing
-from chatui.observability.tracing import traces
 from tests.chatui.observability.peer import attributes_of, collecting, hangs
 from tests.support import environment, stub
 from tests.support.served import PASSWORD, Deployment, LiveSocket, Server

@@ -10,8 +10,8 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from chatui.accounts import account_managers, passkeys, second_factor
-from chatui.accounts.checks import passkeys_match_host
 from chatui.audit_log.record import SHELL
+from chatui.checks import passkeys_match_host
 from chatui.lifecycle.erasure import erase
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import Passkey, RecoveryCode, SecondFactor

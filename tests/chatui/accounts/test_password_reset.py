@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import password_links
-from chatui.accounts.checks import mail_links_have_address
+from chatui.checks import mail_links_have_address
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import PasswordLink
 from chatui.models.user import User

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.model_servers import checks, configured
+from chatui import checks
+from chatui.model_servers import configured
 from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User

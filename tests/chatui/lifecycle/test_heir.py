@@ -7,7 +7,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui.accounts import account_linking, checks, identities, people, sign_in_settings
+from chatui import checks
+from chatui.accounts import account_linking, identities, people, sign_in_settings
 from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import NotAdmittedError
 from chatui.accounts.sign_in_settings import Provider

@@ -10,8 +10,9 @@ from django.contrib.auth.models import Group
 from django.core.checks import ERROR, CheckMessage
 from django.db import DatabaseError
 
+from chatui import checks
 from chatui.env import environment
-from chatui.model_servers import checks, configured
+from chatui.model_servers import configured
 from chatui.models.model_servers import StoredBackend
 from tests.support.environment import change
 from tests.support.several import Configure

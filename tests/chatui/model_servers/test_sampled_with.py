@@ -8,7 +8,8 @@ import json
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.model_servers import checks, connected
+from chatui import checks
+from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from tests.chatui.model_servers.test_several import ask, run

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from chatui.checks import brand_is_usable
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.site import brand
@@ -89,13 +90,13 @@ def test_a_png_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path.write_bytes(png())
     change(monkeypatch, {"mark": path})
     [picture] = set(re.findall(r"/brand/\w+/mark\.png", Client().get("/sign-in/").content.decode()))
-    assert Client().get(picture)["Content-Type"] == "image/png" and brand.mark_file(None) == []
+    assert Client().get(picture)["Content-Type"] == "image/png" and brand_is_usable(None) == []
 
 
 def test_without_settings_no_brand_file_is_requested() -> None:
     text = Client().get("/sign-in/").content.decode()
     assert "/brand/" not in text and "<title>Sign in · chatui</title>" in text
-    assert [*brand.name(None), *brand.mark_file(None), *brand.accent(None)] == []
+    assert [*brand_is_usable(None)] == []
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_a_mark_that_cannot_be_used_is_refused_by_the_check_and_not_served(
     if data is not None:
         path.write_bytes(data)
     change(monkeypatch, {"mark": path})
-    [problem] = brand.mark_file(None)
+    [problem] = brand_is_usable(None)
     assert expected in problem.msg and problem.id == "chatui.E007"
     assert "/brand/" not in Client().get("/sign-in/").content.decode()
 
@@ -138,7 +139,7 @@ def test_a_gradient_within_the_picture_is_not_an_external_url(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["", "   ", "x" * 41, "two\nlines", "a\u202eb", "nul\x00"])
 def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"name": name})
-    assert [problem.id for problem in brand.name(None)] == ["chatui.E006"]
+    assert [problem.id for problem in brand_is_usable(None)] == ["chatui.E006"]
     assert "<title>Sign in · chatui</title>" in Client().get("/sign-in/").content.decode()
 
 
@@ -154,5 +155,5 @@ def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown
 )
 def test_a_colour_is_checked_in_both_themes(accent: str, expected: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"accent": accent})
-    problems = brand.accent(None)
+    problems = brand_is_usable(None)
     assert [words in f"{problem.id} {problem.msg}" for words, problem in zip(expected, problems, strict=True)] == [True] * len(expected)

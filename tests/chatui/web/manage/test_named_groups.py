@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 
 from chatui import instructions
 from chatui.accounts import groups as accounts_groups
-from chatui.accounts.checks import group_instructions_are_valid, named_groups_exist
+from chatui.checks import group_instructions_are_valid, named_groups_exist
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from chatui.permissions import shares
