@@ -429,7 +429,7 @@ def listed(spec: OpenApiSpec) -> Listing:
     read = read_document(spec.document)
     offers: dict[str, ToolOffer] = {}
     problems: dict[str, str] = {}
-    for operation_id in spec.operations:
+    for operation_id in spec.selected:
         try:
             name = tool_name(spec.name, operation_id, {offer.name for offer in offers.values()})
             offers[operation_id] = offered(read, spec, operation_id, name)

@@ -13,9 +13,8 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -243,10 +242,7 @@ _SLACK_SECONDS = 1.0
 def tools() -> dict[str, Tool]:
     """The tools that may be offered now, by name."""
     path = environment().tools_file
-    if path is None:
-        return {}
-    known = _known(path)
-    return {made.tool.name: made.tool for made in known.made(environment().data_dir) if not made.watched.changed(made.offer)}
+    return {} if path is None else {tool.name: tool for tool in _known(path).tools(environment().data_dir)}
 
 
 def refresh_if_due() -> None:
@@ -269,13 +265,6 @@ def server_of(spec: OpenApiSpec | McpSpec) -> ToolServer:
     return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
 
 
-@dataclass(frozen=True, slots=True)
-class _ServerTool:
-    tool: Tool
-    offer: ToolOffer
-    watched: ServerConnection
-
-
 class _ToolServers:
     """The servers of one file, and the tools created from the confirmations. They are created again when the confirmations change."""
 
@@ -285,7 +274,7 @@ class _ToolServers:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
         self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
         self._stamp: tuple[int, int] | None = None
-        self._made: list[_ServerTool] = []
+        self._made: list[tuple[Tool, ToolOffer]] = []
         self._lock = threading.Lock()
         self._checked_at = float("-inf")
 
@@ -294,24 +283,28 @@ class _ToolServers:
         """All of them."""
         return self._servers.values()
 
-    def made(self, data_dir: Path) -> list[_ServerTool]:
+    def tools(self, data_dir: Path) -> list[Tool]:
+        """The confirmed tools, without those that are known to have changed since."""
         with self._lock:
             stamp = confirmation_stamp(data_dir)
             if stamp != self._stamp:
-                self._made, self._stamp = list(self._from(_read(data_dir))), stamp
-            return self._made
+                self._made, self._stamp = list(self._from(data_dir)), stamp
+            return [tool for tool, offer in self._made if not self._servers[offer.server].changed(offer)]
 
-    def _from(self, confirmations: Confirmations) -> list[_ServerTool]:
-        found = []
+    def _from(self, data_dir: Path) -> Iterator[tuple[Tool, ToolOffer]]:
+        try:
+            confirmations = read(data_dir)
+        except UnreadableError as error:
+            log.error("no tool of another server is offered: %s", error)
+            return
         for each in confirmations.tools.values():
             watched = self._servers.get(each.offer.server)
-            if watched is None or each.offer.remote not in _selected(watched):
+            if watched is None or each.offer.remote not in watched.spec.selected:
                 continue
             try:
-                found.append(_ServerTool(tool_of(each.offer, watched), each.offer, watched))
+                yield tool_of(each.offer, watched), each.offer
             except ToolUnusableError as error:
                 log.error("tool %s is not offered: %s", each.offer.name, error)
-        return found
 
     def refresh_if_due(self) -> None:
         if time.monotonic() - self._checked_at < LISTED_SECONDS:
@@ -346,16 +339,3 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         seconds=watched.spec.seconds + _SLACK_SECONDS,
         revision=offer.digest(),
     )
-
-
-def _selected(watched: ServerConnection) -> list[str]:
-    spec: Any = watched.spec
-    return list(spec.selected)
-
-
-def _read(data_dir: Path) -> Confirmations:
-    try:
-        return read(data_dir)
-    except UnreadableError as error:
-        log.error("no tool of another server is offered: %s", error)
-        return Confirmations()

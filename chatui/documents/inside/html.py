@@ -27,71 +27,20 @@ _WEB_ENCODINGS = re.compile(
 )
 _SKIPPED_TAGS = frozenset(
     [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "math",
-        "iframe",
-        "object",
-        "embed",
-        "canvas",
-        "video",
-        "audio",
-        "head",
-        "select",
-        "button",
-        "input",
-        "textarea",
+        *("audio", "button", "canvas", "embed", "head", "iframe", "input", "math", "noscript", "object", "script", "select", "style"),
+        *("svg", "template", "textarea", "video"),
     ]
 )
-_BREAKING_TAGS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "br",
-        "dd",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "hr",
-        "html",
-        "li",
-        "main",
-        "nav",
-        "ol",
-        "option",
-        "p",
-        "section",
-        "table",
-        "tbody",
-        "tfoot",
-        "thead",
-        "tr",
-        "ul",
-        "pre",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "center",
-        "details",
-        "summary",
-    ]
-)
-_SEPARATED_TAGS = frozenset(["blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "section", "table", "ul"])
+_BREAKS = {
+    tag: kind
+    for kind, tags in (
+        ("\n\n", "blockquote dl figure h1 h2 h3 h4 h5 h6 ol p pre section table ul"),
+        ("\n", "address article aside body br center dd details div dt fieldset figcaption footer form header hr html li main"),
+        ("\n", "nav option summary tbody tfoot thead tr"),
+    )
+    for tag in tags.split()
+}
+"""What separates the text of an element from that before and after it."""
 _PREFIXES = {"li": "* ", "td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
 _LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 """Replaces the characters that mark links, so that a page cannot imitate our links."""
@@ -121,51 +70,32 @@ class HtmlReader:
             self.title = " ".join(clean(title.text()).split())[:TITLE_CHARS]
         if base := tree.css_first("base[href]"):
             self._url = joined(self._url, base.attributes.get("href") or "") or self._url
-        node: Any = tree.body
-        depth = 0
-        while node is not None and self._chars < self._max_chars:
-            child = self._enter(node)
-            if child is not None:
-                node, depth = child, depth + 1
-                continue
-            while node is not None:
-                self._leave(node)
-                if depth == 0:
-                    return
-                if node.next is not None:
-                    node = node.next
-                    break
-                node, depth = node.parent, depth - 1
+        todo: list[tuple[Any, bool]] = [(tree.body, False)] if tree.body else []
+        while todo and self._chars < self._max_chars:
+            node, has_ended = todo.pop()
+            if has_ended:
+                self._leave(node.tag)
+            elif node.tag == "-text":
+                self._add_text(node.text_content or "")
+            elif not (node.tag.startswith("-") or node.tag in _SKIPPED_TAGS or _is_hidden(node.attributes)):
+                self._enter(node)
+                todo.append((node, True))
+                todo += [(child, False) for child in reversed(list(node.iter(include_text=True)))]
 
-    def _enter(self, node: Any) -> Any:
-        """Begin an element, or read a text node. Returns its first child, unless that is to be skipped."""
+    def _enter(self, node: Any) -> None:
         tag = node.tag
-        if tag == "-text":
-            self._add_text(node.text_content or "")
-            return None
-        if tag.startswith("-") or tag in _SKIPPED_TAGS or _is_hidden(node.attributes):
-            return None
-        if tag in _BREAKING_TAGS:
-            self._break("\n\n" if tag in _SEPARATED_TAGS else "\n")
+        self._break(tag)
         self._pre += tag == "pre"
         self._append(_PREFIXES.get(tag, ""))
         if tag == "img" and (words := (node.attributes.get("alt") or "").strip()):
             self._add_text(f"[Image: {words[:TITLE_CHARS]}]")
         if tag == "a" and self._has_links and self._link is None and (target := joined(self._url, node.attributes.get("href") or "")):
             self._link = (target, [])
-        if node.first_child is None:
-            self._pre -= tag == "pre"
-            self._end_link(tag)
-        return node.first_child
 
-    def _leave(self, node: Any) -> None:
-        tag = node.tag
-        if tag.startswith("-") or tag in _SKIPPED_TAGS or node.first_child is None or _is_hidden(node.attributes):
-            return
+    def _leave(self, tag: str) -> None:
         self._pre -= tag == "pre"
         self._end_link(tag)
-        if tag in _BREAKING_TAGS:
-            self._break("\n\n" if tag in _SEPARATED_TAGS else "\n")
+        self._break(tag)
 
     def _end_link(self, tag: str) -> None:
         if tag != "a" or self._link is None:
@@ -183,11 +113,9 @@ class HtmlReader:
         plain = clean(text) if self._has_links else drop(text)
         self._append(plain if self._pre else re.sub(r"\s+", " ", plain))
 
-    def _break(self, kind: str) -> None:
-        if self._link is not None:
-            self._append(" ")
-        else:
-            self._append(kind)
+    def _break(self, tag: str) -> None:
+        if tag in _BREAKS:
+            self._append(_BREAKS[tag] if self._link is None else " ")
 
     def _append(self, text: str) -> None:
         self._chars += len(text)

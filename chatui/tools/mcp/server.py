@@ -13,7 +13,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -122,32 +122,6 @@ MAX_PAGES = 20
 MAX_LISTED = 1000
 
 
-class McpTransport(Protocol):
-    """The transport to an MCP server, HTTP or stdio."""
-
-    @property
-    def run(self) -> str:
-        """The id of its session or of the run of its program; empty if there is none."""
-        ...
-
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of a request.
-
-        Raises:
-            RefusedError: the server responded with an error.
-            ServerError: the server did not respond.
-        """
-        ...
-
-    async def ping(self) -> None:
-        """See ``ToolServer``."""
-        ...
-
-    async def close(self) -> None:
-        """Close the transport."""
-        ...
-
-
 STATE_IS_GONE = (
     "The tool's server has begun a new session with this call. Whatever it kept from earlier calls of its tools is gone, such as data, open"
     " pages or a place in a file: do not rely on it, and set up again what you need."
@@ -181,7 +155,7 @@ class McpServer:
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
         self._http = HttpPeer(spec.url, lambda: credentials.texts(spec.headers)) if spec.url else None
-        self._peer: McpTransport = self._http or self._program()
+        self._peer: HttpPeer | StdioPeer = self._http or self._program()
         self._programs = Programs(self._program, spec.programs)
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._untold: set[UUID] = set()
@@ -197,7 +171,7 @@ class McpServer:
             return await self._listed()
 
     @asynccontextmanager
-    async def _nobodys(self) -> AsyncIterator[McpTransport]:
+    async def _nobodys(self) -> AsyncIterator[HttpPeer | StdioPeer]:
         """The peer in a block that asks for nobody. A program that no call is for ends afterwards."""
         if self._http is not None or self._spec.sessions == "shared":
             yield self._peer
@@ -219,7 +193,7 @@ class McpServer:
             if not isinstance(after, str) or not after or after == cursor or len(found) > MAX_LISTED:
                 break
             cursor = after
-        return listing(self._spec.name, self._spec.tools, found[:MAX_LISTED])
+        return listing(self._spec.name, self._spec.selected, found[:MAX_LISTED])
 
     async def _page(self, cursor: str | None) -> dict[str, Any]:
         try:

@@ -143,32 +143,29 @@ SelectedNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200
 class ServerSpec(BaseModel):
     """The fields that both kinds of tool servers have.
 
-    ``labels``: the lines that people read, by the server's tool names. ``seconds``: the time limit of one call.
+    ``selected``: what is offered, by the server's names. ``labels``: the lines that people read, by the same. ``seconds``: the time limit
+    of one call.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=f"^{SERVER_NAME.pattern}$")
+    selected: SelectedNames
     headers: Headers = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
     seconds: float = Field(30.0, gt=0, le=600)
 
 
 class OpenApiSpec(ServerSpec):
-    """A tool server with an OpenAPI document, from an ``[[openapi]]`` table. ``document``: the file. ``operations``: the ids of the
+    """A tool server with an OpenAPI document, from an ``[[openapi]]`` table. ``document``: the file. ``selected``: the ids of the
     operations to offer. ``query``: credentials for the query of the URL.
     """
 
     url: Address
     document: FilePath
-    operations: SelectedNames
+    selected: SelectedNames = Field(alias="operations")
     query: dict[str, CredentialSource] = Field(default_factory=dict)
     header_parameters: list[str] = Field(default_factory=list)
-
-    @property
-    def selected(self) -> list[str]:
-        """What is offered, by the server's names."""
-        return self.operations
 
     @model_validator(mode="after")
     def _sets_no_credential(self) -> OpenApiSpec:
@@ -188,12 +185,7 @@ class McpSpec(ServerSpec):
     directory: FilePath | None = None
     sessions: Literal["conversation", "person", "shared"] = "conversation"
     programs: int = Field(20, ge=1, le=1000)
-    tools: SelectedNames
-
-    @property
-    def selected(self) -> list[str]:
-        """What is offered, by the server's names."""
-        return self.tools
+    selected: SelectedNames = Field(alias="tools")
 
     @model_validator(mode="after")
     def _is_one(self) -> McpSpec:

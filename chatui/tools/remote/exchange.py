@@ -41,7 +41,6 @@ class HttpResponse:
     status: int
     kind: str
     body: bytes = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
     is_cut: bool = False
 
 
@@ -79,7 +78,7 @@ class Connections:
                     body += piece
                     if len(body) > MAX_BYTES:
                         break
-            return HttpResponse(response.status_code, kind_of(response), bytes(body[:MAX_BYTES]), response.headers, len(body) > MAX_BYTES)
+            return HttpResponse(response.status_code, kind_of(response), bytes(body[:MAX_BYTES]), len(body) > MAX_BYTES)
 
     @asynccontextmanager
     async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:

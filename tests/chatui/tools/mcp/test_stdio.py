@@ -71,8 +71,13 @@ async def called(turn: Turn, seconds: float = 60, **arguments: Any) -> Any:
         return error
 
 
+def process_of(server: McpServer) -> Any:
+    peer: Any = server._peer
+    return peer._program._process
+
+
 def pid_of(server: McpServer) -> int:
-    return server._peer._program._process.pid  # type: ignore[attr-defined,no-any-return]
+    return int(process_of(server).pid)
 
 
 def is_gone(pid: int) -> bool:
@@ -252,7 +257,7 @@ def test_a_process_ends_although_its_output_has_no_end() -> None:
     async def run(turn: Turn) -> None:
         child = int(await called(turn))
         try:
-            turn.server._peer._program._process.stdout._transport.pause_reading()  # type: ignore[attr-defined]
+            process_of(turn.server).stdout._transport.pause_reading()
             async with asyncio.timeout(60):
                 await turn.server.close()
             os.kill(child, 0)  # the premise: it is still there
@@ -267,7 +272,7 @@ def test_a_process_is_ended_although_the_wait_for_its_end_is_cancelled() -> None
 
     async def run(turn: Turn) -> None:
         await called(turn)
-        transports.append(turn.server._peer._program._process._transport)  # type: ignore[attr-defined]
+        transports.append(process_of(turn.server)._transport)
         closing = asyncio.create_task(turn.server.close())
         await asyncio.sleep(0)
         closing.cancel()
