@@ -11,13 +11,12 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.db import models
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row, new_key
 
 
-class AttemptWarning(models.Model):
+class AttemptWarning(Row):
     """One warning per person and day (UTC). ``attempts`` is the number within the operator's time window, as of the last count."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     person_name = models.CharField(max_length=150)
     day = models.DateField()
     attempts = models.PositiveIntegerField()
@@ -25,13 +24,9 @@ class AttemptWarning(models.Model):
     acknowledged_at = models.DateTimeField(null=True, blank=True)
     acknowledged_by = models.CharField(max_length=150, blank=True)
 
-    class Meta:
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["person_name", "day"], name="one_warning_per_person_and_day")]
         indexes = [models.Index(fields=["acknowledged_at", "-raised_at"], name="warning_by_state")]
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Warning {self.id}"
 
 
 class AuditQuerySet(models.QuerySet["AuditEvent"]):
@@ -86,7 +81,7 @@ class AuditEvent(models.Model):
         return f"{self.number} {self.code or self.action}"
 
 
-class CountedLine(models.Model):
+class CountedLine(Row):
     """A counter for a debug view or a repeatable attempt.
 
     ``line`` is the number of the first line. While the counter is open, ``key`` identifies it, ``counts`` has the number of each event, and
@@ -94,7 +89,6 @@ class CountedLine(models.Model):
     the other columns are empty: the row only links two lines for the page.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     line = models.PositiveBigIntegerField(unique=True)
     sum_line = models.PositiveBigIntegerField(null=True, unique=True)
     key = models.CharField(max_length=200, null=True, unique=True)
@@ -104,12 +98,8 @@ class CountedLine(models.Model):
     last_at = models.DateTimeField(null=True)
     ends_at = models.DateTimeField()
 
-    class Meta:
+    class Meta(Row.Meta):
         indexes = [
             models.Index(fields=["sum_line", "ends_at"], name="counted_line_open"),
             models.Index(fields=["person_id", "key"], name="counted_line_by_person"),
         ]
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Counted since line {self.line}"

@@ -10,26 +10,19 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row, new_key
 
 
-class Folder(models.Model):
+class Folder(Row):
     """A folder of conversations. ``instructions`` are the owner's preferences: nobody else sees them, and they rank below the operator's
     instructions."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="folders")
     name = models.CharField(max_length=60)
     instructions = models.TextField(blank=True, default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
     has_news = waits = False
     """Not stored; see ``permissions.access.own_folders``."""
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Folder {self.id}"
 
 
 class Effort(models.TextChoices):
@@ -143,9 +136,6 @@ class Conversation(models.Model):
             ("view_any_conversation", "Can open conversations of other people"),
         ]
 
-    def __str__(self) -> str:
-        return f"Conversation {self.id}"
-
     @property
     def has_words_of_others(self) -> bool:
         """Whether somebody else may have written messages that appear as the owner's."""
@@ -161,6 +151,3 @@ class ActiveLeaf(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "person"], name="one_active_leaf_per_person")]
-
-    def __str__(self) -> str:
-        return f"Active leaf of {self.conversation_id}"

@@ -30,6 +30,3 @@ class DebugRequest(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["conversation", "person"], name="debug_request_by_conversation")]
-
-    def __str__(self) -> str:
-        return f"Debug request {self.id}"

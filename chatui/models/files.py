@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import models
 
 from chatui.models.conversation import Conversation
+from chatui.models.keys import Table
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 
@@ -23,7 +24,7 @@ class FileSource(models.TextChoices):
     PERSON = "person", "Person"
 
 
-class FileContent(models.Model):
+class FileContent(Table):
     """The bytes of one or several files of one person. Never shared between people: the time that storing takes, and whether it uses up
     storage, would reveal that somebody else has the same file. ``sha256`` is in hexadecimal; for a document, the hashed bytes begin with
     the kind that it is read as. ``size`` is in bytes. ``media_type`` is detected from the bytes, never from the name. ``width`` and
@@ -39,30 +40,22 @@ class FileContent(models.Model):
     height = models.PositiveIntegerField(null=True, blank=True)
     is_encrypted = models.BooleanField(default=False)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         constraints = [models.UniqueConstraint(fields=["owner", "sha256"], name="one_content_per_owner")]
 
-    def __str__(self) -> str:
-        return f"Content {self.pk}"
 
-
-class FilePiece(models.Model):
+class FilePiece(Table):
     """A piece of a content, so that reading a file never loads all of it into memory. ``number`` counts from 0."""
 
     content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="pieces", db_index=False)
     number = models.PositiveIntegerField()
     data = models.BinaryField()
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         constraints = [models.UniqueConstraint(fields=["content", "number"], name="one_piece_per_place")]
 
-    def __str__(self) -> str:
-        return f"Piece {self.number} of {self.content_id}"
 
-
-class StoredFile(models.Model):
+class StoredFile(Table):
     """A file in a conversation. ``id`` is random, because it is part of a URL. ``name`` has no path and no invisible characters
     (``store.file_names``). ``turn`` is the one whose tool made the file; NULL for an upload. ``conversation`` is NULL until a question is
     sent with the file: an unsent file is deleted after a day (``store.uploads``). ``brought_in``: the key of the
@@ -78,15 +71,11 @@ class StoredFile(models.Model):
     brought_in = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         constraints = [models.UniqueConstraint(fields=["turn", "name"], name="one_file_per_name_of_turn")]
 
-    def __str__(self) -> str:
-        return f"File {self.id}"
 
-
-class DocumentText(models.Model):
+class DocumentText(Table):
     """The extracted text of a file's content, stored once for all conversations. ``state`` and ``kind`` are those of ``documents.reading``;
     there is text only if the state is ``read``. ``reason``: a sentence for its owner. ``places``: how many pages, sheets or slides it has.
 
@@ -108,14 +97,8 @@ class DocumentText(models.Model):
     is_cut = models.BooleanField(default=False)
     left_out = models.TextField(blank=True, default="", db_default="")
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"Text of content {self.pk}"
-
-
-class DocumentPart(models.Model):
+class DocumentPart(Table):
     """A page, a sheet or a slide, or the whole document: ``label`` is "page 3" or empty. ``number`` counts from 1, including parts without
     text. ``content`` is the same as that of the ``DocumentText``."""
 
@@ -125,12 +108,8 @@ class DocumentPart(models.Model):
     text = models.TextField()
     tokens = models.PositiveIntegerField(default=0)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         constraints = [models.UniqueConstraint(fields=["content", "number"], name="one_part_per_number")]
-
-    def __str__(self) -> str:
-        return f"Part {self.number} of content {self.content_id}"
 
 
 class DocumentUse(models.TextChoices):
@@ -142,7 +121,7 @@ class DocumentUse(models.TextChoices):
     SEARCH = "search", "Search only"
 
 
-class SentDocument(models.Model):
+class SentDocument(Table):
     """A document before a question. ``message`` is its frame; ``end`` is the last document frame before the question, the question's
     parent: all versions of a question find their documents by it.
 
@@ -157,14 +136,8 @@ class SentDocument(models.Model):
     places = models.CharField(max_length=200, blank=True)
     tokens = models.PositiveIntegerField(default=0)
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"Document {self.pk}"
-
-
-class DocumentPassage(models.Model):
+class DocumentPassage(Table):
     """A searchable passage: ``length`` characters of part ``part``, from ``start`` on. ``number`` counts from 1 over the whole document.
     ``terms`` holds the words, separated by spaces, each with the prefix of its content.
 
@@ -178,9 +151,5 @@ class DocumentPassage(models.Model):
     length = models.PositiveIntegerField()
     terms = models.TextField()
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         constraints = [models.UniqueConstraint(fields=["content", "number"], name="one_passage_per_number")]
-
-    def __str__(self) -> str:
-        return f"Passage {self.number} of content {self.content_id}"

@@ -1,4 +1,4 @@
-"""The primary keys of the product's tables: UUIDv7, hard to guess in a URL, and ordered by time for indexes; and the base of tables."""
+"""What all of the product's tables have, and their primary keys: UUIDv7, hard to guess in a URL, and ordered by time for indexes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ def moment_of(key: uuid.UUID) -> datetime | None:
     return datetime.fromtimestamp((key.int >> 80) / 1000, UTC) if key.version == 7 else None
 
 
-class Row(models.Model):
-    """A row with such a key, which is all that it shows of itself. Django's permissions for its table have no effect here."""
-
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+class Table(models.Model):
+    """A table without Django's four permissions. The repr of a row has its key, and nothing of its content."""
 
     class Meta:
         abstract = True
         default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"{self._meta.object_name} {self.pk}"
+
+class Row(Table):
+    """The same with a UUIDv7 as its key."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+
+    class Meta(Table.Meta):
+        abstract = True

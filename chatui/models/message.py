@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from chatui.models.conversation import Conversation
-from chatui.models.keys import new_key
+from chatui.models.keys import Row, Table, new_key
 from chatui.models.turn import Turn
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Role
@@ -65,9 +65,6 @@ class Message(models.Model):
             models.Index(fields=["error_code"], condition=~models.Q(error_code=""), name="messages_with_a_problem"),
         ]
 
-    def __str__(self) -> str:
-        return f"Message {self.id}"
-
     @property
     def is_question(self) -> bool:
         """Whether an exchange begins with it."""
@@ -91,7 +88,7 @@ class Message(models.Model):
         return self.is_visible and self.name in PRODUCT_NAMES and self.activities is None and self.author == Author.IMPORT
 
 
-class SearchEntry(models.Model):
+class SearchEntry(Table):
     """A row of the search index. ``terms`` holds the words, separated by spaces, each with the owner's prefix. Without a ``message`` they
     are the words of the title.
 
@@ -103,32 +100,23 @@ class SearchEntry(models.Model):
     message = models.OneToOneField("chatui.Message", on_delete=models.CASCADE, null=True, related_name="+")
     terms = models.TextField()
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         constraints = [
             models.UniqueConstraint(fields=["conversation"], condition=models.Q(message=None), name="one_search_entry_per_title"),
         ]
 
-    def __str__(self) -> str:
-        return f"Search entry {self.id}"
 
-
-class OpenedPage(models.Model):
+class OpenedPage(Row):
     """A page that a model opened. ``cursor``: its number in the conversation, which citations use. ``url``: empty for a list of
     results.
 
     Hidden like the call that opened it, until an answer cites it. Its text is not stored here: it is in the tool's reply, which is hidden.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
     cursor = models.PositiveIntegerField()
     url = models.TextField(blank=True)
     title = models.TextField(blank=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["turn", "cursor"], name="one_page_per_cursor")]
-
-    def __str__(self) -> str:
-        return f"Opened page {self.id}"

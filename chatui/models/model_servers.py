@@ -10,7 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from chatui.models.conversation import Effort
-from chatui.models.keys import new_key
+from chatui.models.keys import Row, new_key
 
 
 class Summaries(models.TextChoices):
@@ -97,7 +97,7 @@ class StoredBackend(models.Model):
         return self.name
 
 
-class Examination(models.Model):
+class Examination(Row):
     """An examination, running until ``finished_at``, at most until ``lease_until``: the process that runs it renews the lease, and one
     that died does not.
 
@@ -105,7 +105,6 @@ class Examination(models.Model):
     questions, ``kind`` is the wire format under test. ``report`` contains only numbers and names from fixed lists, no text from the server.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     server = models.CharField(max_length=60, unique=True)
     run = models.UUIDField(default=new_key)
     begun_at = models.DateTimeField()
@@ -114,9 +113,3 @@ class Examination(models.Model):
     asked = models.PositiveSmallIntegerField(default=0)
     kind = models.CharField(max_length=40, blank=True)
     report = models.JSONField(null=True, blank=True)
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Examination of {self.server}"

@@ -10,11 +10,11 @@ from django.db import models
 from django.db.models import Q, Value
 from django.utils.translation import gettext_lazy as _
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row
 from chatui.models.turn import Turn
 
 
-class ApiKey(models.Model):
+class ApiKey(Row):
     """An API key. ``prefix`` is the beginning of the key, for lookups and for people to recognize it; ``digest`` the SHA-256 of the whole,
     in hexadecimal.
 
@@ -25,7 +25,6 @@ class ApiKey(models.Model):
     while it is neither revoked nor past ``expires_at``, and its owner's account is active.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(_("name"), max_length=60)
     prefix = models.CharField(_("prefix"), max_length=11, unique=True)
@@ -43,8 +42,7 @@ class ApiKey(models.Model):
     last_used_on = models.DateField(_("last used"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         verbose_name = _("API key")
         verbose_name_plural = _("API keys")
         indexes = [models.Index(fields=["owner", "-created_at"], name="api_key_by_owner")]
@@ -63,22 +61,17 @@ class ApiKey(models.Model):
         return " · ".join(name for name, is_allowed in formats.items() if is_allowed)
 
 
-class ProgramAnswer(models.Model):
+class ProgramAnswer(Row):
     """An answer to a program. ``key`` is the API key of the request. Without ``is_kept`` the conversation is erased as soon as the turn has
     ended. ``orders``: the text of the program's system and developer messages, which is sent again in later turns; ``given``: the settings
     of the request, in its API format. Both may contain text that the program wrote.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, related_name="program_answer")
     key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     is_kept = models.BooleanField(default=True, db_default=True)
     orders = models.TextField(blank=True, default="", db_default="")
     given = models.JSONField(default=dict)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         indexes = [models.Index(fields=["id"], name="program_answer_to_erase", condition=models.Q(is_kept=False))]
-
-    def __str__(self) -> str:
-        return f"Answer {self.id} to a program"

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import pgettext_lazy
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row
 from chatui.models.message import Message
 
 NOTE_CHARS = 1000
@@ -28,13 +28,12 @@ REASONS = (
 """The reasons for a bad rating, with the labels that people see."""
 
 
-class Rating(models.Model):
+class Rating(Row):
     """One rating per answer and person. It belongs to the message, and so to that version of the answer, and is deleted with it.
 
     ``note`` is the person's own text. ``rated_at`` is when it was last changed.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="ratings")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="ratings")
     verdict = models.CharField(max_length=4, choices=VERDICTS)
@@ -42,10 +41,6 @@ class Rating(models.Model):
     note = models.CharField(max_length=NOTE_CHARS, blank=True)
     rated_at = models.DateTimeField(db_index=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         permissions = [("export_ratings", "Can export ratings with the visible conversation before each")]
         constraints = [models.UniqueConstraint(fields=["message", "person"], name="one_rating_per_answer")]
-
-    def __str__(self) -> str:
-        return f"Rating {self.id}"

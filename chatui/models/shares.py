@@ -6,17 +6,16 @@ from django.conf import settings
 from django.db import models
 
 from chatui.models.conversation import Conversation
-from chatui.models.keys import new_key
+from chatui.models.keys import Row
 
 
-class ShareLink(models.Model):
+class ShareLink(Row):
     """A share link. ``leaf`` is the last message of the snapshot. Messages never change, so the snapshot does not either.
 
     ``token`` is part of the URL. ``title`` and ``shown_name`` (empty: nobody is named) are those at the time when the link was created.
     ``has_documents``: its owner chose to include the documents of the questions.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     token = models.CharField(max_length=22, unique=True)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="share_links")
     leaf = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="+")
@@ -27,9 +26,3 @@ class ShareLink(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Share link {self.id}"

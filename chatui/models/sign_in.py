@@ -16,7 +16,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from chatui.models.keys import Row
+from chatui.models.keys import Row, Table
 
 
 class BegunSession(Row):
@@ -96,17 +96,11 @@ class RecoveryCode(Row):
         constraints = [models.UniqueConstraint(fields=["user", "digest"], name="one_row_per_recovery_code")]
 
 
-class RequiredFactor(models.Model):
+class RequiredFactor(Table):
     """A row for each group whose members need a second factor."""
 
     group = models.OneToOneField(Group, on_delete=models.CASCADE, primary_key=True, related_name="required_factor")
     since = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Required factor of group {self.group_id}"
 
 
 class PasswordLink(Row):

@@ -12,7 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from chatui.models.conversation import Conversation
-from chatui.models.keys import new_key
+from chatui.models.keys import Row
 from chatui.models.turn import Turn
 
 
@@ -34,13 +34,12 @@ class Decision(models.TextChoices):
         return self in (Decision.ONCE, Decision.ALWAYS, Decision.RULED)
 
 
-class ToolApproval(models.Model):
+class ToolApproval(Row):
     """A call that needs approval. ``arguments``: JSON, as checked and as the call would run; only for the conversation's owner. Empty if
     nobody is asked. ``title``: the tool's title for people. ``fingerprint``: identifies the version of the tool that was shown.
     ``lapses_at``: by the database's clock.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="approvals")
     call_id = models.CharField(max_length=128)
     tool = models.CharField(max_length=64)
@@ -52,55 +51,41 @@ class ToolApproval(models.Model):
     lapses_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["turn", "call_id"], name="one_approval_per_call")]
 
-    def __str__(self) -> str:
-        return f"Tool approval {self.id}"
 
-
-class ToolRule(models.Model):
+class ToolRule(Row):
     """A person's rule for a tool.
 
     ``is_allowed`` False: the tool is switched off. ``fingerprint``: that of the tool when it was allowed; a changed tool needs approval
     again.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tool_rules")
     tool = models.CharField(max_length=64)
     is_allowed = models.BooleanField()
     fingerprint = models.CharField(max_length=32, blank=True, default="", db_default="")
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["conversation", "tool"], name="one_rule_per_tool")]
 
-    def __str__(self) -> str:
-        return f"Tool rule {self.id}"
 
-
-class ToolCall(models.Model):
+class ToolCall(Row):
     """A claimed tool call. ``call_id`` is that of the call's frame. The tool's reply is a message; a claim without one means that its
     process died. Neither arguments nor replies are stored here: they are hidden, and are in the frames.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
     call_id = models.CharField(max_length=128)
     tool = models.CharField(max_length=64)
     claimed_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [models.UniqueConstraint(fields=["turn", "call_id"], name="one_claim_per_call")]
 
-    def __str__(self) -> str:
-        return f"Tool call {self.id}"
 
-
-class ToolSession(models.Model):
+class ToolSession(Row):
     """The session with a tool server that a conversation used last, or a person in all of theirs (``conversation`` NULL).
 
     ``server``: the server's name, and a digest of its address. ``session``: the id of a session over HTTP or of one run of a program, as
@@ -108,14 +93,12 @@ class ToolSession(models.Model):
     is never shown, exported or logged. ``person``: who used it. Another person never does, even if the conversation is handed over.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     server = models.CharField(max_length=40)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     session = models.TextField(blank=True, default="", db_default="")
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["conversation", "server"],
@@ -124,6 +107,3 @@ class ToolSession(models.Model):
             ),
             models.UniqueConstraint(fields=["person", "server"], condition=models.Q(conversation=None), name="one_tool_session_per_person"),
         ]
-
-    def __str__(self) -> str:
-        return f"Tool session {self.id}"

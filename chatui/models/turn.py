@@ -89,9 +89,6 @@ class Turn(models.Model):
             models.Index(fields=["key"], condition=models.Q(key__isnull=False), name="turn_of_key"),
         ]
 
-    def __str__(self) -> str:
-        return f"Turn {self.id}"
-
 
 class FailedAnswer(Turn):
     """The same rows, for the admin page that finds a failure by the number that the person saw."""
@@ -119,6 +116,3 @@ class TurnPiece(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["turn", "number"], name="one_piece_per_number")]
-
-    def __str__(self) -> str:
-        return f"Piece {self.number} of {self.turn_id}"

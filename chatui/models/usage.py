@@ -16,11 +16,11 @@ from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row, Table
 from chatui.models.programs import ApiKey
 
 
-class UsageCount(models.Model):
+class UsageCount(Table):
     """A person's usage counts for ``day`` and ``month`` (its first day), in UTC; counts of a past day or month are treated as 0.
 
     Tokens are the sum of input and output. Reservations belong to no day: they count until their turn ends.
@@ -36,12 +36,6 @@ class UsageCount(models.Model):
     reserved_tokens = models.BigIntegerField(default=0)
     reserved_turns = models.BigIntegerField(default=0)
 
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Usage of {self.person_id}"
-
 
 class UsageKind(models.TextChoices):
     """What the tokens were for."""
@@ -51,7 +45,7 @@ class UsageKind(models.TextChoices):
     SUMMARY = "summary", _("Summaries of reasoning")
 
 
-class UsageEntry(models.Model):
+class UsageEntry(Row):
     """A line of the ledger. ``day`` (UTC) is the day of the request. ``person`` is NULL once the person was erased, ``key`` if the request
     did not come from a program.
 
@@ -61,7 +55,6 @@ class UsageEntry(models.Model):
     not report all of the counts. No line refers to a conversation, so lines remain when conversations are deleted.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     day = models.DateField(db_index=True)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
     key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
@@ -75,19 +68,15 @@ class UsageEntry(models.Model):
     output_tokens = models.PositiveBigIntegerField(default=0)
     is_estimate = models.BooleanField(default=False)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Row.Meta):
         permissions = [("view_usage", "Can see how much everybody uses"), ("change_limits", "Can set limits and prices of usage")]
         indexes = [
             models.Index(fields=["person", "day"], name="usage_by_person"),
             models.Index(fields=["key"], condition=models.Q(key__isnull=False), name="usage_of_key"),
         ]
 
-    def __str__(self) -> str:
-        return f"Usage {self.id}"
 
-
-class UsageLimit(models.Model):
+class UsageLimit(Table):
     """The limits per calendar day and month (UTC). NULL: unlimited; 0: nothing is allowed. ``group`` is NULL for everybody else.
 
     A person in several groups with limits has the largest of each kind.
@@ -107,8 +96,7 @@ class UsageLimit(models.Model):
     month_tokens = models.PositiveBigIntegerField(_("tokens per month"), null=True, blank=True)
     month_turns = models.PositiveBigIntegerField(_("answers per month"), null=True, blank=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         verbose_name = _("usage limit")
         verbose_name_plural = _("usage limits")
         constraints = [
@@ -127,7 +115,7 @@ class UsageLimit(models.Model):
 _NOT_NEGATIVE = [MinValueValidator(Decimal(0))]
 
 
-class ModelPrice(models.Model):
+class ModelPrice(Table):
     """The price of a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the model's next price.
 
     ``model`` is its name at its server. ``cached_price`` is for cached input tokens; NULL: the price of other input.
@@ -141,8 +129,7 @@ class ModelPrice(models.Model):
     )
     output_price = models.DecimalField(_("price per million output tokens"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Table.Meta):
         verbose_name = _("model price")
         verbose_name_plural = _("model prices")
         constraints = [models.UniqueConstraint(fields=["model", "since"], name="one_price_from_a_day")]

@@ -18,7 +18,7 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from chatui.models.keys import new_key
+from chatui.models.keys import Row, new_key
 from chatui.skeletons import folded_skeleton, skeleton
 
 LOOKS_TAKEN = _("An account with this name, or with one that looks like it, already exists.")
@@ -135,38 +135,28 @@ def _form(password: str) -> str:
     return unicodedata.normalize("NFKC", password)
 
 
-class AccountChange(models.Model):
+class AccountChange(Row):
     """One change. It has no foreign keys, so that a chain through a third account counts after that account is deleted. ``what`` is plain
     text."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     changer_id = models.UUIDField()
     changed_id = models.UUIDField()
     what = models.CharField(max_length=200)
     at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
+    class Meta(Row.Meta):
         indexes = [models.Index(fields=["changer_id", "at"], name="account_change_by_changer")]
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Account change {self.id}"
 
 
-class GroupChange(models.Model):
+class GroupChange(Row):
     """Somebody changed a group, and with it what everybody may do who is in it, or joins it later. ``changer_id``: as in AccountChange."""
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     changer_id = models.UUIDField()
     group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
+    class Meta(Row.Meta):
         indexes = [models.Index(fields=["changer_id", "at"], name="group_change_by_changer")]
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Group change {self.id}"
 
 
 class ClosingCause(models.TextChoices):
@@ -184,13 +174,12 @@ class ClosingCause(models.TextChoices):
         return self in (ClosingCause.PROVISIONING, ClosingCause.LOGOUT)
 
 
-class ClosedAccount(models.Model):
+class ClosedAccount(Row):
     """The record of a closed account. ``source``: the key of the provider that requested it; empty for other causes. ``by_name``: who
     closed it, if that was somebody else. ``is_going``: it is being transferred and erased, so it cannot be reopened; the next purge
     continues an interrupted erasure.
     """
 
-    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="closed_account")
     closed_at = models.DateTimeField(auto_now_add=True)
     cause = models.CharField(max_length=16, choices=ClosingCause)
@@ -198,18 +187,9 @@ class ClosedAccount(models.Model):
     by_name = models.CharField(max_length=150, blank=True)
     is_going = models.BooleanField(default=False, db_default=False)
 
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"Closed account {self.id}"
-
 
 class FirstAccountCode(models.Model):
     """The SHA-256 hash of a code that the server printed when it started. Each process prints its own; using one deletes them all."""
 
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
-
-    def __str__(self) -> str:
-        return "First-account code"
