@@ -88,7 +88,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
     except NotStoredError:
         raise invalid("What is not stored cannot go on from a stored response: send the whole input.", param="store") from None
     except UnknownCallError:
-        raise unknown_call(_where(wanted)) from None
+        raise unknown_call(wanted.messages_field) from None
     except UnreadableSummaryError:
         sentence = "The compacted conversation was not made here for the owner of this key, or too long ago."
         raise invalid(sentence, param="input", code="invalid_compaction") from None
@@ -104,7 +104,7 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
     read, tools = wanted.read(), await asyncio.to_thread(parse_tools, wanted.asked_tools(), key)
     answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
-    before, question = read.question(_where(wanted), goes_on=previous is not None)
+    before, question = read.question(wanted.messages_field, goes_on=previous is not None)
     effort = wanted.effort or choice.effort
     return ProgramAsk(
         id=uuid4(),
@@ -126,10 +126,6 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         reads_all=key.reads_all,
         settings_as_sent={**wanted.given(effort), **tools.given},
     )
-
-
-def _where(wanted: ResponsesRequest | ChatRequest) -> str:
-    return "input" if isinstance(wanted, ResponsesRequest) else "messages"
 
 
 def head_of(answer: Answering) -> ResponseHead:

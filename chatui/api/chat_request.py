@@ -4,43 +4,31 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from chatui.api import request_parts
 from chatui.api.errors import invalid, unsupported
-from chatui.api.request_parts import EFFORTS, Metadata, Names, ParsedMessages, ToolFields, take_reply, take_tool_calls, text_of
+from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, ToolFields, take_reply, take_tool_calls, text_of
 from chatui.json_schemas import AnswerFormat
 
 
-class ChatRequest(BaseModel):
-    """The fields of a request that mean something here. Others are hints, and are ignored."""
+class ChatRequest(ProgramRequest):
+    """The fields of a request for a chat completion."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
-    model: str | None
+    messages_field = "messages"
     messages: list[Any] = Field(repr=False)
-    store: bool | None = None
-    stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     max_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
     max_completion_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     n: int | None = None
     stop: Any = None
     logit_bias: dict[str, Any] | None = None
     logprobs: bool | None = None
-    top_logprobs: int | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
     reasoning_effort: str | None = None
     reasoning: dict[str, Any] | None = None
     include_reasoning: bool | None = None
-    metadata: Metadata | None = Field(None, repr=False)
     response_format: dict[str, Any] | None = None
     modalities: Names | None = None
-    tools: list[Any] | None = Field(None, repr=False)
-    tool_choice: Any = None
-    parallel_tool_calls: bool | None = None
     functions: list[Any] | None = None
     function_call: Any = None
 
@@ -64,11 +52,6 @@ class ChatRequest(BaseModel):
             raise invalid("The effort has to be low, medium or high.", param="reasoning_effort")
         return EFFORTS[wished]
 
-    def sampling(self) -> dict[str, float]:
-        """The sampling parameters that the program sets."""
-        wished = {"temperature": self.temperature, "top_p": self.top_p}
-        return {name: value for name, value in wished.items() if value is not None}
-
     def answer_format(self) -> AnswerFormat | None:
         """The required format of the answer; None for text."""
         return request_parts.of_chat(self.response_format)
@@ -78,22 +61,17 @@ class ChatRequest(BaseModel):
         asks = {"include_reasoning": self.include_reasoning, "reasoning.exclude": (self.reasoning or {}).get("exclude") is False}
         return [name for name, is_asked in asks.items() if is_asked]
 
-    def refuse_what_is_not_served(self) -> None:
-        """Raises ApiError for the first field that asks for something unsupported."""
-        refused = {
+    def not_served(self) -> dict[str, str | bool]:
+        """See ``ProgramRequest``."""
+        return super().not_served() | {
             "n": self.n not in (None, 1) and "One answer is written for each request.",
             "stop": bool(self.stop) and "Stop sequences are not served: they could cut inside hidden text.",
             "logit_bias": bool(self.logit_bias) and "The tokens of an answer cannot be biased here.",
-            "logprobs": bool(self.logprobs or self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
-            "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
-            "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
+            "logprobs": bool(self.logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
             "modalities": self.modalities not in (None, ["text"]) and "Only text can be asked for here.",
             "functions": bool(self.functions) and "Functions are offered as tools here.",
             "function_call": self.function_call not in (None, "auto", "none") and "Functions are chosen by tool_choice here.",
         }
-        for param, sentence in refused.items():
-            if sentence:
-                raise unsupported(param, sentence)
 
     def asked_tools(self) -> ToolFields:
         """The tool fields."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
@@ -29,6 +29,45 @@ Metadata = Annotated[dict[str, str], Field(max_length=16, fail_fast=True)]
 """Up to 16 texts of the program's own."""
 Names = Annotated[list[str], Field(fail_fast=True)]
 """A list of names."""
+
+
+class ProgramRequest(BaseModel):
+    """The fields of a request in both formats that mean something here. Others are hints, and are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    messages_field: ClassVar[str]
+    """The name of the field with the messages."""
+    model: str | None
+    store: bool | None = None
+    stream: bool | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    top_logprobs: int | None = None
+    metadata: Metadata | None = Field(None, repr=False)
+    tools: list[Any] | None = Field(None, repr=False)
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+
+    def sampling(self) -> dict[str, float]:
+        """The sampling parameters that the program sets."""
+        wished = {"temperature": self.temperature, "top_p": self.top_p}
+        return {name: value for name, value in wished.items() if value is not None}
+
+    def not_served(self) -> dict[str, str | bool]:
+        """The sentence for each field that asks for something unsupported; False for a field that does not."""
+        return {
+            "top_logprobs": bool(self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
+            "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
+            "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
+        }
+
+    def refuse_what_is_not_served(self) -> None:
+        """Raises ApiError for the first field that asks for something unsupported."""
+        for param, sentence in self.not_served().items():
+            if isinstance(sentence, str):
+                raise unsupported(param, sentence)
 
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"

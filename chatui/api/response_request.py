@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.api import request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
-from chatui.api.request_parts import EFFORTS, Metadata, Names, ParsedMessages, ToolFields, take_call, take_reply, text_of
+from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, ToolFields, take_call, take_reply, text_of
 from chatui.json_schemas import AnswerFormat
 
 ENCRYPTED = "reasoning.encrypted_content"
@@ -24,31 +24,19 @@ class Reasoning(BaseModel):
     generate_summary: Literal["auto", "concise", "detailed"] | None = None
 
 
-class ResponsesRequest(BaseModel):
-    """The fields of a request that mean something here. Others are hints, and are ignored."""
+class ResponsesRequest(ProgramRequest):
+    """The fields of a request for a response."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
-    model: str | None
+    messages_field = "input"
     input: str | list[Any] = Field(repr=False)
     instructions: str | None = Field(None, repr=False)
     previous_response_id: str | None = None
     conversation: Any = None
-    store: bool | None = None
-    stream: bool | None = None
     background: bool | None = None
     max_output_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    top_logprobs: int | None = None
     reasoning: Reasoning | None = None
     include: Names | None = None
-    metadata: Metadata | None = Field(None, repr=False)
     text: dict[str, Any] | None = None
-    tools: list[Any] | None = Field(None, repr=False)
-    tool_choice: Any = None
-    parallel_tool_calls: bool | None = None
     max_tool_calls: Annotated[int, Field(gt=0, le=1000)] | None = None
     prompt: Any = None
     truncation: Literal["auto", "disabled"] | None = None
@@ -63,11 +51,6 @@ class ResponsesRequest(BaseModel):
         """The reasoning effort, in gpt-oss's terms."""
         return EFFORTS[self.reasoning.effort] if self.reasoning and self.reasoning.effort else None
 
-    def sampling(self) -> dict[str, float]:
-        """The sampling parameters that the program sets."""
-        wished = {"temperature": self.temperature, "top_p": self.top_p}
-        return {name: value for name, value in wished.items() if value is not None}
-
     def answer_format(self) -> AnswerFormat | None:
         """The required format of the answer; None for text."""
         return request_parts.of_responses(self.text)
@@ -81,22 +64,15 @@ class ResponsesRequest(BaseModel):
         """Whether it wants encrypted reasoning, to send back itself."""
         return ENCRYPTED in (self.include or ())
 
-    def refuse_what_is_not_served(self) -> None:
-        """Raises ApiError for the first field that asks for something unsupported."""
-        refused = {
+    def not_served(self) -> dict[str, str | bool]:
+        """See ``ProgramRequest``."""
+        included = [name for name in self.include or () if not name.startswith("reasoning")]
+        return super().not_served() | {
             "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
             "conversation": self.conversation is not None and "There are no conversations here: use previous_response_id.",
             "prompt": self.prompt is not None and "There are no stored prompts here.",
-            "top_logprobs": bool(self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
-            "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
-            "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
+            "include": bool(included) and "Nothing can be included here.",
         }
-        for param, sentence in refused.items():
-            if sentence:
-                raise unsupported(param, sentence)
-        for name in self.include or ():
-            if not name.startswith("reasoning"):
-                raise unsupported("include", "Nothing can be included here.")
 
     def asked_tools(self) -> ToolFields:
         """The tool fields."""
