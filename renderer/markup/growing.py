@@ -2,14 +2,13 @@
 
 Streaming Markdown is split into closed blocks, which are final, and one open block at the end. A block is closed when no later line can
 change it. markdown-it decides that: when a line arrives that may end a block, which a quick check of each new line decides, the text since
-the last split is parsed, and all its blocks but the last are closed. Only a late definition (``[x]: …``, ``[^x]: …``) changes a closed
-block that refers to it. After ``finish``, the blocks are those of ``html.render_blocks`` for the whole text.
+the last split is parsed, and all its blocks but the last are closed. Only ``finish`` changes closed blocks: those that refer to a later
+definition (``[x]: …``, ``[^x]: …``). After it, the blocks are those of ``html.render_blocks`` for the whole text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from renderer.gate import VisibleText
@@ -77,47 +76,6 @@ def parsing_work(line: str) -> int:
     return len(line) + 40
 
 
-class WaitingBlocks:
-    """Closed blocks that wait for definitions, by label."""
-
-    def __init__(self) -> None:
-        self._blocks: dict[int, tuple[Block, str, set[str]]] = {}
-        self._by_label: dict[str, set[int]] = {}
-        self._postponed: set[int] = set()
-        self._work = 0
-
-    def add(self, index: int, block: Block, source: str, missed: set[str]) -> None:
-        """Add block ``index``, rendered from ``source`` without the labels in ``missed``. With none missed, it does not wait."""
-        if missed:
-            self._blocks[index] = (block, source, missed)
-        for label in missed:
-            self._by_label.setdefault(label, set()).add(index)
-
-    def take(self, index: int) -> tuple[Block, str]:
-        """Remove a block that is to be rendered again, and return its source."""
-        block, source, missed = self._blocks.pop(index)
-        for label in missed:
-            self._by_label[label].discard(index)
-        self._postponed.discard(index)
-        return block, source
-
-    def affordable(self, labels: set[str], taken: int) -> set[int]:
-        """The blocks that these labels complete. If rendering them again would cost more than the text itself, they wait for the end."""
-        indices = set().union(*(self._by_label.get(label, ()) for label in labels))
-        now = set()
-        for index in sorted(indices):
-            size = len(self._blocks[index][1])
-            if self._work + size <= 4 * taken + SMALL_WORK:
-                self._work += size
-                now.add(index)
-        self._postponed |= indices - now
-        return now
-
-    def postponed(self) -> set[int]:
-        """The blocks whose rendering was put off until the end."""
-        return set(self._postponed)
-
-
 @dataclass(frozen=True, slots=True)
 class BlockClosed:
     """Block ``index`` (from 0) is final. Sent once for each block, in order."""
@@ -147,7 +105,7 @@ class Blocks:
         """``pages``: the pages that the text may cite. More may be added while it is written."""
         self._definitions = Definitions(pages={} if pages is None else pages)
         self._closed: list[SafeHtml] = []
-        self._waiting = WaitingBlocks()
+        self._waiting: dict[int, tuple[Block, str, set[str]]] = {}
         self._lines: list[str] = []
         self._partial: list[str] = []
         self._taken = 0
@@ -172,7 +130,7 @@ class Blocks:
         else:
             events.append(self._add(html.plain("".join(self._overflow))))
             self._overflow = None
-        events += self._patch(self._waiting.postponed())
+        events += self._patch()
         self._tail = self._new_tail()
         if self._tail.html() is not None:
             events.append(BlockPatched(len(self._closed), SafeHtml.join(())))
@@ -252,9 +210,8 @@ class Blocks:
         self._trigger = Trigger(left[0] if left else None, sum(map(parsing_work, lines[cut:])), undecided=parsed.settled < len(lines))
         if not cut:
             return []
-        found = self._commit(layer, cut)
+        self._commit(layer, cut)
         events: list[Final] = [self._render(block, lines) for block in closed]
-        events += self._patch(self._waiting.affordable(found, self._taken))
         self._lines = lines[cut:-1]
         if final:
             self._lines, self._partial = [], []
@@ -266,20 +223,16 @@ class Blocks:
         shown = self._tail.html() if self._tail.index == len(self._closed) else None
         return Tail(len(self._closed), text if text.strip() else "", self._definitions, shown=shown)
 
-    def _commit(self, layer: Definitions, cut: int) -> set[str]:
-        """Keep the definitions before the cut; later ones can still change. Returns the labels, those of footnotes with ``^``."""
-        found = set()
-        for known, new, sign in ((self._definitions.references, layer.references, ""), (self._definitions.footnotes, layer.footnotes, "^")):
-            for label, definition in new.items():
-                if definition["map"][1] <= cut:
-                    known[label] = definition
-                    found.add(sign + label)
-        return found
+    def _commit(self, layer: Definitions, cut: int) -> None:
+        """Keep the definitions before the cut; later ones can still change."""
+        for known, new in ((self._definitions.references, layer.references), (self._definitions.footnotes, layer.footnotes)):
+            known.update((label, definition) for label, definition in new.items() if definition["map"][1] <= cut)
 
     def _render(self, block: Block, lines: list[str]) -> BlockClosed:
         source = "\n".join(lines[block.start : block.end])
         rendered, missed = self._rendered(block, source)
-        self._waiting.add(len(self._closed), block, source, missed)
+        if missed:
+            self._waiting[len(self._closed)] = block, source, missed
         return self._add(rendered)
 
     def _add(self, rendered: SafeHtml) -> BlockClosed:
@@ -292,15 +245,15 @@ class Blocks:
         rendered = html.block_html(block, source, layer)
         return rendered, layer.references.missed | {f"^{label}" for label in layer.footnotes.missed}
 
-    def _patch(self, indices: Iterable[int]) -> list[Final]:
+    def _patch(self) -> list[Final]:
+        """Render the closed blocks again whose definitions came after them."""
+        defined = {*self._definitions.references, *(f"^{label}" for label in self._definitions.footnotes)}
         events: list[Final] = []
-        for index in sorted(indices):
-            block, source = self._waiting.take(index)
-            rendered, missed = self._rendered(block, source)
-            self._waiting.add(index, block, source, missed)
-            if rendered != self._closed[index]:
-                self._closed[index] = rendered
-                events.append(BlockPatched(index, rendered))
+        for index, (block, source, missed) in self._waiting.items():
+            if missed & defined:
+                self._closed[index], _ = self._rendered(block, source)
+                events.append(BlockPatched(index, self._closed[index]))
+        self._waiting = {}
         return events
 
 
