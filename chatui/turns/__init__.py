@@ -1,11 +1,11 @@
 """A turn from its question to its end: ask, start, open, run, sample, record, publish, end.
 
-Begin with ``runner``, which runs a turn by calling names in order. ``asks`` is what somebody wants; ``running`` takes it, and has the
-turns of this process; ``start`` (for a program ``program_start``) stores the question and the turn in one transaction; ``slots`` lets it
-wait; ``running_turn`` is what is known of it, from then on; ``ledger`` loads it and writes its end; ``opening`` makes the first request;
-``sampling`` asks the model once; ``frame_recorder`` makes frames of the events, and ``publisher`` sends them to those who follow.
-``leases`` and ``sweep`` see to turns whose process dies. Only ``calls`` runs tools, and only ``streams`` decides what a follower gets, by
-the gate. No module here knows an HTTP request or a socket.
+Begin with ``runner``, which runs a turn by calling names in order. ``asks`` is what somebody wants; ``running`` takes it, and has the turns
+of this process; ``start`` (for a program ``program_start``) stores the question and the turn in one transaction; ``slots`` lets it wait;
+``running_turn`` is what is known of it, from then on; ``ledger`` loads it and writes its end; ``opening`` makes the first request;
+``sampling`` asks the model once, and its events go the ``way_back``: through a list of stages to ``frame_recorder``, which makes frames of
+them, and to ``publisher``, which sends them to those who follow. ``leases`` and ``sweep`` see to turns whose process dies. Only ``calls``
+runs tools, and only ``streams`` decides what a follower gets, by the gate. No module here knows an HTTP request or a socket.
 
 A conversation runs one turn at a time, and a question that arrives twice is one turn: both are constraints of the database. What ends a
 turn takes place once, in one transaction that first checks that the turn is still ours.

@@ -5,7 +5,7 @@ Events pass through here on their way from a sampling to the turn, so that an in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chatui import json_schemas, prompts
@@ -26,23 +26,22 @@ def format_of(running: RunningTurn) -> AnswerFormat | None:
     """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
     if running.program is not None:
         return running.program.answer_format
-    return json_schemas.from_stored(running.turn.conversation.answer_format)
+    stored = running.turn.conversation.answer_format
+    return json_schemas.from_stored(stored) if stored else None
 
 
 class CheckedAnswers:
-    """Checks the answers of one turn. ``feed`` takes the model's events, ``follow`` returns the next request, ``verdict`` the outcome.
+    """Checks the answers of one turn, as a stage of its events. ``follow`` returns the next request, ``verdict`` the outcome.
 
     A person sees the answer grow. If the first answer is invalid, it disappears; an invalid second answer stays, with a sentence that says
     so. A program gets a complete valid answer, or none.
     """
 
-    def __init__(self, wanted: AnswerFormat | None, running: RunningTurn, take: Callable[[RawEvent], None]) -> None:
-        """``take`` is called with the events to pass on."""
-        self.wanted = wanted
+    def __init__(self, wanted: AnswerFormat, running: RunningTurn) -> None:
+        self._wanted = wanted
         # Part of a text matches no schema, so the continuation of a cut answer is only marked as JSON, and not checked.
-        self._checks = wanted is not None and (running.cut_answer is None or not running.cut_answer.body)
+        self._checks = running.cut_answer is None or not running.cut_answer.body
         self._running = running
-        self._take = take
         self._for_program = running.program is not None
         self._body: list[str] | None = None
         self._buffered: list[RawEvent] = []
@@ -52,13 +51,10 @@ class CheckedAnswers:
     @property
     def requested(self) -> AnswerFormat | None:
         """The format that requests ask for; None if the answers are not checked."""
-        return self.wanted if self._checks else None
+        return self._wanted if self._checks else None
 
-    def feed(self, event: RawEvent) -> None:
-        """Take the next event of a sampling."""
-        if self.wanted is None:
-            self._take(event)
-            return
+    def feed(self, event: RawEvent) -> Sequence[RawEvent]:
+        """See Stage."""
         match event:
             case FrameOpened(header=header) if is_answer(header):
                 event = replace(event, header=replace(header, constrain=JSON))
@@ -68,9 +64,17 @@ class CheckedAnswers:
             case FrameWithdrawn():
                 self._body = None
             case FrameClosed() if self._body is not None:
-                self._close(event, "".join(self._body))
-                return
-        self._forward(event)
+                return self._closed(event, "".join(self._body))
+        if self._for_program and self._body is not None:
+            self._buffered.append(event)  # until it has been checked
+            return ()
+        return [*self._released(), event]
+
+    def finish(self) -> Sequence[RawEvent]:
+        """See Stage. Nothing of an answer that was cut before it was checked is passed on."""
+        self._body = None
+        self._buffered.clear()
+        return ()
 
     def follow(self, request: SampleRequest, written: Sequence[Frame], *, is_over: bool) -> SampleRequest | None:
         """The next request if the answer that has just ended is invalid; None if it is valid, or was the second try.
@@ -94,31 +98,19 @@ class CheckedAnswers:
             return outcome
         return TurnOutcome(TurnState.FAILED, Code.BODY_CONSTRAINT_VIOLATION)
 
-    def _close(self, closed: FrameClosed, body: str) -> None:
-        self._body = None
-        fault = None
-        if self.wanted is not None and closed.terminator is not None and closed.error is None and not closed.is_preamble_after_all:
-            fault = self.wanted.fault(body)
+    def _closed(self, closed: FrameClosed, body: str) -> Sequence[RawEvent]:
+        self._body, fault = None, None
+        if closed.terminator is not None and closed.error is None and not closed.is_preamble_after_all:
+            fault = self._wanted.fault(body)
         self._fault = None if fault is None else (fault, body)
         if fault is not None:
             closed = replace(closed, error=Code.BODY_CONSTRAINT_VIOLATION)
-            if self._for_program or not self._has_retried:
-                self._forward(FrameWithdrawn())
         if closed.is_preamble_after_all and self._buffered:
             # The buffered frame gets the right header from the start.
             self._buffered[0], closed = FrameOpened(PREAMBLE), replace(closed, header=None)
-        self._release()
-        self._take(closed)
+        is_withdrawn = fault is not None and (self._for_program or not self._has_retried)
+        return [*self._released(), *([FrameWithdrawn()] if is_withdrawn else []), closed]
 
-    def _forward(self, event: RawEvent) -> None:
-        """Pass the event on to the turn. A program's answer is buffered until it has been checked."""
-        if self._for_program and self._body is not None:
-            self._buffered.append(event)
-            return
-        self._release()
-        self._take(event)
-
-    def _release(self) -> None:
+    def _released(self) -> Sequence[RawEvent]:
         buffered, self._buffered = self._buffered, []
-        for event in buffered:
-            self._take(event)
+        return buffered

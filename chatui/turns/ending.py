@@ -1,4 +1,4 @@
-"""Ends a turn: determines how, from its last sample or from its model server's failure, stores it and logs it.
+"""Ends a turn: determines how, from its last sample or from its model server's failure, stores it, logs it and tells everybody.
 
 The log for the operator and the metrics have no content. A turn's last frames and its end are stored in one write, which saves a commit for
 every answer.
@@ -6,25 +6,42 @@ every answer.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
+from django.utils import timezone
+
+from chatui import wire
 from chatui.backends.base import BackendError, EndReason
-from chatui.codes import ProductCode
+from chatui.codes import Cause, ProductCode
+from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError
+from chatui.database.writer import writer
+from chatui.display import conversation_list, fragments
+from chatui.display.conversation import EndedTurn, sources_of
 from chatui.models.message import Message
-from chatui.models.turn import TurnState
+from chatui.models.turn import Turn, TurnState
 from chatui.observability import measures, spans
 from chatui.observability.error_reports import log_without_content
+from chatui.store import context_use
 from chatui.turns import ledger, statements
-from chatui.turns.calls.requested import HandingBack
+from chatui.turns.asks import ProgramAsk
 from chatui.turns.frame_recorder import FrameRecorder, LastFrames
+from chatui.turns.leases import leases
+from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling
+from chatui.turns.streams.program import Ended
 from chatui.usage import settling
+from chatui.wire.bus import bus, person
 from renderer.errors import Code
+from renderer.frame_kinds import is_answer
+from renderer.frames import Terminator
+from renderer.gate import Audience, show
 
 log = logging.getLogger(__name__)
 
@@ -99,39 +116,15 @@ def _store_frames(running: RunningTurn, last: LastFrames) -> Sequence[Message]:
     return ledger.store_frames(running, last.parents, last.written)
 
 
-async def store(running: RunningTurn, last: LastFrames, write: WriterJob) -> tuple[Sequence[Message], Exception | None]:
-    """Store the last frames and the end. Returns the messages, and the error if the frames cannot be stored; then the end is not stored.
-
-    If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
-
-    Raises:
-        LeaseLostError: the turn is no longer ours.
-    """
-    try:
-        return await write(partial(store_end, running, last)), None
-    except LeaseLostError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
-        log_without_content(log, running.turn.pk, error)
-    try:
-        stored = await write(partial(ledger.store_frames, running, last.parents, last.written))
-    except LeaseLostError:
-        raise
-    except Exception as error:  # noqa: BLE001 - returned to the caller
-        return (), error
-    await write(partial(store_end, running, None))
-    return stored, None
-
-
-def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> TurnOutcome:
-    """The outcome of a turn whose last sample ended without an error."""
+def verdict(sampling: Sampling, frames: FrameRecorder, program: ProgramAsk | None, *, has_handed_back: bool) -> TurnOutcome:
+    """The outcome of a turn whose last sample ended without an error. ``has_handed_back``: its ``program`` must carry out calls."""
     if sampling.end_reason is EndReason.LENGTH:
         return TurnOutcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
     if sampling.end_reason is EndReason.CONTENT_FILTER:
         return TurnOutcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
     if frames.waits_for_tool:
-        return TurnOutcome(TurnState.COMPLETED) if handing.has_handed_back else TurnOutcome(TurnState.INCOMPLETE, ProductCode.TOOL)
-    if handing.misses_call(frames.written):
+        return TurnOutcome(TurnState.COMPLETED) if has_handed_back else TurnOutcome(TurnState.INCOMPLETE, ProductCode.TOOL)
+    if program is not None and program.offer.must_call and not any(frame.terminator is Terminator.CALL for frame in frames.written):
         return TurnOutcome(TurnState.FAILED, Code.CALL_SCHEMA)
     if frames.has_answer:
         return TurnOutcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
@@ -152,3 +145,121 @@ def failed_by(error: BackendError) -> TurnOutcome:
     """The outcome for a model server's failure."""
     wait = None if error.retry_after is None else math.ceil(error.retry_after)
     return TurnOutcome(TurnState.FAILED, error.code, error.detail, error.context, error.told, wait)
+
+
+STOPPED = TurnOutcome(TurnState.STOPPED)
+
+
+def interrupted(*, has_begun: bool) -> TurnOutcome:
+    """The outcome if the process ends. ``has_begun``: a model may have been asked."""
+    code = Code.STREAM_TRUNCATED if has_begun else ProductCode.SERVER_BUSY
+    return TurnOutcome(TurnState.INTERRUPTED, code, cause=Cause.PROCESS_ENDED.value)
+
+
+def failed_with(running: RunningTurn, error: BaseException) -> TurnOutcome:
+    """The outcome for a failure of the product's own. Logs it."""
+    log_without_content(log, running.turn.pk, error)
+    return TurnOutcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
+
+
+LEFT_TO_OTHERS = TurnOutcome(TurnState.INTERRUPTED, ProductCode.SERVER_BUSY)
+LOST = TurnOutcome(TurnState.FAILED, ProductCode.INTERNAL)
+
+
+def tell_program(running: RunningTurn, outcome: TurnOutcome) -> None:
+    """End the stream of the program that asked, if one did. Only the first call counts."""
+    if running.program is not None:
+        tokens = running.account.input_tokens, running.account.output_tokens
+        running.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after))
+
+
+END_SECONDS = 0.05
+"""The longest time for which the end of a turn waits for the writes of others, to share their transaction. Its text is already shown."""
+END_SECONDS_EACH = 0.02
+"""How much of it for each other turn of this process: where there are few, hardly a write comes to share a transaction with."""
+
+SHOWN_SECONDS = 10.0
+"""How long the end of a turn waits for the part below its answer, which normally takes milliseconds. The text is already shown."""
+
+_WIRE_TYPES: dict[str, wire.EndType] = {
+    TurnState.COMPLETED: "response.completed",
+    TurnState.INCOMPLETE: "response.incomplete",
+    TurnState.STOPPED: "response.cancel",
+}
+
+
+async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder | None, *, is_awaited: bool) -> None:
+    """Store the end of a turn, with its ``outcome`` and ``account``, and tell everybody. ``is_awaited``: somebody waits until it is stored:
+    a program that asks again at once, or a person who has pressed Stop.
+
+    Raises:
+        LeaseLostError: the turn is no longer ours.
+    """
+    wait = 0.0 if is_awaited else min(END_SECONDS, END_SECONDS_EACH * (leases.count - 1))
+    await _store(running, frames, lambda work: publisher.saving(writer.post(work, order=running.turn.pk, wait=wait)))
+    # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
+    note_end(running, publisher.elapsed())
+    outcome, account, turn = running.outcome, running.account, ledger.ended(running)
+    answered = conversation_list.answered(turn.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
+    bus().send(person(turn.asked_by_id), answered)
+    tell_program(running, outcome)
+    below = await _below(running, turn, publisher, frames)
+    await publisher.catch_up()
+    publisher.end(
+        wire.TurnEnded(
+            _WIRE_TYPES.get(outcome.state, "response.failed"),
+            outcome.state,
+            outcome.code,
+            publisher.elapsed(),
+            context_use.percent(account.context, outcome.code),
+            account.turns_left_out or None,
+            *below,
+        )
+    )
+
+
+async def _store(running: RunningTurn, frames: FrameRecorder | None, write: WriterJob) -> None:
+    """Store the end, together with the frames that waited for it. It becomes a failure if those frames cannot be stored.
+
+    If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
+    """
+    last = frames.take_last_frames() if frames is not None else None
+    if frames is None or last is None:
+        await write(partial(store_end, running, None))
+        return
+    try:
+        frames.note_stored(await write(partial(store_end, running, last)))
+        return
+    except LeaseLostError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
+        log_without_content(log, running.turn.pk, error)
+    try:
+        frames.note_stored(await write(partial(ledger.store_frames, running, last.parents, last.written)))
+    except LeaseLostError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the end says that the answer is lost
+        running.outcome = failed_with(running, error)
+    await write(partial(store_end, running, None))
+
+
+async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames: FrameRecorder | None) -> fragments.Below:
+    """The part below the answer of the ended ``turn``. Empty if no page shows the whole answer, or if it cannot be read in time: pages then
+    fetch it."""
+    if not publisher.is_shown_whole:
+        return fragments.Below()
+    texts = [show(frame, Audience.END_USER) for frame in (frames.written if frames else ()) if is_answer(frame.header)]
+    sources = sources_of(texts, publisher.pages, [turn])
+    stored = frames.stored if frames else []
+    ended = EndedTurn(turn, publisher.shown(), is_first=running.has_new_question, written=stored)
+    render = partial(fragments.answer_end, ended, fragments.language_of(running.language), sources)
+    try:
+        if ended.reads_nothing:
+            return render()
+        async with asyncio.timeout(SHOWN_SECONDS):
+            return await pools.turns.run(render)
+    except (TimeoutError, DatabaseBusyError):
+        log.warning("turn %s: the part below its answer could not be read in time", turn.pk)
+    except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
+        log_without_content(log, turn.pk, error)
+    return fragments.Below()

@@ -1,7 +1,6 @@
 """Assembles a running turn's raw events into frames, and passes each finished frame to the writer without waiting.
 
-The text of a truncated answer is prepended to its continuation, so that readers of the events see one frame. Only ``saved``, at the end of
-the turn, waits for the database.
+Only ``saved``, at the end of the turn, waits for the database.
 """
 
 from __future__ import annotations
@@ -21,46 +20,17 @@ from chatui.models.keys import new_key
 from chatui.models.message import Message
 from chatui.observability.error_reports import log_without_content
 from chatui.store import hidden_text, transcripts
-from chatui.tools.replies import CallIds
 from chatui.turns import ledger
 from chatui.turns.leases import leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.summarizing import TurnSummary
+from chatui.turns.summarizing import Summarizing
+from chatui.turns.way_back import TextBeforeCut
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import PRODUCT_NAMES, is_answer
+from renderer.frame_kinds import is_answer
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, may_see
-
-
-class TextBeforeCut:
-    """The text before the cut. Pass each event of the sample to ``feed``: the first answer that opens is given this text as its start."""
-
-    def __init__(self, cut_answer: Frame | None = None) -> None:
-        """``cut_answer``: the answer to continue; None, or a frame without text, if the sample starts a new one."""
-        self._text = cut_answer.body if cut_answer else ""
-        self._is_waiting = bool(self._text)
-        self.is_open = False
-        """Whether the open frame begins with this text."""
-
-    def __bool__(self) -> bool:
-        """Whether the sample continues any text."""
-        return bool(self._text)
-
-    def feed(self, event: RawEvent) -> list[RawEvent]:
-        """The event, with the old text added after the event that opens the answer."""
-        if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
-            self._is_waiting, self.is_open = False, True
-            return [event, FrameText(self._text)]
-        if isinstance(event, FrameClosed):
-            self.is_open = False
-        return [event]
-
-    def is_exceeded_by(self, frame: Frame) -> bool:
-        """Whether a frame that is about to be stored contains more than white space, and more than the cut answer did."""
-        return bool(frame.body.strip()) and (not self._text or frame.body.rstrip() != self._text.rstrip())
-
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +51,14 @@ class LastFrames:
 class FrameRecorder:
     """Records one turn, across all its samplings. ``feed`` takes the model's events, ``add`` the product's own frames."""
 
-    def __init__(self, running: RunningTurn, publisher: Publisher, summary: TurnSummary, failed: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, running: RunningTurn, publisher: Publisher, summary: Summarizing | None, failed: Callable[[BaseException], None]
+    ) -> None:
         """``failed`` is called if a frame cannot be stored at all."""
         self.written: list[Frame] = []
         """The finished frames of the turn so far, in order."""
+        self.before_cut = TextBeforeCut(running.cut_answer)
+        """The stage that comes just before this."""
         self.has_answer = False
         self.is_withheld = False
         """Whether text of the answer was hidden because it may not have been part of the answer."""
@@ -92,8 +66,6 @@ class FrameRecorder:
         self._running = running
         self._publisher = publisher
         self._summary = summary
-        self._before_cut = TextBeforeCut(running.cut_answer)
-        self._call_ids = CallIds(running.call_ids)
         self._assembler = Assembler()
         self._key = new_key()
         self._parents = [running.place_id or running.turn.question_id]
@@ -124,7 +96,7 @@ class FrameRecorder:
     @property
     def continues_text(self) -> bool:
         """Whether the turn continues an answer that already has text."""
-        return bool(self._before_cut)
+        return bool(self.before_cut)
 
     @property
     def waits_for_tool(self) -> bool:
@@ -132,20 +104,10 @@ class FrameRecorder:
         calls = {frame.header.call_id for frame in self.written if frame.terminator is Terminator.CALL}
         return not calls <= {frame.header.call_id for frame in self.written if frame.header.role == Role.TOOL}
 
-    def feed(self, event: RawEvent) -> None:
-        """Record the next event of a sampling."""
-        if isinstance(event, FrameText):
-            event = FrameText(transcripts.storable(event.text))
-        for each in self._before_cut.feed(self._summary.take(self._call_ids.feed(event))):
-            self._take(each)
-
     def add(self, frame: Frame, error: ErrorCode | None = None) -> None:
         """Record a complete frame that the product wrote, such as a tool's reply. ``error``: the error that the frame reports."""
-        # ``TurnSummary.take`` removes the product's own names from a model's frames; these frames may use them.
-        noted = self._summary.take if frame.header.name not in PRODUCT_NAMES else _unchanged
-        body = transcripts.storable(frame.body)
-        for event in (FrameOpened(frame.header), FrameText(body), FrameClosed(frame.terminator, error)):
-            self._take(noted(event))
+        for event in (FrameOpened(frame.header), FrameText(transcripts.storable(frame.body)), FrameClosed(frame.terminator, error)):
+            self.feed(event)
 
     def save_now(self) -> None:
         """Pass the finished frames to the writer, even if all of them are hidden. Does not wait."""
@@ -154,12 +116,13 @@ class FrameRecorder:
     def close_open_frame(self) -> None:
         """Close the open frame, if there is one, as truncated."""
         if self._assembler.open_frame() is not None:
-            self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
+            self.feed(FrameClosed(None, Code.STREAM_TRUNCATED))
 
     async def close(self) -> None:
         """End the turn's frames: store an open frame as truncated, and the summary if it is not stored yet. The caller must then store the
         frames that ``take_last_frames`` returns."""
-        await self._summary.aclose()
+        if self._summary is not None:
+            await self._summary.aclose()
         try:
             self.close_open_frame()
             self._write_summary()
@@ -197,7 +160,8 @@ class FrameRecorder:
         # The writer returns nothing for frames that were already stored.
         self._has_gaps = self._has_gaps or not stored
 
-    def _take(self, event: RawEvent) -> None:
+    def feed(self, event: RawEvent) -> None:
+        """Record the next event that has passed all stages."""
         if isinstance(event, FrameOpened):
             self._key = new_key()
         finished = self._assembler.feed(event)
@@ -210,14 +174,14 @@ class FrameRecorder:
         if isinstance(event, FrameWithdrawn):
             # Otherwise a process that dies within the next second would leave the withdrawn text where people may see it.
             leases.renew_now()
-            if self._before_cut.is_open and (cut := self._running.cut_message_id):
+            if self.before_cut.is_open and (cut := self._running.cut_message_id):
                 writer.post(hidden_text.hide_cut, cut, order=self._running.turn.pk).add_done_callback(self._on_hidden)
 
     def _record(self, finished: Finished) -> None:
         if finished.error and finished.error is not ProductCode.ANSWER_NOW and finished.frame.header.role != Role.TOOL:
             self._codes.append(finished.error)
         self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD
-        if not self._before_cut.is_exceeded_by(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
+        if not self.before_cut.is_exceeded_by(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
             self._pieces.drop(self._key)
             return  # never store an empty answer, or the cut one again
         if is_answer(finished.frame.header):
@@ -246,7 +210,7 @@ class FrameRecorder:
 
     def _write_summary(self) -> None:
         """Store the lines that people saw, before the answer, or at the end of a turn without one."""
-        if lines := self._summary.finish():
+        if self._summary is not None and (lines := self._summary.lines()):
             self._save_frames()
             key = new_key()
             self._save(ledger.store_summary, tuple(self._parents), key, lines).add_done_callback(self._on_summary_saved)
@@ -281,10 +245,6 @@ class FrameRecorder:
             log_without_content(log, self._running.turn.pk, error)
         else:
             self.note_stored(saving.result())
-
-
-def _unchanged(event: RawEvent) -> RawEvent:
-    return event
 
 
 def _ignored(error: BaseException) -> None:

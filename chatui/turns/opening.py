@@ -37,12 +37,8 @@ from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from chatui.turns import ledger
 from chatui.turns.asks import AskKind, ProgramAsk
-from chatui.turns.calls.requested import questions_of
 from chatui.turns.running_turn import RunningTurn
-from renderer.activities.lines import Written
 from renderer.frame_kinds import is_document
-from renderer.frames import Role
-from renderer.gate import Audience, may_see
 from renderer.markup import citations
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
@@ -127,16 +123,6 @@ def used(hosted: HostedTools | None) -> Mapping[str, object] | None:
     if hosted is None or not (hosted.kinds or hosted.sources):
         return None
     return {"tools": list(hosted.kinds), "sources": [[url, title] for url, title in hosted.sources.items()]}
-
-
-def written_of(running: RunningTurn, *, has_tools: bool) -> Written:
-    """What the person wrote, from which a line of the turn's summary may name something."""
-    questions = questions_of(running.frames, running.imported)
-    asked = [frame.body for frame in running.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
-    # A question that somebody else may have written lends no words to a line.
-    is_own = bool(questions) and asked[-1:] == [questions[-1]]
-    earlier = questions[:-1] if is_own else questions
-    return Written(questions[-1] if is_own else "", earlier, running.files, has_tools=has_tools, before=running.steps_before)
 
 
 log = logging.getLogger(__name__)

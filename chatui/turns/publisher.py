@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 from uuid import UUID
 
 from chatui import wire
@@ -29,10 +30,14 @@ from renderer.markup.citations import CitableSource
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 FLUSH_SECONDS = 0.03
 """Shorter than the time between two reads from a model server, so that each read is sent in the step that received it."""
 CLOSE_SECONDS = 0.1
 """How long the end of a message waits for the end of its turn, so that both are sent together. Its text has been sent."""
+SAVING_SECONDS = 1.0
+"""After this long, pages show that the answer is being saved."""
 BEAT_SECONDS = 2.0
 """After this long without an event, pages get one that says that the turn is still running, with its latest sequence number."""
 FOLLOWED_SECONDS = 75.0
@@ -203,9 +208,13 @@ class Publisher:
         self._people.note_answer_now(self.elapsed())
         self._flush_soon()
 
-    def show_saving(self) -> None:
-        """Tell pages that the answer is complete but the database is slow to store it."""
-        self.add_event(wire.Saving())
+    async def saving(self, write: asyncio.Future[T]) -> T:
+        """Wait for a write of the answer, and tell pages if that takes long. It continues even if this wait is cancelled."""
+        show_saving = self._loop.call_later(SAVING_SECONDS, self.add_event, wire.Saving())
+        try:
+            return await asyncio.shield(write)
+        finally:
+            show_saving.cancel()
 
     def show_checking(self) -> None:
         """Tell pages that the answer comes, and is shown once all of it was checked."""

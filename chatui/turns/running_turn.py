@@ -8,6 +8,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from chatui.backends.base import ContextUse
+from chatui.backends.hosted_tools import HostedTools
 from chatui.models.files import SentDocument
 from chatui.models.turn import Turn, TurnState
 from chatui.store.turn_pieces import Pieces
@@ -17,7 +18,8 @@ from chatui.usage.counting import Spent
 from chatui.usage.limits import NearLimit
 from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
-from renderer.frames import Frame
+from renderer.frame_kinds import NOTES, is_document
+from renderer.frames import Frame, Role
 from renderer.markup.citations import CitableSource
 
 
@@ -117,6 +119,9 @@ class RunningTurn:
     tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
     """The tools that the model may call, by name."""
 
+    hosted: HostedTools | None = field(default=None, repr=False)
+    """The tools that the model server runs by itself; None if it is offered none."""
+
     # What its end adds.
 
     outcome: TurnOutcome = field(default=TurnOutcome(TurnState.COMPLETED), init=False)
@@ -131,3 +136,9 @@ class RunningTurn:
     def has_new_question(self) -> bool:
         """Whether the question was new, so that it has no other answer."""
         return self.is_new and self.kind in (AskKind.SEND, AskKind.EDIT)
+
+    @property
+    def own_questions(self) -> tuple[str, ...]:
+        """The person's own questions in the branch, oldest first, without documents and what is ``imported``."""
+        own = (frame for frame in self.frames if frame.header.role == Role.USER and frame.header != NOTES)
+        return tuple(frame.body for frame in own if not is_document(frame.header) and frame.body not in self.imported)

@@ -11,7 +11,8 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+
+from django.utils import timezone
 
 from chatui.backends import http
 from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage
@@ -21,7 +22,7 @@ from chatui.observability.spans import Span
 from chatui.store import transcripts
 from chatui.turns.running_turn import TokenAccount
 from chatui.usage.counting import Spent, plausible_count, spent_on
-from renderer.events import FrameOpened, FrameText, FrameWithdrawn, RawEvent, UnansweredCalls
+from renderer.events import FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
 
 _MAX_TOKENS = 2**31 - 1
@@ -44,7 +45,6 @@ class Sampling:
         self._has_answered = False
         self._is_refused = False
         self._written = 0.0
-        self._calls = UnansweredCalls()
 
     async def run(self) -> None:
         """Send the request and pass on everything that the model writes.
@@ -77,7 +77,7 @@ class Sampling:
                     self._ended = event
                 else:
                     self._written += weight(event.text) if isinstance(event, FrameText) else 0.0
-                    self._take(self._calls.feed(event))
+                    self._take(event)
 
     @property
     def end_reason(self) -> EndReason:
@@ -135,11 +135,10 @@ def account_of(
     *,
     turns_left_out: int = 0,
     by_server: Mapping[str, object] | None = None,
-    ended_at: datetime | None = None,
 ) -> TokenAccount:
-    """The account of a turn: the token counts of all its samplings added up, everything else from the last one. The model is the last one
-    that was reported: servers name it at the end, so a stopped sample has none. ``turns_left_out``: those that the turn left out before
-    its server did."""
+    """The account of a turn that ends now: the token counts of all its samplings added up, everything else from the last one. The model is
+    the last one that was reported: servers name it at the end, so a stopped sample has none. ``turns_left_out``: those that the turn left
+    out before its server did."""
     accounts = [sampling.account() for sampling in samplings] or [TokenAccount()]
     return replace(
         accounts[-1],
@@ -149,7 +148,7 @@ def account_of(
         turns_left_out=turns_left_out + accounts[-1].turns_left_out,
         thought_seconds=thought_seconds,
         by_server=by_server,
-        ended_at=ended_at,
+        ended_at=timezone.now(),
         spent=sum((account.spent for account in accounts), Spent()),
     )
 

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from chatui import prompts
@@ -30,48 +29,20 @@ from renderer.activities.kinds import KINDS
 from renderer.activities.lines import ActivityLines, Written
 from renderer.activities.reading import kind_of_heading
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import ASIDE, PRODUCT_NAMES, SUMMARY_NAME, is_answer, is_reasoning
+from renderer.frame_kinds import ASIDE, is_answer, is_reasoning
 from renderer.frames import Frame, Header, Role
+from renderer.gate import Audience, may_see
 
 log = logging.getLogger(__name__)
-
-
-class TurnSummary:
-    """A turn that is not summarized. Pass every event through ``take`` before anybody sees it. ``finish`` returns, once, the lines to
-    store; call ``aclose`` at the end of the turn."""
-
-    def take(self, event: RawEvent) -> RawEvent:
-        """The event to pass on. A frame name that is reserved for the product is removed, or the frame is hidden, so that a model cannot
-        forge a summary."""
-        if not isinstance(event, FrameOpened):
-            return event
-        header = _without_reserved_name(event.header)
-        return event if header is event.header else replace(event, header=header)
-
-    def finish(self) -> Sequence[Activity]:
-        """End the summary, because an answer is recorded or the turn ends. Returns the lines to store before the answer, in order; none if
-        called again."""
-        return ()
-
-    async def aclose(self) -> None:
-        """End the summary with the turn."""
-
-
-def _without_reserved_name(header: Header) -> Header:
-    if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
-        # Staff see the text. Of its headings, people learn the kinds of work at most.
-        return ASIDE
-    if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
-        return replace(header, name=None)
-    return header
 
 
 FEED_CHARS = 1_000
 """Reasoning is read in pieces of this length, not token by token."""
 
 
-class Summarizing(TurnSummary):
-    """Summarizes one turn by reading its reasoning (built-in). A timer of the event loop calls it at each tick, so there is no task.
+class Summarizing:
+    """Summarizes one turn, as a stage of its events, by reading its reasoning (built-in). A timer of the event loop calls it at each tick,
+    so there is no task.
 
     While an answer is open, no line appears. If it turns out to be a preamble, or is withdrawn, the thinking goes on, and so do the lines.
     A failure here may lose lines, never the answer.
@@ -90,22 +61,26 @@ class Summarizing(TurnSummary):
         self._lines.judge(elapsed() / 1000)  # the ticks before the cut are over
         self._wait()
 
-    def take(self, event: RawEvent) -> RawEvent:
-        """Also reads the event."""
-        event = super().take(event)
+    def feed(self, event: RawEvent) -> Sequence[RawEvent]:
+        """See Stage. Reads the event."""
         if not self._is_over:
             self._safely(self._read, event)
-        return event
+        return [event]
 
-    def finish(self) -> Sequence[Activity]:
-        """See TurnSummary."""
+    def finish(self) -> Sequence[RawEvent]:
+        """See Stage."""
+        return ()
+
+    def lines(self) -> Sequence[Activity]:
+        """End the summary, because an answer is recorded or the turn ends. Returns the lines to store before the answer, in order; none if
+        called again."""
         self._end()
         lines = () if self._is_stored else tuple(self._lines.shown)
         self._is_stored = True
         return lines
 
     async def aclose(self) -> None:
-        """See TurnSummary."""
+        """End the summary with the turn."""
         self._end()
 
     def _read(self, event: RawEvent) -> None:
@@ -117,7 +92,7 @@ class Summarizing(TurnSummary):
             case FrameText(text=text) if self._header is not None:
                 self._read_text(self._header, text)
             case FrameWithdrawn() | FrameClosed():
-                # If this was an answer that is recorded, ``finish`` follows at once.
+                # If this was an answer that is recorded, ``lines`` follows at once.
                 self._header, self._is_paused = None, False
 
     def _read_text(self, header: Header, text: str) -> None:
@@ -125,9 +100,9 @@ class Summarizing(TurnSummary):
             self._unread.append(text)
             self._unread_chars += len(text)
             if self._unread_chars >= FEED_CHARS:
-                self._feed()
+                self._read_unread()
 
-    def _feed(self) -> None:
+    def _read_unread(self) -> None:
         text, self._unread, self._unread_chars = "".join(self._unread), [], 0
         self._feed_text(text)
 
@@ -148,7 +123,7 @@ class Summarizing(TurnSummary):
         return asyncio.get_running_loop().call_later(wait, self._safely, work, *arguments)
 
     def _tick(self, tick: float) -> None:
-        self._feed()
+        self._read_unread()
         if self._is_paused:
             self._lines.propose(None)
         else:
@@ -258,7 +233,7 @@ class SummarizingModel(Summarizing):
         super().__init__(written, elapsed, show)
 
     async def aclose(self) -> None:
-        """See TurnSummary. Waits at most CLOSE_SECONDS, so a summarizer that ignores cancellation cannot delay the turn."""
+        """End the summary with the turn. Waits at most CLOSE_SECONDS, so a summarizer that ignores cancellation cannot delay the turn."""
         await super().aclose()
         if self._asking is not None:
             await asyncio.wait([self._asking], timeout=CLOSE_SECONDS)
@@ -274,7 +249,7 @@ class SummarizingModel(Summarizing):
             self._ask_timer = self._at(tick - ASK_AHEAD, self._ask)
 
     def _ask(self) -> None:
-        self._feed()
+        self._read_unread()
         possible = self._lines.possible()
         if possible and not self._is_paused and len(self._notes) >= MIN_CHARS:
             self._asking = asyncio.create_task(self._kind(possible))
@@ -356,11 +331,21 @@ def kind_in(answer: str, possible: Sequence[str]) -> str | None:
     return possible[number - 1] if number else ""
 
 
-def summary_of(
-    spec: BackendSpec, running: RunningTurn, written: Written, elapsed: Callable[[], int], show: Callable[[Activity], None]
-) -> TurnSummary:
-    """The summary of a turn that this model server answers. ``elapsed``: milliseconds since the turn began. The others as for
-    Summarizing."""
+def written_of(running: RunningTurn, *, has_tools: bool) -> Written:
+    """What the person wrote, from which a line of the turn's summary may name something."""
+    questions = running.own_questions
+    asked = [frame.body for frame in running.frames if frame.header.role == Role.USER and may_see(frame.header, Audience.END_USER)]
+    # A question that somebody else may have written lends no words to a line.
+    is_own = bool(questions) and asked[-1:] == [questions[-1]]
+    earlier = questions[:-1] if is_own else questions
+    return Written(questions[-1] if is_own else "", earlier, running.files, has_tools=has_tools, before=running.steps_before)
+
+
+def summary_of(spec: BackendSpec, running: RunningTurn, elapsed: Callable[[], int], show: Callable[[Activity], None]) -> Summarizing | None:
+    """The summary of a turn that this model server answers; None if there is none. ``elapsed``: milliseconds since the turn began. ``show``
+    is called with each line."""
+    if spec.summaries == "none":
+        return None
     thought = 1000 * (running.thought_before or 0)
 
     def clock() -> int:
@@ -368,15 +353,16 @@ def summary_of(
         return thought + elapsed()
 
     try:
-        if spec.summaries == "built-in":
-            return Summarizing(written, clock, show)
-        if spec.summaries == "server":
-            return SummarizingServer(written, clock, show)
-        if spec.summaries == "model":
-            return SummarizingModel(written, clock, show, spec.summarizer, running)
+        written = written_of(running, has_tools=bool(running.tools or spec.server_tools))
+        match spec.summaries:
+            case "server":
+                return SummarizingServer(written, clock, show)
+            case "model":
+                return SummarizingModel(written, clock, show, spec.summarizer, running)
+        return Summarizing(written, clock, show)
     except Exception as error:  # noqa: BLE001 - as for all failures here
         _log_kind(error)
-    return TurnSummary()
+        return None
 
 
 def _log_kind(error: Exception) -> None:

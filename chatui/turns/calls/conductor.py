@@ -28,7 +28,7 @@ from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, line
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
 from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn, SessionsOfTurn
-from chatui.turns.calls.requested import HandingBack, Requested, questions_of, reply_frame, requested, unanswered
+from chatui.turns.calls.requested import HandingBack, Requested, reply_frame, requested, unanswered
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
@@ -88,7 +88,7 @@ _DECLINED = {
 
 
 class Conductor:
-    """Runs the calls of one turn. Call ``follow`` after each sampling."""
+    """Runs the calls of one turn. It is made for the first one. Call ``follow`` after each sampling."""
 
     def __init__(self, running: RunningTurn, frames: FrameRecorder, publisher: Publisher) -> None:
         """``publisher`` is given the number of calls that wait for the person, and of files; tools add to its ``pages``."""
@@ -98,11 +98,8 @@ class Conductor:
         self._frames = frames
         # A program has no page on which it could find files.
         files = None if program or not environment().files_of_answer else FilesOfTurn(row, publisher.set_files)
-        questions, documents = (
-            questions_of(running.frames, running.imported),
-            DocumentsOfTurn(row.conversation_id, row.question_id),
-        )
-        of_turn = (row.pk, row.conversation_id, row.asked_by_id, questions)
+        documents = DocumentsOfTurn(row.conversation_id, row.question_id)
+        of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row))
         self._pages = pages
         self._stored_pages = set(pages)

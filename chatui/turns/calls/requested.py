@@ -6,7 +6,7 @@ Calls to a program's own functions are handed back to it after checking them. Th
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,6 @@ from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import Tool, ToolUnusableError
 from chatui.turns.asks import FunctionOffer, ProgramAsk
 from renderer.errors import Code, OpenChatMLError
-from renderer.frame_kinds import NOTES, is_document
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.ocml.calls import FUNCTIONS, read_call
@@ -99,12 +98,6 @@ def _as_json(frame: Frame, tool: Tool) -> Frame:
     return replace(frame, header=replace(header, constrain="json"), body=body)
 
 
-def questions_of(frames: Sequence[Frame], imported: Collection[str] = ()) -> tuple[str, ...]:
-    """The person's own questions, oldest first. Documents and ``imported`` messages are left out: a stranger may have written them."""
-    own = (frame for frame in frames if frame.header.role == Role.USER and frame.header != NOTES)
-    return tuple(frame.body for frame in own if not is_document(frame.header) and frame.body not in imported)
-
-
 def reply_frame(call: Header, reply: ToolReply) -> Frame:
     """The frame of a reply. It has the call's id and channel (specification section 8.2; Harmony replies on the same channel)."""
     channel = call.channel if call.channel in (Channel.ANALYSIS, Channel.COMMENTARY) else Channel.COMMENTARY
@@ -161,7 +154,3 @@ class HandingBack:
     def is_handed_back(self, call: Frame) -> bool:
         """Whether the call was handed back, so that no reply to it is written here."""
         return self.has_handed_back and call in self._taken
-
-    def misses_call(self, written: Sequence[Frame]) -> bool:
-        """Whether the program required a call, and none was written."""
-        return self._offer.must_call and not any(frame.terminator is Terminator.CALL for frame in written)

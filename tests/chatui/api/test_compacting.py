@@ -12,9 +12,9 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.calls.requested import questions_of
 from tests.chatui.api.asking import Program, json_of, key_of, whole
 from tests.chatui.api.functions import WEATHER, calling, first_call, weather
+from tests.chatui.turns.recording import unstored
 from tests.support.scripted import FINAL, ScriptedBackend, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -41,7 +41,7 @@ async def test_notes_passed_back_by_a_client_reach_only_the_model(program: Progr
     conversation = await Conversation.objects.exclude(title__startswith="Long").aget()
     assert conversation.title == "Go on."
     assert not await Message.objects.filter(conversation=conversation, text__contains="marmalade", is_visible=True).aexists()
-    assert questions_of(sent) == ("Go on.",), "a model composes no address that a browser may open"
+    assert unstored(frames=tuple(sent)).own_questions == ("Go on.",), "a model composes no address that a browser may open"
     await program.ask({"model": "", "previous_response_id": stored["id"]}, COMPACT)
     again = [frame.body for frame in backend.requests[-1].frames]
     assert again[0].count("[Notes") == 1 and "They added marmalade." in again[0] and again[1:3] == ["Go on.", "It is four. "]

@@ -20,7 +20,6 @@ from chatui.store import transcripts
 from chatui.store.transcripts import FrameMetadata
 from chatui.turns import runner
 from chatui.turns.streams.program import Ended, ProgramStream
-from chatui.turns.summarizing import TurnSummary
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -155,22 +154,28 @@ async def test_the_lines_of_an_earlier_version_are_in_no_response(program: Progr
         assert "MARMALADE" not in str(json_of(await program.get(each)))
 
 
-class Marked(TurnSummary):
-    """Shows the next line at each mark in the reasoning."""
+class Marked:
+    """A stage that shows the next line at each mark in the reasoning."""
 
     def __init__(self, show: Callable[[Activity], None]) -> None:
         self._show = show
         self._waiting, self._shown = [FIRST, SECOND, THIRD], list[Activity]()
 
-    def take(self, event: RawEvent) -> RawEvent:
+    def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         if isinstance(event, FrameText) and event.text.strip() == MARK:
             self._shown.append(self._waiting.pop(0))
             self._show(self._shown[-1])
-        return super().take(event)
+        return [event]
 
-    def finish(self) -> Sequence[Activity]:
+    def finish(self) -> Sequence[RawEvent]:
+        return ()
+
+    def lines(self) -> Sequence[Activity]:
         shown, self._shown = self._shown, []
         return shown
+
+    async def aclose(self) -> None:
+        pass
 
 
 MARK = "¶"

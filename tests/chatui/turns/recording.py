@@ -17,6 +17,7 @@ from chatui.turns import frame_recorder
 from chatui.turns.asks import AskKind
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.running_turn import RunningTurn
+from chatui.turns.way_back import ModelFrames, WayBack
 from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -47,22 +48,24 @@ class Recording:
         self.late_summary: list[Activity] = []
         self.pieces = self.job.pieces
         publisher: Any = SimpleNamespace(take=lambda event, key: self.published.append((event, key)))
-        self.recorder = FrameRecorder(self.job, publisher, self._summary(), self.failures.append)
+        summary = self._summary()
+        self.recorder = FrameRecorder(self.job, publisher, summary, self.failures.append)
+        self.way_back = WayBack([ModelFrames(self.job.call_ids), summary, self.recorder.before_cut], self.recorder.feed)
 
     def _summary(self) -> Any:
         async def aclose() -> None:
             self.summarized.clear()
             self.summary += self.late_summary
 
-        def take(event: RawEvent) -> RawEvent:
+        def feed(event: RawEvent) -> list[RawEvent]:
             self.summarized.append(event)
-            return event
+            return [event]
 
-        def finish() -> list[Activity]:
+        def lines() -> list[Activity]:
             found, self.summary = self.summary, []
             return found
 
-        return SimpleNamespace(take=take, finish=finish, aclose=aclose)
+        return SimpleNamespace(feed=feed, finish=lambda: (), lines=lines, aclose=aclose)
 
     def post(self, keep: Any, job: RunningTurn, parents: tuple[UUID, ...], *written: Any, order: UUID) -> asyncio.Future[list[Message]]:
         assert (job, order) == (self.job, self.job.turn.pk)
@@ -76,7 +79,8 @@ class Recording:
 
     def feed(self, header: Header, text: str = "", end: Terminator | None = Terminator.END, error: ErrorCode | None = None) -> None:
         for event in (FrameOpened(header), FrameText(text), FrameClosed(end, error)):
-            self.recorder.feed(event)
+            self.way_back.feed(event)
+        self.way_back.finish()
 
     def texts(self) -> list[list[str]]:
         return [texts for _, texts, *_ in self.posts]

@@ -24,10 +24,10 @@ from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns import ledger, running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from chatui.turns.opening import written_of
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn, TurnOutcome
 from chatui.turns.streams.end_user import EndUserStream
+from chatui.turns.summarizing import written_of
 from chatui.wire.bus import PROCESS
 from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode

@@ -15,10 +15,10 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.turns import frame_recorder, ledger
+from chatui.turns import ending, frame_recorder, ledger
+from chatui.turns import running as running_turns
 from chatui.turns.ending import store_end
 from chatui.turns.frame_recorder import LastFrames
-from chatui.turns.runner import Runner
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount
 from renderer.events import Finished
 from renderer.frames import Frame, Terminator
@@ -29,7 +29,7 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def ending(job: RunningTurn) -> RunningTurn:
+def ends_now(job: RunningTurn) -> RunningTurn:
     """The turn, which ends now."""
     job.account = TokenAccount(ended_at=timezone.now())
     return job
@@ -41,27 +41,27 @@ def one(job: RunningTurn) -> LastFrames:
 
 def test_a_commit_whose_confirmation_was_lost_is_not_repeated(ada: User) -> None:
     job = loaded(store(ada, ask()))
-    last = one(ending(job))
+    last = one(ends_now(job))
     [stored] = store_end(job, last)
     assert stored.pk == last.written[0][0]
     assert store_end(job, last) == ()
     assert (Message.objects.filter(turn=job.turn.pk).count(), UsageEntry.objects.count()) == (1, 1)
     with pytest.raises(LeaseLostError):
-        store_end(ending(job), last)
+        store_end(ends_now(job), last)
 
 
 def test_nothing_is_stored_for_a_turn_of_another_process(ada: User) -> None:
     job = loaded(store(ada, ask()))
     with pytest.raises(LeaseLostError):
-        store_end(ending(of_another(job)), one(job))
+        store_end(ends_now(of_another(job)), one(job))
     assert Turn.objects.get().state == "running" and not Message.objects.filter(turn=job.turn.pk).exists()
 
 
 def test_an_end_without_frames_is_none_of_a_turn_of_another_process(ada: User) -> None:
     job = loaded(store(ada, ask()))
     with pytest.raises(LeaseLostError):
-        store_end(ending(of_another(job)), None)
-    store_end(ending(job), None)
+        store_end(ends_now(of_another(job)), None)
+    store_end(ends_now(job), None)
     store_end(job, None)  # the confirmation of the first commit was lost
     assert Turn.objects.get().state == "completed"
 
@@ -77,7 +77,7 @@ def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
 
     job.pieces = Pieces()  # type: ignore[assignment]
     with transaction.atomic():
-        store_end(ending(job), one(job))
+        store_end(ends_now(job), one(job))
     assert not TurnPiece.objects.exists()
 
 
@@ -112,14 +112,14 @@ async def test_a_lease_lost_right_after_the_end_changes_nothing(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[object] = []
-    monkeypatch.setattr("chatui.turns.runner.note_end", lambda *given: ended.append(given))
-    store = Runner._store_end
+    note = ending.note_end
 
-    async def lost(runner: Runner) -> None:
-        await store(runner)
-        runner._is_lost = True
+    def lost(running: RunningTurn, milliseconds: int) -> None:
+        ended.append(running)
+        next(iter(running_turns._runners.values()))[0]._on_lease_lost()
+        note(running, milliseconds)
 
-    monkeypatch.setattr(Runner, "_store_end", lost)
+    monkeypatch.setattr(ending, "note_end", lost)
     backend.script = answer()
     turn = await run(ada, ask())
     assert turn.state == "completed" and len(ended) == 1

@@ -14,7 +14,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.turns import leases, ledger, runner, running, sweep
+from chatui.turns import leases, ledger, publisher, running, sweep
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
@@ -57,9 +57,7 @@ async def test_each_event_is_published_once_and_each_frame_stored_once(
 async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_stored(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "SAVING_SECONDS", 0.1)
-    saving: list[Publisher] = []
-    monkeypatch.setattr(Publisher, "show_saving", lambda publisher: saving.append(publisher))
+    monkeypatch.setattr(publisher, "SAVING_SECONDS", 0.1)
     gate = asyncio.Event()
     backend.script = [gate, *answer("Four.")]
     async with BrowserSocket(ada) as socket:
@@ -73,7 +71,7 @@ async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_
             events = await socket.until("response.delta.flush", timeout=10)
             events += await socket.silence(0.5)
             assert not any(event["type"] in ENDS for event in events), "no end before the answer is stored"
-            assert saving, "people see why it takes so long"
+            assert any(event["type"] == "chatui:saving" for event in events), "people see why it takes so long"
             assert not await Message.objects.filter(channel="final").aexists(), "the premise"
         events += await socket.until(*ENDS)
         assert await Message.objects.filter(channel="final").aexists()

@@ -18,8 +18,9 @@ from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.turns import summarizing
-from chatui.turns.opening import written_of
-from chatui.turns.summarizing import MAX_FAILURES, TurnSummary, kind_in, newest_heading, summary_of
+from chatui.turns.summarizing import MAX_FAILURES, kind_in, newest_heading, summary_of, written_of
+from chatui.turns.way_back import ModelFrames
+from chatui.usage import settling
 from chatui.usage.counting import Attribution
 from renderer.activities.activity import Activity
 from renderer.activities.kinds import KINDS
@@ -83,17 +84,17 @@ class Turn:
             {"name": "big", "kind": "chat", "url": "http://127.0.0.1:9", "summaries": summaries}
             | ({"summarizer": "small/small-model"} if summaries == "model" else {})
         )
-        written = written_of(self.job, has_tools=False)
-        self.summary = summary_of(spec, self.job, written, lambda: int(clock.now * 1000), self.shown.append)
+        self.summary: Any = summary_of(spec, self.job, lambda: int(clock.now * 1000), self.shown.append)
 
     def open(self, header: Header = ANALYSIS, text: str = THOUGHT) -> None:
-        self.summary.take(FrameOpened(header))
+        [opened] = ModelFrames(()).feed(FrameOpened(header))
+        self.summary.feed(opened)
         for at in range(0, len(text), 20):
-            self.summary.take(FrameText(text[at : at + 20]))
+            self.summary.feed(FrameText(text[at : at + 20]))
 
     def write(self, header: Header = ANALYSIS, text: str = THOUGHT, *, after_all: Header | None = None) -> None:
         self.open(header, text)
-        self.summary.take(FrameClosed(Terminator.END, header=after_all))
+        self.summary.feed(FrameClosed(Terminator.END, header=after_all))
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ class Charges(list[Any]):
 @pytest.fixture
 def charges(monkeypatch: pytest.MonkeyPatch) -> Charges:
     found = Charges()
-    monkeypatch.setattr(summarizing.settling, "post", found.post)
+    monkeypatch.setattr(settling, "post", found.post)
     return found
 
 
@@ -145,7 +146,7 @@ async def test_a_line_appears_at_the_first_tick_and_not_before(clock: Clock) -> 
     turn.write()
     await clock.go_to(60)
     assert turn.shown == [COMPARING], "no kind appears twice"
-    assert list(turn.summary.finish()) == [COMPARING] and not turn.summary.finish(), "once"
+    assert list(turn.summary.lines()) == [COMPARING] and not turn.summary.lines(), "once"
 
 
 async def test_a_continued_answer_goes_on_with_its_clock_and_its_lines(clock: Clock) -> None:
@@ -158,7 +159,7 @@ async def test_a_continued_answer_goes_on_with_its_clock_and_its_lines(clock: Cl
     await clock.go_to(2)
     assert other.shown == [COMPARING], "4 s were thought before the cut: this is the tick at 6 s"
     await clock.go_to(60)
-    assert again.shown == [] and list(other.summary.finish()) == [COMPARING], "its own lines alone are stored with it"
+    assert again.shown == [] and list(other.summary.lines()) == [COMPARING], "its own lines alone are stored with it"
     assert ActivityLines(Written(QUESTION, before=[COMPARING] * MOST_LINES)).next_tick is None
 
 
@@ -188,7 +189,7 @@ async def test_an_answer_pauses_the_lines_and_they_go_on_if_it_is_none(name: str
     await clock.go_to(TICKS[1])
     assert turn.shown == [], "the person reads"
     for event in ENDS[name]:
-        turn.summary.take(event)
+        turn.summary.feed(event)
     await clock.go_to(TICKS[2])
     assert turn.shown == [COMPARING]
 
@@ -197,7 +198,7 @@ async def test_after_a_recorded_answer_no_line_appears_and_no_timer_is_left(cloc
     turn = Turn(clock, "built-in")
     turn.write()
     turn.write(ANSWER, "Take the bicycle.")
-    assert not turn.summary.finish()
+    assert not turn.summary.lines()
     turn.write()
     await clock.go_to(60)
     assert turn.shown == [] and clock.is_quiet
@@ -216,10 +217,10 @@ async def test_a_failure_loses_the_lines_and_tells_its_kind_alone(
     with caplog.at_level(logging.WARNING):
         turn.write()
         await clock.go_to(60)
-    assert list(turn.summary.finish()) == [COMPARING], "what was shown is stored"
+    assert list(turn.summary.lines()) == [COMPARING], "what was shown is stored"
     assert "RuntimeError" in caplog.text and SECRET not in caplog.text
     monkeypatch.setattr(ActivityLines, "__init__", broken)
-    assert type(Turn(clock, "built-in").summary) is TurnSummary
+    assert Turn(clock, "built-in").summary is None
 
 
 # What a line may name
@@ -266,10 +267,10 @@ async def test_a_heading_counts_while_the_server_still_writes_its_summary(clock:
     turn.open(SUMMARY, "**Comparing ways to travel**\n\nCounting the hours of each")
     await clock.go_to(TICKS[0])
     assert [line.doing for line in turn.shown] == ["compare"]
-    turn.summary.take(FrameText("\nCounting hours\n\n**Counting the hours"))
+    turn.summary.feed(FrameText("\nCounting hours\n\n**Counting the hours"))
     await clock.go_to(TICKS[1])
     assert [line.doing for line in turn.shown] == ["compare"], "neither text nor half a heading"
-    turn.summary.take(FrameText("**\n"))
+    turn.summary.feed(FrameText("**\n"))
     await clock.go_to(TICKS[2])
     assert [line.doing for line in turn.shown] == ["compare", "count"]
 
@@ -394,19 +395,18 @@ async def test_a_kind_is_read_strictly() -> None:
 
 @pytest.mark.parametrize(("summaries", "is_summarized"), [("none", False), ("built-in", True), ("server", True), ("model", True)])
 async def test_a_turn_is_summarized_if_its_back_end_has_summaries(summaries: str, is_summarized: bool, clock: Clock) -> None:
-    assert (type(Turn(clock, summaries).summary) is not TurnSummary) is is_summarized
+    assert (Turn(clock, summaries).summary is not None) is is_summarized
 
 
-@pytest.mark.parametrize("summaries", ["none", "built-in", "server"])
-async def test_a_model_cannot_forge_a_summary(summaries: str, clock: Clock) -> None:
-    summary = Turn(clock, summaries).summary
+async def test_a_model_cannot_forge_a_summary() -> None:
+    stage = ModelFrames(())
     assert may_see(SUMMARY, Audience.END_USER), "the premise: people see the frame that the product writes"
-    opened = summary.take(FrameOpened(SUMMARY))
+    [opened] = stage.feed(FrameOpened(SUMMARY))
     assert isinstance(opened, FrameOpened) and opened.header.name == SUMMARY_NAME
     assert not may_see(opened.header, Audience.END_USER)
     for name in PRODUCT_NAMES - {SUMMARY_NAME}:
-        opened = summary.take(FrameOpened(Header(Role.ASSISTANT, Channel.ANALYSIS, name=name)))
+        [opened] = stage.feed(FrameOpened(Header(Role.ASSISTANT, Channel.ANALYSIS, name=name)))
         assert opened == FrameOpened(Header(Role.ASSISTANT, Channel.ANALYSIS))
     tool = FrameOpened(replace(SUMMARY, role=Role.TOOL))
     others: tuple[RawEvent, ...] = (tool, FrameOpened(ANALYSIS), FrameText("x"), FrameClosed(None))
-    assert [summary.take(event) for event in others] == list(others), "only names of frames by the model are changed"
+    assert [each for event in others for each in stage.feed(event)] == list(others), "only names of frames by the model are changed"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chatui.turns.opening import written_of
-from chatui.turns.summarizing import newest_heading
+from chatui.turns.summarizing import newest_heading, written_of
 from renderer.frame_kinds import NOTES
 from renderer.frames import Frame, Header, Role
 from tests.chatui.turns.recording import unstored

@@ -29,8 +29,8 @@ from chatui.store import transcripts
 from chatui.store.turn_pieces import Pieces
 from chatui.turns import ledger, running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
+from chatui.turns.ending import END_SECONDS, END_SECONDS_EACH
 from chatui.turns.leases import LeasedTurn, leases
-from chatui.turns.runner import END_SECONDS, END_SECONDS_EACH
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import LeaseLostError, RunningTurn
 from chatui.turns.start import TITLE_CHARS

@@ -13,7 +13,6 @@ from chatui.store import ownership_transfer
 from chatui.tools import catalogue
 from chatui.transfer.imports import import_transcript
 from chatui.turns.asks import AskKind
-from chatui.turns.calls.requested import questions_of
 from chatui.turns.running_turn import RunningTurn
 from tests.chatui.conftest import loaded, signed_in
 from tests.chatui.tools.offering import offer
@@ -55,7 +54,7 @@ def mentioned_names(turn: Turn) -> tuple[str, ...]:
     row = Turn.objects.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)
     job = loaded(RunningTurn(row, None, AskKind.SEND))
     assert any("evil.example" in frame.body for frame in job.frames), "the premise: the model reads it"
-    return questions_of(job.frames, job.imported)
+    return job.own_questions
 
 
 @pytest.mark.usefixtures("_tools")

@@ -168,7 +168,7 @@ def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: W
         lambda: turn.publisher.set_waiting_calls(1),
         lambda: turn.publisher.set_files(2),
         turn.publisher.note_answer_now,
-        turn.publisher.show_saving,
+        lambda: turn.publisher.add_event(wire.Saving()),
     ):
         change()
         assert len(world.waits()) == 2, "it is sent soon"
