@@ -87,7 +87,8 @@ export class Scrolling {
   #show() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
     const isAtEnd = this.#content.reachesEnd && scrollHeight - scrollTop - clientHeight < 1;
-    this.#jump.hidden = this.#following.on || isAtEnd;
+    const isHidden = this.#following.on || isAtEnd;
+    if (this.#jump.hidden !== isHidden) this.#jump.hidden = isHidden;
   }
 }
 

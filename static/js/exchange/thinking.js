@@ -143,12 +143,14 @@ export class Thinking {
   }
 
   hideWorking() {
+    const line = seek(this.#exchange, ".working", HTMLElement);
+    // This is called with every piece of text.
+    if (!line || line.hidden) return;
     clearInterval(this.#ticking);
     this.#ticking = undefined;
     this.#hasLine = false;
     this.#offerEnd(false);
-    const line = seek(this.#exchange, ".working", HTMLElement);
-    if (line) line.hidden = true;
+    line.hidden = true;
   }
 
   #tick = () => {
