@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from chatui.accounts import identities, passkeys, second_factor, sessions, sign_in_settings
+from chatui.accounts import account_linking, passkeys, second_factor, sessions, sign_in_settings
 from chatui.accounts.forms import check_old_password
 from chatui.audit_log.record import Visitor
 from chatui.web.guards import signed_in, visitor_of
@@ -26,8 +26,6 @@ from chatui.web.sign_in.second_factor import is_right as is_right_code
 
 
 class ConfirmPasswordForm(forms.Form):
-    """The form that asks for the password again."""
-
     password = forms.CharField(
         label=_("Password"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True})
     )
@@ -55,8 +53,8 @@ def ways(request: HttpRequest) -> HttpResponse:
     """The identities that open the account, and the providers that could be connected."""
     person = person_of(request)
     context = {
-        "identities": identities.identities_of(person),
-        "connectable": identities.connectable(person),
+        "identities": account_linking.identities_of(person),
+        "connectable": account_linking.connectable(person),
         "has_password": sign_in_settings.may_use(person) and person.has_usable_password(),
         "second_factor": second_factor.status_of(person),
         "passkeys": passkeys.passkeys_of(person),
@@ -98,15 +96,14 @@ def confirm(request: HttpRequest) -> HttpResponse:
         session.mark_authenticated(request, has_factor=is_passkey or needs_code)
         return redirect(after or "sign_in_ways")
     shown = {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request), "needs_code": needs_code}
-    return render(request, "account/confirm.html", shown | {"services": [] if form else identities.confirmable(person)})
+    return render(request, "account/confirm.html", shown | {"services": [] if form else account_linking.confirmable(person)})
 
 
 @signed_in("POST")
 def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
-    """Remove an identity from the account."""
     if not session.is_recent(request):
         return redirect("sign_in_confirm")
-    identities.remove(visitor_of(request, "page"), identity_id, request.session.session_key)
+    account_linking.remove_identity(visitor_of(request, "page"), identity_id, request.session.session_key)
     notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 
@@ -122,7 +119,6 @@ def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def end_others(request: HttpRequest) -> HttpResponse:
-    """End all sessions but this one."""
     session.admit_change(person_of(request))
     sessions.end_others(visitor_of(request, "page"), request.session.session_key)
     notify_sockets(person_of(request))

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import account_linking, api_keys, identities
+from chatui.accounts import account_linking, api_keys
 from chatui.accounts.api_keys import KeyRefusedError, NewKeyOptions
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
@@ -146,7 +146,7 @@ def test_sessions_end_with_their_reason_also_when_the_provider_has_another_key(
         case "removed":
             ada = User.objects.get(username="ada.l")
             ada.set_password(PASSWORD)  # not saved: a new password alone would end the session
-            identities.remove(Visitor(ada, ADDRESS, "page"), OutsideIdentity.objects.get().pk, None)
+            account_linking.remove_identity(Visitor(ada, ADDRESS, "page"), OutsideIdentity.objects.get().pk, None)
         case _:
             assert Client().post(f"/sign-in/with/{key}/logout/", {"logout_token": provider.logout_token()}).status_code == 200
     assert not is_in(admitted)
