@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from io import StringIO
@@ -106,14 +106,17 @@ def page(filters: LineFilters, *, below: int | None = None, above: int | None = 
 
     If the filter matches both a first line and its sum line, the sum is shown with the first line and not as a line of its own.
     """
-    found = rows(filters).values_list(*_COLUMNS)
+    return _page(filters, rows(filters), below, above)
+
+
+def _page(filters: LineFilters, found: QuerySet[AuditEvent], below: int | None, above: int | None = None) -> LinePage:
     if above is not None:
-        taken = list(found.filter(number__gt=above).order_by("number")[: PAGE_LINES + 1])
+        taken = list(found.filter(number__gt=above).order_by("number").values_list(*_COLUMNS)[: PAGE_LINES + 1])
         lines = tuple(LogLine(*row) for row in reversed(taken[:PAGE_LINES]))
         return LinePage(_folded(filters, lines), lines[-1].number if lines else None, lines[0].number if len(taken) > PAGE_LINES else None)
     if below is not None:
         found = found.filter(number__lt=below)
-    taken = list(found.order_by("-number")[: PAGE_LINES + 1])
+    taken = list(found.order_by("-number").values_list(*_COLUMNS)[: PAGE_LINES + 1])
     lines = tuple(LogLine(*row) for row in taken[:PAGE_LINES])
     is_first = below is None or not lines
     older = lines[-1].number if len(taken) > PAGE_LINES else None
@@ -198,53 +201,18 @@ def csv_row(values: object) -> str:
     return out.getvalue()
 
 
-PAGE_VIEWS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class DebugView:
-    """A debug view. ``number``: the number of its first audit line. ``detail`` and ``seen`` (the counts) are in English, as in the log.
-
-    ``seen`` is empty if nothing was counted after that line.
-    """
-
-    number: int
-    at: datetime
-    person: str
-    whose: str
-    conversation_id: UUID | None
-    detail: str
-    seen: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DebugViewPage:
-    """Debug views, the newest first. ``older``: the next page has those below this line number; None on the last page."""
-
-    views: tuple[DebugView, ...]
-    older: int | None
-
-
-def debug_view_page(filters: LineFilters, below: int | None = None) -> DebugViewPage:
-    """A page of the debug views that match, without refused attempts. Always four statements."""
-    found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
-    if below is not None:
-        found = found.filter(number__lt=below)
-    columns = ("number", "at", "actor_name", "owner_name", "conversation_id", "detail")
-    taken = list(found.order_by("-number").values_list(*columns)[: PAGE_VIEWS + 1])
-    shown = taken[:PAGE_VIEWS]
-    seen = _seen(row[0] for row in shown)
-    views = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
-    return DebugViewPage(views, shown[-1][0] if len(taken) > PAGE_VIEWS else None)
+def debug_view_page(filters: LineFilters, below: int | None = None) -> LinePage:
+    """A page of the first lines of debug views, with the counts of what was seen after them; without refused attempts."""
+    return _page(filters, _debug_views(filters), below)
 
 
 def count(filters: LineFilters) -> int:
     """How many debug views match."""
-    return rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None).count()
+    return _debug_views(filters).count()
 
 
-def _seen(numbers: Iterable[int]) -> dict[int, str]:
-    return {number: words for number, (words, _sum) in aggregation.counts_after(numbers).items()}
+def _debug_views(filters: LineFilters) -> QuerySet[AuditEvent]:
+    return rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
 
 
 @dataclass(frozen=True, slots=True)

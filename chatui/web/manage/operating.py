@@ -65,7 +65,7 @@ def looks(request: HttpRequest) -> HttpResponse:
     """Who opened hidden channels of whose conversation, why, and what they saw."""
     form = AccessesForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
-        return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": lines.DebugViewPage((), None)}, 400)
+        return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": lines.LinePage((), None, None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
     found = lines.debug_view_page(

@@ -155,7 +155,7 @@ def test_attempts_are_counted_on_the_day_of_the_last_one_and_their_sum_line_is_n
 def test_debug_views_are_listed_page_by_page_without_refused_attempts(
     view: Callable[..., None], bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "PAGE_VIEWS", 2)
+    monkeypatch.setattr(lines, "PAGE_LINES", 2)
     for number in range(4):
         view(key=f"look:{number}")
     attempt(bela, conversation)
@@ -165,11 +165,16 @@ def test_debug_views_are_listed_page_by_page_without_refused_attempts(
     pages = [lines.debug_view_page(LineFilters())]
     while pages[-1].older is not None:
         pages.append(lines.debug_view_page(LineFilters(), pages[-1].older))
-    assert [[found.number for found in page.views] for page in pages] == [[4, 3], [2, 1]]
+    assert [[found.number for found in page.lines] for page in pages] == [[4, 3], [2, 1]]
     assert lines.count(LineFilters()) == 4 and lines.count(LineFilters(person="bela")) == 0
-    closed, still_open = pages[0].views
-    assert (closed.person, closed.whose, closed.conversation_id, closed.detail) == ("grace", "ada", conversation.pk, "15 min: a fault")
-    assert closed.seen.startswith("1 × page; last") and still_open.seen.startswith("so far 1 × page; last")
+    closed, still_open = pages[0].lines
+    assert (closed.actor_name, closed.owner_name, closed.conversation_id, closed.detail) == (
+        "grace",
+        "ada",
+        conversation.pk,
+        "15 min: a fault",
+    )
+    assert closed.sum.startswith("1 × page; last") and still_open.sum.startswith("so far 1 × page; last")
 
 
 def test_a_counter_that_names_a_wrong_sum_line_adds_nothing_to_a_line(view: Callable[..., None], bela: User) -> None:
