@@ -39,7 +39,6 @@ _PATTERN = re.compile(r"cu_[a-z0-9]{8}_[A-Za-z0-9_-]{43}[0-9a-f]{8}")
 
 
 def new() -> str:
-    """A new key."""
     body = f"cu_{readable(8)}_{secrets.token_urlsafe(32)}"
     return body + _check_sum(body)
 

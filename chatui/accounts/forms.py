@@ -83,8 +83,6 @@ class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
 
 
 class SignInForm(AuthenticationForm):
-    """The sign-in form: user name and password."""
-
     def __init__(self, *args: Any, visitor: Visitor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Lets browsers offer passkeys in the name field.

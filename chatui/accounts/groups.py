@@ -193,5 +193,4 @@ def groups_of(person: User) -> frozenset[str]:
 
 
 def names() -> tuple[str, ...]:
-    """The groups that have a limit."""
     return tuple(environment().group_answers_at_once)

@@ -50,7 +50,6 @@ class LengthValidator:
             )
 
     def get_help_text(self) -> str:
-        """The help text next to the field."""
         words = _("At least %(count)d characters. Spaces and letters of any alphabet are allowed; a few words are easy to remember.")
         return words % {"count": MIN_CHARS}
 
@@ -71,7 +70,6 @@ class PredictablePasswordValidator:
             raise ValidationError(words, code="password_too_similar")
 
     def get_help_text(self) -> str:
-        """The help text next to the field."""
         return _("Not a common password, not a pattern, and not just your name or the name of this service.")
 
 

@@ -206,7 +206,6 @@ def is_on(person: User) -> bool:
 
 
 def has_app(person: User) -> bool:
-    """Whether they have one-time codes."""
     return SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).exists()
 
 

@@ -176,7 +176,6 @@ def mark_of(issuer: str) -> str:
 
 
 def delete_ended() -> None:
-    """Delete the records of ended sessions."""
     active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     BegunSession.objects.exclude(key__in=active_keys).delete()
 

@@ -216,7 +216,6 @@ def read_file(path: Path) -> SignInFile:
 
 
 def provider_of(key: str) -> Provider | None:
-    """The provider with that key."""
     return next((each for each in sign_in_file().providers if each.key == key), None)
 
 
@@ -245,7 +244,6 @@ def has_own_way(person: User) -> bool:
 
 
 def is_for_everybody() -> bool:
-    """Whether everybody may sign in with a password."""
     return sign_in_file().passwords == EVERYBODY
 
 

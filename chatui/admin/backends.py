@@ -122,7 +122,6 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     )
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form, with the permissions of this member of staff."""
         form = super().get_form(request, obj, change, **kwargs)
         may_see_hidden = access.can_see_hidden(access.as_person(request.user))
         return type(form.__name__, (form,), {"may_see_hidden": may_see_hidden})
@@ -169,13 +168,11 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             _record(request, form.instance, *_confirmation(form.instance))
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Delete one row, from its page. Recorded."""
         _record(request, obj, "deleted", obj.url)
         super().delete_model(request, obj)
         transaction.on_commit(connected.forget_rows)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Delete the rows selected in the list. Each is recorded."""
         with transaction.atomic():
             for obj in queryset:
                 self.delete_model(request, obj)

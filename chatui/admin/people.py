@@ -74,7 +74,6 @@ class ConfirmNameForm(forms.Form):
         self._person = person
 
     def clean_name(self) -> str:
-        """Check that it is exactly that name."""
         name: str = self.cleaned_data["name"]
         if name != self._person.get_username():
             raise forms.ValidationError(_("This is not the name of the account."))
@@ -97,7 +96,6 @@ class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
     widget = forms.CheckboxSelectMultiple
 
     def label_from_instance(self, obj: Any) -> str:
-        """The description of the permission."""
         return gettext(administration.DESCRIPTIONS[administration.name_of(obj)])
 
 
@@ -212,7 +210,6 @@ class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
 
     @admin.display(description=_("Closed"))
     def closed(self, person: User) -> str:
-        """The column that says who or what closed the account."""
         found = closing.closed_by(person)
         return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
 
@@ -374,7 +371,6 @@ class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
     staff: Any = None
 
     def clean_name(self) -> str:
-        """Check the name."""
         name: str = self.cleaned_data["name"]
         before = str(self.initial.get("name", ""))
         if not self.instance.pk and (why := problem_with_new_name(self.staff, name)):

@@ -69,17 +69,14 @@ class _LimitsAdmin(GuardedAdmin):
     noun = ""
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
-        """Save the row, and record its values."""
         super().save_model(request, obj, form, change)
         self._record(request, obj, "changed" if change else "created")
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
-        """Record the row's values, and delete it."""
         self._record(request, obj, "deleted")
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Delete and record each row."""
         for row in queryset:
             self.delete_model(request, row)
 
@@ -104,8 +101,6 @@ class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(UsageLimit)
 class UsageLimitAdmin(_LimitsAdmin):
-    """Usage limits of groups, and of everybody else."""
-
     form = UsageLimitForm
 
     noun = "usage limit"
@@ -140,7 +135,6 @@ class ApiKeyAdmin(GuardedAdmin):
         return ApiKey.objects.defer("digest")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Staff who may change accounts."""
         return self.has_view_permission(request) and request.user.has_perm("chatui.change_user")
 
     @admin.action(description=_("Revoke the selected keys"), permissions=["revoke"])

@@ -45,7 +45,6 @@ class ChatUiAdminSite(AdminSite):
         return sign_in_pages.sign_out(request)
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Redirect to the product's page for changing passwords."""
         return redirect("password")
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:

@@ -43,7 +43,6 @@ class ChainReport:
 
     @property
     def is_intact(self) -> bool:
-        """Whether there is no problem."""
         return not self.count
 
 

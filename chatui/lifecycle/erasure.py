@@ -216,7 +216,6 @@ class Erasure:
     at: str
 
     def line(self) -> str:
-        """The JSON line for a file."""
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
 

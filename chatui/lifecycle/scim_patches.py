@@ -78,7 +78,6 @@ def _filter_value(text: str) -> str:
 
 
 def uuids(keys: Iterable[str]) -> list[UUID]:
-    """The valid ids."""
     good = []
     for key in keys:
         with contextlib.suppress(ValueError):

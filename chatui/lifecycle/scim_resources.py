@@ -104,7 +104,6 @@ def page(resources: Sequence[Json], total: int, start: int) -> Json:
 
 
 def problem(error: ScimError) -> Json:
-    """An error."""
     kind = {"scimType": error.kind} if error.kind else {}
     return {"schemas": [f"{_MESSAGES}:Error"], "status": str(error.status), **kind, "detail": error.detail}
 
@@ -137,7 +136,6 @@ def service_provider_config(base: str) -> Json:
 
 
 def resource_types(base: str) -> list[Json]:
-    """The resource types: people and groups."""
     return [
         {
             "schemas": [f"{_CORE}:ResourceType"],

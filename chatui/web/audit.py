@@ -58,7 +58,6 @@ class FilterForm(lists.DaysForm):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
     def filters(self) -> LineFilters:
-        """The filter of a valid form."""
         values = {name: value for name, value in self.cleaned_data.items() if name not in ("since", "until")}
         return LineFilters(**values, **self.period())
 
@@ -98,7 +97,6 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
 
 @signed_in("POST")
 def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
-    """Acknowledge a warning. Recorded in the audit log."""
     visitor = visitor_of(request, "page")
     access.required(visitor.user, access.can_read_audit)
     debug_views.acknowledge(visitor, warning_id)

@@ -123,19 +123,16 @@ def _refused(status: int, detail: str, headers: Mapping[str, str]) -> HttpRespon
 
 @scim("GET")
 def service_provider_config(call: ScimCall) -> Answer:
-    """The features of this server."""
     return 200, scim_resources.service_provider_config(call.base)
 
 
 @scim("GET")
 def resource_types(call: ScimCall, key: str = "") -> Answer:
-    """The resource types."""
     return _listed_or_one(scim_resources.resource_types(call.base), key)
 
 
 @scim("GET")
 def schemas(call: ScimCall, key: str = "") -> Answer:
-    """The schemas of the resources."""
     return _listed_or_one(scim_resources.schemas(call.base), key)
 
 
@@ -147,7 +144,6 @@ def users(call: ScimCall) -> Answer:
 
 @scim("GET", "PUT", "PATCH", "DELETE")
 def user(call: ScimCall, key: str) -> Answer:
-    """One account."""
     return _one(call, key, scim_people, _person)
 
 
@@ -159,7 +155,6 @@ def all_groups(call: ScimCall) -> Answer:
 
 @scim("GET", "PUT", "PATCH", "DELETE")
 def group(call: ScimCall, key: str) -> Answer:
-    """One group."""
     return _one(call, key, scim_groups, _group)
 
 

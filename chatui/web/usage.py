@@ -46,7 +46,6 @@ class UsageForm(lists.DaysForm):
         return cleaned
 
     def days(self) -> Days:
-        """The days of a valid form."""
         return Days(self._first(), self._last())
 
     def summed_by(self) -> By:

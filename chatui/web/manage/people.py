@@ -79,7 +79,6 @@ class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     """Shows each group with its permissions, so that nobody grants one without having read it."""
 
     def label_from_instance(self, obj: Any) -> str:
-        """Its name, and its permissions in words."""
         names = [administration.name_of(each) for each in obj.permissions.all()]
         words = [gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS]
         return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
@@ -107,7 +106,6 @@ class GroupsForm(forms.Form):
 
 class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
-        """The permission in words."""
         return gettext(administration.DESCRIPTIONS[administration.name_of(obj)])
 
 
@@ -182,7 +180,6 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
-    """Revoke an invitation."""
     accounts_people.revoke_invitation(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 

@@ -71,6 +71,5 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
 
 @signed_in("POST")
 def dismiss(request: HttpRequest) -> HttpResponse:
-    """Dismiss the notice about a password link."""
     password_links.dismiss(person_of(request))
     return redirect(back(request))

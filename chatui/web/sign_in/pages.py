@@ -65,8 +65,6 @@ def setup(request: HttpRequest) -> HttpResponse:
 
 
 class SignIn(views.LoginView):
-    """The sign-in page."""
-
     template_name = "account/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
@@ -120,7 +118,6 @@ def after_sign_out(person: User | None) -> HttpResponse:
 
 
 def _forgotten(response: HttpResponse) -> HttpResponse:
-    """Makes the browser drop cached pages."""
     response.headers["Clear-Site-Data"] = '"cache"'
     return response
 

@@ -140,7 +140,6 @@ def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
 
 @session.own_change
 def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
-    """Rename one's own passkey."""
     passkeys.rename(visitor_of(request, "page"), person_of(request), passkey_id, request.POST.get("name", ""))
     return redirect("sign_in_ways")
 

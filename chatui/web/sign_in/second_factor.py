@@ -92,7 +92,6 @@ def picture(request: HttpRequest) -> HttpResponse:
 
 @session.own_change
 def new_codes(request: HttpRequest) -> HttpResponse:
-    """New recovery codes, shown once."""
     try:
         codes = accounts_second_factor.replace_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
