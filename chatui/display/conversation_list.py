@@ -148,17 +148,14 @@ def shown_list(person: User, current: UUID | None = None, start: str = "", folde
     Raises:
         NotFoundError: ``start`` is not a ``next_cursor``.
     """
-    rows = access.own_conversations(person, PAGE_SIZE + 1, _parse_cursor(start) if start else None, folder)
+    before = (start.startswith(_PINNED), *parse_cursor(start.removeprefix(_PINNED))) if start else None
+    rows = access.own_conversations(person, PAGE_SIZE + 1, before, folder)
     next_cursor = _cursor(rows[PAGE_SIZE - 1]) if len(rows) > PAGE_SIZE else ""
     return ShownList([conversation_link(row, current) for row in rows[:PAGE_SIZE]], next_cursor, str(folder or ""))
 
 
 def _cursor(row: Conversation) -> str:
     return f"{_PINNED if row.is_pinned else ''}{cursor(row.active_at, row.pk)}"
-
-
-def _parse_cursor(start: str) -> tuple[bool, datetime, UUID]:
-    return (start.startswith(_PINNED), *parse_cursor(start.removeprefix(_PINNED)))
 
 
 def cursor(at: datetime, key: UUID) -> str:
@@ -244,85 +241,53 @@ def _message(event: wire.Event) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
-    """A conversation in the bin. ``gone_at``: the time from which it may be removed for good; ``is_overdue``: that time has come."""
-
-    id: str
-    title: str
-    deleted_at: datetime
-    gone_at: datetime
-    is_overdue: bool
-    is_imported: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownBin:
-    """A page of the bin, most recently deleted first. ``next_cursor``: where the next page begins; empty on the last one. ``days``: how
-    many days a conversation stays in the bin."""
-
-    conversations: Sequence[Binned]
-    next_cursor: str
-    days: int
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedConversation:
-    """A conversation in the archive."""
+class PutAway:
+    """A conversation in the archive or the bin. ``at``: when it was put there. In the bin, ``gone_at`` is the time from which it may be
+    removed for good, and ``is_overdue`` whether that has come."""
 
     id: str
     title: str
     url: str
-    archived_at: datetime
-    active_at: datetime
+    at: datetime
+    gone_at: datetime
+    is_overdue: bool
     is_imported: bool
     has_news: bool
 
 
 @dataclass(frozen=True, slots=True)
-class ShownArchive:
-    """A page of the archive, most recently archived first. ``next_cursor``: where the next page begins; empty on the last one."""
+class ShownPutAway:
+    """A page of the archive or the bin, the last put there first. ``next_cursor``: where the next page begins; empty on the last one.
+    ``days``: how many days a conversation stays in the bin."""
 
-    conversations: Sequence[ArchivedConversation]
+    conversations: Sequence[PutAway]
     next_cursor: str
+    days: int
 
 
-def shown_archive(person: User, start: str = "") -> ShownArchive:
+def shown_archive(person: User, start: str = "") -> ShownPutAway:
     """A page of the person's archive.
 
     Raises:
         NotFoundError: ``start`` is not a ``next_cursor``.
     """
-    rows = access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
-    shown = [_archived(row) for row in rows[:PAGE_SIZE]]
-    return ShownArchive(shown, cursor(shown[-1].archived_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
+    return _put_away(access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None))
 
 
-def _archived(row: Conversation) -> ArchivedConversation:
-    return ArchivedConversation(
-        str(row.pk),
-        row.title,
-        reverse("conversation", args=[row.pk]),
-        row.archived_at or row.active_at,
-        row.active_at,
-        is_imported=row.imported_at is not None,
-        has_news=row.has_news,
-    )
+def shown_bin(person: User, start: str = "") -> ShownPutAway:
+    """A page of the person's bin. Raises as ``shown_archive``."""
+    return _put_away(access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None))
 
 
-def shown_bin(person: User, start: str = "") -> ShownBin:
-    """A page of the person's bin.
-
-    Raises:
-        NotFoundError: ``start`` is not a ``next_cursor``.
-    """
-    rows = access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
-    shown = [binned(row) for row in rows[:PAGE_SIZE]]
-    next_cursor = cursor(shown[-1].deleted_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else ""
-    return ShownBin(shown, next_cursor, environment().bin_days)
+def _put_away(rows: Sequence[Conversation]) -> ShownPutAway:
+    shown = [put_away(row) for row in rows[:PAGE_SIZE]]
+    next_cursor = cursor(shown[-1].at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else ""
+    return ShownPutAway(shown, next_cursor, environment().bin_days)
 
 
-def binned(row: Conversation) -> Binned:
-    """A deleted conversation, as the bin shows it."""
-    deleted_at = row.deleted_at or timezone.now()
-    gone_at = deleted_at + timedelta(days=environment().bin_days)
-    return Binned(str(row.pk), row.title, deleted_at, gone_at, gone_at <= timezone.now(), row.imported_at is not None)
+def put_away(row: Conversation) -> PutAway:
+    """A conversation of the archive or the bin."""
+    at, is_imported = row.deleted_at or row.archived_at or timezone.now(), row.imported_at is not None
+    gone_at = at + timedelta(days=environment().bin_days)
+    is_overdue = gone_at <= timezone.now()
+    return PutAway(str(row.pk), row.title, conversation_url(row.pk), at, gone_at, is_overdue, is_imported, row.has_news)

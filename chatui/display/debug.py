@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import accumulate
 from uuid import UUID
 
 from django.utils.formats import number_format
@@ -32,7 +33,7 @@ from chatui.site.languages import sentence_of, translated
 from chatui.store import transcripts
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
-from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from renderer.harmony.vocabulary import VocabularyError
 
 MAX_SECTIONS = 200
 """The most sections of one frame. A model may write a marker after every word; the last section contains the rest unsplit."""
@@ -127,7 +128,8 @@ class TimelineBar:
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn for the debug view. ``detail`` may quote a server's response; ``seconds`` is None while the turn runs."""
+    """A turn for the debug view. ``detail`` may quote a server's response; ``seconds`` is None while the turn runs.
+    ``continued_position``: the position of the message that it continues."""
 
     id: str
     state: str
@@ -148,16 +150,11 @@ class ShownTurn:
     continued_position: str
     has_request: bool
     bars: tuple[TimelineBar, ...]
-    files: tuple[ShownFile, ...] = ()
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of the bars, without duplicates."""
-        return tuple(dict.fromkeys(bar.kind for bar in self.bars))
+    files: tuple[ShownFile, ...]
 
     @property
     def named_kinds(self) -> tuple[tuple[str, str], ...]:
-        """The same, each with its label."""
+        """The kinds of the bars with their labels, without duplicates."""
         return tuple(dict.fromkeys((bar.kind, bar.kind_name) for bar in self.bars))
 
 
@@ -253,36 +250,6 @@ _KIND_NAMES = {
 }
 
 
-def shown_turn(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int | None, has_request: bool) -> ShownTurn:
-    """The turn, with a bar for each of ``frames`` that has its own duration.
-
-    ``continued_position``: the position of the message that the turn continues.
-    """
-    end = turn.finished_at
-    seconds = (end - turn.started_at).total_seconds() if end else None
-    return ShownTurn(
-        id=str(turn.pk),
-        state=turn.state,
-        state_name=turn.get_state_display(),
-        fault=fault(turn.error_code),
-        detail=as_debug_text(turn.error_detail),
-        backend=turn.backend,
-        model=turn.model,
-        choice=turn.choice,
-        effort=turn.effort,
-        started_at=turn.started_at,
-        seconds=seconds,
-        input_tokens=turn.input_tokens,
-        output_tokens=turn.output_tokens,
-        turns_left_out=turn.turns_left_out,
-        context_size=turn.context_size,
-        context_used=turn.context_used,
-        continued_position=str(continued_position) if continued_position is not None else "",
-        has_request=has_request,
-        bars=_bars(frames, seconds),
-    )
-
-
 def fault(code: str) -> ShownFault | None:
     """A stored error code with its message; only the code if this version does not know it."""
     if not code:
@@ -342,9 +309,8 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
     # Read before the frames: if the turn ends in between, the page asks to be loaded again.
     newest = row.turns.order_by(*LATEST_FIRST).only("state").first()
     leaf = leaf_of(row, person, leaf_id)
-    counter = _Counter()
     listed, left_out = listed_branches(row, leaf)
-    groups = _Page(row, transcripts.branch(row, leaf), counter).groups()
+    groups = _Page(row, transcripts.branch(row, leaf)).groups()
     return View(groups, listed, left_out, newest.pk if newest and newest.state != TurnState.RUNNING else None)
 
 
@@ -381,11 +347,11 @@ def raw_frame(row: Conversation, message_id: object) -> VisibleText:
 class _Page:
     """Converts one branch. Holds its rows, and the data that is loaded once for all of them."""
 
-    def __init__(self, row: Conversation, messages: Sequence[Message], counter: _Counter) -> None:
+    def __init__(self, row: Conversation, messages: Sequence[Message]) -> None:
         self._row = row
         self._messages = messages
         self._frames = {message.pk: transcripts.frame_of(message) for message in messages}
-        self._counter = counter
+        self._tokens = _counts(self._frames)
         # A request may be megabytes long, so only its existence is read here.
         self._with_request = set(row.turns.exclude(request=None).values_list("pk", flat=True))
         self._continued = dict(row.turns.exclude(continued_message=None).values_list("pk", "continued_message__position"))
@@ -435,13 +401,33 @@ class _Page:
             takes_time = is_of_turn and (message.author != Author.PRODUCT or message.role == Role.TOOL)
             shown.append(self._shown(message, turn if is_of_turn else None, before if takes_time else None))
             before = message.created_at if takes_time else before
-        facts = self._facts(turn, shown) if turn else None
-        return FrameGroup(facts, tuple(shown))
+        return FrameGroup(self._facts(turn, shown) if turn else None, tuple(shown))
 
     def _facts(self, turn: Turn, shown: Sequence[ShownFrame]) -> ShownTurn:
-        has_request = turn.pk in self._with_request
-        facts = shown_turn(turn, shown, continued_position=self._continued.get(turn.pk), has_request=has_request)
-        return replace(facts, files=self._files.get(turn.pk, ()))
+        """The turn, with a bar for each of its frames that has its own duration."""
+        seconds = _seconds(turn.started_at, turn.finished_at) if turn.finished_at else None
+        return ShownTurn(
+            id=str(turn.pk),
+            state=turn.state,
+            state_name=turn.get_state_display(),
+            fault=fault(turn.error_code),
+            detail=as_debug_text(turn.error_detail),
+            backend=turn.backend,
+            model=turn.model,
+            choice=turn.choice,
+            effort=turn.effort,
+            started_at=turn.started_at,
+            seconds=seconds,
+            input_tokens=turn.input_tokens,
+            output_tokens=turn.output_tokens,
+            turns_left_out=turn.turns_left_out,
+            context_size=turn.context_size,
+            context_used=turn.context_used,
+            continued_position=str(self._continued.get(turn.pk, "")),
+            has_request=turn.pk in self._with_request,
+            bars=_bars(shown, seconds),
+            files=self._files.get(turn.pk, ()),
+        )
 
     def _shown(self, message: Message, turn: Turn | None, before: datetime | None) -> ShownFrame:
         frame = self._frames[message.pk]
@@ -463,28 +449,22 @@ class _Page:
             offset=_seconds(turn.started_at, message.created_at) if turn else None,
             took=_seconds(_began(message, before), message.created_at) if turn and before else None,
             characters=len(frame.body),
-            tokens=self._counter.count(frame.body),
+            tokens=self._tokens.get(message.pk),
             reply=_partner(message, self._replies.get(message.call_id)) if message.terminator == Terminator.CALL else None,
             call=_partner(message, self._calls.get(message.call_id)) if message.role == Role.TOOL else None,
             decision=self._decisions.get((message.turn_id, message.call_id), "") if message.terminator == Terminator.CALL else "",
         )
 
 
-class _Counter:
-    """Counts tokens if the vocabulary is on this machine, up to the limit for one page."""
-
-    def __init__(self) -> None:
-        self.vocabulary: Vocabulary | None = None
-        self._left = _MAX_COUNTED
-        try:
-            self.vocabulary = connected.gpt_oss_vocabulary()
-        except VocabularyError:
-            return
-
-    def count(self, text: str) -> int | None:
-        """The number of tokens in a body, without the markers around it."""
-        self._left -= len(text)
-        return None if self.vocabulary is None or self._left < 0 else len(self.vocabulary.encode(text))
+def _counts(frames: Mapping[UUID, Frame]) -> dict[UUID, int]:
+    """The number of tokens in each body, without the markers around it; for the first ``_MAX_COUNTED`` characters, and if the vocabulary is
+    on this machine."""
+    try:
+        vocabulary = connected.gpt_oss_vocabulary()
+    except VocabularyError:
+        return {}
+    ends = accumulate(len(frame.body) for frame in frames.values())
+    return {key: len(vocabulary.encode(frame.body)) for (key, frame), end in zip(frames.items(), ends, strict=True) if end <= _MAX_COUNTED}
 
 
 def _partner(message: Message, other: Message | None) -> Partner | None:

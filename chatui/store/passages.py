@@ -92,24 +92,18 @@ class SearchedBranch:
 
 def names_in(branch: SearchedBranch) -> list[str]:
     """The names of the searchable documents on a branch."""
-    return sorted({each.name for each in _named(branch).values()})
+    return sorted({name for _, name in _named(branch).values()})
 
 
 def find(branch: SearchedBranch, asked: str, name: str, most: int) -> list[Passage]:
     """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
-    named = {content: each for content, each in _named(branch).items() if not name or each.name.casefold() == name.casefold()}
+    named = {content: each for content, each in _named(branch).items() if not name or each[1].casefold() == name.casefold()}
     query = search_index.query(asked, MAX_WORDS)
     if not named or not query.wanted:
         return []
     scores = _scores(named, query.terms)
     best = sorted(scores, key=lambda key: (-scores[key], key))[:_CANDIDATES]
-    rows = DocumentPassage.objects.filter(pk__in=best, content__in=named)
-    found = [(_weight(scores[row.pk], text, query), row.content_id, row.number, label, text) for row, label, text in _with_texts(rows)]
-    found.sort(key=lambda each: (-each[0], each[1], each[2]))
-    return [
-        Passage(named[content].name, label, text.strip(), address(named[content].file_id, number))
-        for _, content, number, label, text in found[:most]
-    ]
+    return [passage for _, passage in _ranked(named, query, scores, best)[:most]]
 
 
 def with_all(named: Mapping[int, tuple[UUID, str]], query: Query) -> list[tuple[UUID, Passage]]:
@@ -120,14 +114,21 @@ def with_all(named: Mapping[int, tuple[UUID, str]], query: Query) -> list[tuple[
     if not named or not query.wanted:
         return []
     scores = _scores(named, query.terms)
-    best = _best_of_each(scores)
-    found: list[tuple[float, UUID, Passage]] = []
-    for row, label, text in _with_texts(DocumentPassage.objects.filter(pk__in=best, content__in=named)):
-        if query.spans(text):
-            file_id, name = named[row.content_id]
-            found.append((_weight(scores[row.pk], text, query), file_id, Passage(name, label, text.strip(), address(file_id, row.number))))
-    found.sort(key=lambda each: (-each[0], each[1]))
-    return [(file_id, passage) for _, file_id, passage in found]
+    return [found for found in _ranked(named, query, scores, _best_of_each(scores)) if query.spans(found[1].text)]
+
+
+def _ranked(
+    named: Mapping[int, tuple[UUID, str]], query: Query, scores: Mapping[int, float], keys: Collection[int]
+) -> list[tuple[UUID, Passage]]:
+    """The passages with these keys, best first, each with its file."""
+    rows = _with_texts(DocumentPassage.objects.filter(pk__in=keys, content__in=named))
+    found = [(_weight(scores[row.pk], text, query), row, label, text.strip()) for row, label, text in rows]
+    found.sort(key=lambda each: (-each[0], each[1].content_id, each[1].number))
+    files = [named[row.content_id] for _, row, _, _ in found]
+    return [
+        (file, Passage(name, label, text, address(file, row.number)))
+        for (file, name), (_, row, label, text) in zip(files, found, strict=True)
+    ]
 
 
 def address(file_id: UUID, number: int) -> str:
@@ -160,18 +161,12 @@ def _sent(conversation_id: UUID) -> QuerySet[SentDocument]:
     return SentDocument.objects.filter(message__conversation=conversation_id, use=DocumentUse.SEARCH, file__isnull=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    file_id: UUID
-    name: str = field(repr=False)
-
-
-def _named(branch: SearchedBranch) -> dict[int, _Sent]:
+def _named(branch: SearchedBranch) -> dict[int, tuple[UUID, str]]:
     """The file, and the name under which it was last sent, by content."""
     sent = _sent(branch.conversation_id).order_by("message__position")
     rows = list(sent.values_list("message", "file__content", "file", "file__name"))
     above = set(branches.path(branch.conversation_id, branch.message_id)) if rows else set()
-    return {content: _Sent(file, name) for message, content, file, name in rows if message in above}
+    return {content: (file, name) for message, content, file, name in rows if message in above}
 
 
 def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float]:

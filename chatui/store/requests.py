@@ -15,9 +15,6 @@ from chatui.backends.hosted_tools import KEY_WORDS, is_key_field
 
 MAX_STORED = 4 << 20
 """The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""
-SMALL = 8 * 1024
-SMALL_WINDOW_BITS, SMALL_MEMORY_LEVEL = 13, 6
-"""The largest request in bytes that is compressed with a smaller window, which is as large as the request, and less memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +88,4 @@ def _opened(value: Any) -> Any:
 
 
 def _packed(stored: dict[str, object]) -> bytes:
-    text = json.dumps(stored, ensure_ascii=False).encode("utf-8", "replace")
-    if len(text) > SMALL:
-        return zlib.compress(text)
-    # The result has the same length. By default, zlib would first clear 256 KB, which takes ten times as long as to compress a short text.
-    small = zlib.compressobj(wbits=SMALL_WINDOW_BITS, memLevel=SMALL_MEMORY_LEVEL)
-    return small.compress(text) + small.flush()
+    return zlib.compress(json.dumps(stored, ensure_ascii=False).encode("utf-8", "replace"))
