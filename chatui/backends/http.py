@@ -84,7 +84,6 @@ class Upstream:
         self.limits = limits
         self.watcher: Watcher | None = None
         self._rejected = RejectedFields()
-        self._addresses: dict[str, httpx.URL] = {}
         # Read again: httpx leaves the default port out only if the scheme is in lower case, which it makes it.
         self._headers = httpx.Headers({"Host": httpx.URL(self._url).netloc.decode("ascii"), **_HEADERS})
         for headers in (route.key_headers(key), credentials(address)):
@@ -103,10 +102,7 @@ class Upstream:
         await self._close_if_idle()
 
     def _address(self, path: str) -> httpx.URL:
-        """The address of ``path``, one of a few. Cached: parsing an address costs httpx as much as sending a small request."""
-        if path not in self._addresses:
-            self._addresses[path] = httpx.URL(self._route.address(self._url, path), params=self._route.query or None)
-        return self._addresses[path]
+        return httpx.URL(self._route.address(self._url, path), params=self._route.query or None)
 
     async def _close_if_idle(self) -> None:
         if self._is_closed and not self._open_requests:
@@ -176,7 +172,6 @@ class Upstream:
         request = self._request("POST", path, self._stream_headers, body)
         if traces := spans.headers():
             request.headers.update(traces)
-        # The last header, because ``RequestWriter`` reuses all before it.
         request.headers["Content-Length"] = str(len(body))
         request.extensions[READING] = BodyReading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:

@@ -156,45 +156,21 @@ TARGET = "chatui.target"
 FOR_PROXY = "chatui.for_proxy"
 """The name of the httpx extension that holds headers for a proxy. They are not part of the request's headers, which recordings contain."""
 
-_Header = tuple[bytes, bytes]
 
+def written(request: httpx.Request, body: bytes) -> bytes:
+    """The request with its ``body``.
 
-class RequestWriter:
-    """Remembers the last head: most requests to a server differ only in their length, and validating a head costs more than sending it."""
-
-    def __init__(self) -> None:
-        self._last: tuple[str, bytes, list[_Header]] | None = None
-        self._last_head = b""
-
-    def written(self, request: httpx.Request, body: bytes) -> bytes:
-        """The request with its ``body``.
-
-        Raises:
-            httpx.LocalProtocolError: it is invalid.
-        """
-        target = request.extensions.get(TARGET, request.url.raw_path)
-        headers = [*request.headers.raw, *request.extensions.get(FOR_PROXY, ())]
-        length = (b"Content-Length", b"%d" % len(body))
-        end = b"%b: %b\r\n\r\n" % length
-        asked = (request.method, target, headers[:-1])
-        if headers[-1:] == [length] and asked == self._last:
-            return b"".join((self._last_head, end, body))
-        head, rest = _written(request.method, target, headers, body)
-        if headers[-1:] == [length] and head.endswith(end):
-            self._last, self._last_head = asked, head.removesuffix(end)
-        return head + rest
-
-
-def _written(method: str, target: bytes, headers: list[_Header], body: bytes) -> tuple[bytes, bytes]:
-    """The head and the body, written by h11."""
+    Raises:
+        httpx.LocalProtocolError: it is invalid.
+    """
     connection = h11.Connection(h11.CLIENT)
+    target = request.extensions.get(TARGET, request.url.raw_path)
+    headers = [*request.headers.raw, *request.extensions.get(FOR_PROXY, ())]
     try:
-        head = connection.send(h11.Request(method=method, target=target, headers=headers))
-        written = connection.send(h11.Data(body)) if body else b""
-        end = connection.send(h11.EndOfMessage())
+        events = (h11.Request(method=request.method, target=target, headers=headers), h11.Data(body), h11.EndOfMessage())
+        return b"".join(connection.send(event) or b"" for event in events)
     except h11.LocalProtocolError as error:
         raise httpx.LocalProtocolError(str(error)) from error
-    return head or b"", (written or b"") + (end or b"")
 
 
 MAX_AT_ONCE = 64 * 1024
@@ -385,7 +361,7 @@ _MAX_HEAD = 100 * 1024
 _MAX_INTERIM = 20
 """How many responses with a status below 200 may precede the final one."""
 _ANY_REQUEST = h11.Request(method="GET", target="/", headers=[("Host", "any")])
-"""What h11 is told of the request, which ``RequestWriter`` writes: it reads the heads of all responses alike, but only after a request."""
+"""What h11 is told of the request, which ``written`` writes: it reads the heads of all responses alike, but only after a request."""
 _AT_ONCE_AT_FIRST = 3
 """Reads of a body before the first pause: a server may send its first words in several pieces."""
 
@@ -418,12 +394,12 @@ class HttpExchange:
         self._h11.send(_ANY_REQUEST)
         self._is_kept_alive = self._has_received = False
 
-    async def response(self, writer: RequestWriter) -> httpx.Response:
+    async def response(self) -> httpx.Response:
         """Send the request, and read the head of the response."""
         try:
-            written = writer.written(self._request, await self._request.aread())
+            data = written(self._request, await self._request.aread())
             try:
-                await self._stream.write(written)
+                await self._stream.write(data)
             except OSError:
                 # A server may answer and close before it has read everything.
                 self._h11.send_failed()
@@ -572,8 +548,6 @@ ONCE = "chatui.once"
 """The name of the httpx extension that is true for a request that must not be repeated, because the server may have executed it."""
 MAX_IDLE = 20
 IDLE_SECONDS = 5.0
-LATE_SECONDS, MAX_LATE = 0.5, 5
-"""A timeout that comes this many seconds late does not count, up to so many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,7 +566,6 @@ class Transport(httpx.AsyncBaseTransport):
     def __init__(self, route: Route = DIRECT) -> None:
         self._route = route
         self._proxy = route.through()
-        self._writer = RequestWriter()
         self._idle: deque[_Idle] = deque()
         self._context: ssl.SSLContext | None = None
 
@@ -606,11 +579,11 @@ class Transport(httpx.AsyncBaseTransport):
         release = partial(self._take_back, origin)
         if stream := self._used_before(origin):
             if request.extensions.get(ONCE):
-                return await HttpExchange(stream, request, release).response(self._writer)
+                return await HttpExchange(stream, request, release).response()
             # A server may close an idle connection at the moment when it is reused.
             with contextlib.suppress(GoneError):
-                return await HttpExchange(stream, request, release).response(self._writer)
-        return await HttpExchange(await self._connected(request), request, release).response(self._writer)
+                return await HttpExchange(stream, request, release).response()
+        return await HttpExchange(await self._connected(request), request, release).response()
 
     async def aclose(self) -> None:
         """See httpx. Connections in use close after their response."""
@@ -638,7 +611,8 @@ class Transport(httpx.AsyncBaseTransport):
         try:
             if request.url.scheme == "https" and self._context is None:
                 self._context = self._route.tls()
-            return await _within(timeout, partial(self._opened, request))
+            async with asyncio.timeout(timeout):
+                return await self._opened(request)
         except TimeoutError as error:
             raise httpx.ConnectTimeout("no connection within the time for it") from error
         except (OSError, UnicodeError) as error:
@@ -653,17 +627,3 @@ class Transport(httpx.AsyncBaseTransport):
         if context is not None:
             return await connected_through(self._proxy, host, port, context)
         return await connected(self._proxy.host, self._proxy.port, None)
-
-
-async def _within(seconds: float | None, open_stream: Callable[[], Awaitable[Stream]]) -> Stream:
-    """Open a stream within ``seconds``. Tried again if the time ran out while this process was too busy to notice the connection:
-    a timer that fires late tells nothing about the server. Raises TimeoutError."""
-    for _ in range(MAX_LATE):
-        limit = asyncio.timeout(seconds)
-        try:
-            async with limit:
-                return await open_stream()
-        except TimeoutError:
-            if asyncio.get_running_loop().time() - (limit.when() or 0) < LATE_SECONDS:
-                raise
-    raise TimeoutError
