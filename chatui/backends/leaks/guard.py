@@ -137,7 +137,7 @@ class _Judge:
     def __init__(self, text: str, *, follows: bool, is_json: bool) -> None:
         self._is_json = is_json
         self._text, self._view = text, folded(text)
-        self._code = Code(text, self._view)
+        self._code = Code(text)
         self._follows = self._has_shown = follows
         self._doubts = 0
         self.spans: list[TextSpan] = []

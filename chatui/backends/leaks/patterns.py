@@ -10,7 +10,7 @@ import html
 import re
 import string
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -181,7 +181,12 @@ _CALL = re.compile(
     rf"(?:\s?(?:json|code)(?![a-z])|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|(?:[ \t]+\w{{1,20}}){{0,3}}\s*(?=\{{))",
     re.IGNORECASE,
 )
-_XTML = re.compile(rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}", re.IGNORECASE)
+_XTML = re.compile(
+    rf"{_LT}{_Z}{_BAR}{_Z} ?(?P<step>{_spread('open')}|{_spread('close')}) ?{_Z}{_BAR}?{_Z}{_GT}"
+    rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}",
+    re.IGNORECASE,
+)
+"""``<|open|>think<|sep|>``: three tokens that form one tag."""
 _CHANNEL = re.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
 _DETAILS_OF_REASONING = re.compile(
     r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|reasoning|chain of thought|raw reasoning)",
@@ -194,19 +199,88 @@ TRIGGER = re.compile(
 """Characters and words where a sign may begin."""
 
 
+_Found = tuple[SignKind, str] | None
+
+
+def _special(text: str, match: re.Match[str]) -> _Found:
+    written = next(name for name in (match["a"], match["b"], match["c"], match["d"]) if name)
+    name = bare(written).lower().strip("_ ")
+    if match["b"] and name == "channel" and not _CHANNEL.match(text, match.end()):
+        # It closes Gemma's reasoning, unless a channel name follows.
+        return SignKind.CLOSING, "|channel"
+    if name.strip("/") in HARMONY or name in ("open", "close"):
+        return SignKind.SPECIAL, name
+    if _BEGINS_ANSWER.fullmatch(name):
+        return SignKind.ANSWER, name
+    if _AROUND_ANSWER.fullmatch(name):
+        return SignKind.WRAPPER, name
+    if _ABOUT_REASONING.search(name):
+        return SignKind.CLOSING if _IS_END.match(name) else SignKind.OPENING, f"|{_BEGIN_OR_END.sub('', name)}"
+    return (SignKind.SPECIAL, name) if len(name) > 1 and not match["b"] else None
+
+
+def _xtml(_: str, match: re.Match[str]) -> _Found:
+    step, inner = bare(match["step"]).lower(), bare(match["name"]).lower()
+    if inner == "think":
+        return SignKind.OPENING if step == "open" else SignKind.CLOSING, "|open think"
+    if inner in ("response", "message"):
+        return SignKind.ANSWER if step == "open" and inner == "response" else SignKind.WRAPPER, inner
+    return SignKind.SPECIAL, step
+
+
+def _tag(text: str, match: re.Match[str]) -> _Found:
+    name = bare(match["name"]).lower()
+    if name == "details" and not match["slash"]:
+        names_reasoning = re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or _DETAILS_OF_REASONING.match(text, match.end())
+        return SignKind.OPENING if names_reasoning else SignKind.PLAIN, name
+    if name == "channel" and not match["slash"]:
+        return (SignKind.SPECIAL, name) if _CHANNEL.match(text, match.end()) else None
+    if _TOKEN.fullmatch(name):
+        return None if match["slash"] else (SignKind.SPECIAL, name)
+    opening = _CLOSES.get(name, name)
+    if not (name == "details" or _OF_REASONING.fullmatch(opening) or _OF_TOOLS.fullmatch(opening)):
+        return None
+    return SignKind.CLOSING if match["slash"] or name in _CLOSES else SignKind.OPENING, opening.partition("=")[0]
+
+
+def _triangle(_: str, match: re.Match[str]) -> _Found:
+    name = bare(match["name"]).lower()
+    kind = SignKind.CLOSING if match["slash"] else SignKind.OPENING
+    return (kind, f"◁{name}") if _BRACKETED.fullmatch(name.upper()) else None
+
+
+def _bracket(text: str, match: re.Match[str]) -> _Found:
+    name = bare(match["name"])
+    if alone := _BRACKETED_ALONE.get(name.lower()):
+        # The one that opens and the one that closes have different names, and only the same name closes what was opened.
+        return SignKind[alone], "[alone"
+    if _BRACKETED_TOKENS.fullmatch(name):
+        return SignKind.SPECIAL, name.lower()
+    # ``[thinking](…)`` is a link.
+    is_link = not match["slash"] and text[match.end() : match.end() + 1] in ("", *"([:")
+    is_sign = _BRACKETED.fullmatch(name) or (_BRACKETED_SMALL.fullmatch(name) and not is_link)
+    return (SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"[{name.lower()}") if is_sign else None
+
+
+_FORMS: tuple[tuple[str, re.Pattern[str], Callable[[str, re.Match[str]], _Found]], ...] = (
+    ("◁", _TRIANGLE, _triangle),
+    ("[\\", _BRACKET, _bracket),
+    ("aA", _COLLAPSED, lambda _, match: (SignKind.COLLAPSED, "\n" if match["line"] else bare(match["name"]))),
+    ("aAcC", _CALL, lambda *_: (SignKind.COLLAPSED, "to")),
+    ("", _XTML, _xtml),
+    ("", _SPECIAL, _special),
+    ("", _TAG, _tag),
+)
+"""The first characters of a form, any if empty; its pattern; and what it says."""
+
+
 def sign_at(text: str, at: int) -> Sign | None:
     """The sign that begins at a trigger in folded text, None if there is none."""
-    first = text[at]
-    if first == "◁" or first == "[" or text.startswith("\\[", at):
-        return _bracket_at(text, at)
-    if first in "aA" and (collapsed := _COLLAPSED.match(text, at)):
-        return Sign(SignKind.COLLAPSED, "\n" if collapsed["line"] else bare(collapsed["name"]), at, collapsed.end())
-    if first in "aAcC" and (call := _CALL.match(text, at)):
-        return Sign(SignKind.COLLAPSED, "to", *call.span())
-    if special := _SPECIAL.match(text, at):
-        return _special(text, special)
-    tag = _TAG.match(text, at)
-    return _tag(text, tag) if tag else None
+    for begins, pattern, read in _FORMS:
+        if (not begins or text[at] in begins) and (match := pattern.match(text, at)):
+            found = read(text, match)
+            return Sign(*found, *match.span()) if found else None
+    return None
 
 
 def signs_in(text: str, at: int = 0) -> Iterator[Sign]:
@@ -217,84 +291,3 @@ def signs_in(text: str, at: int = 0) -> Iterator[Sign]:
         if sign:
             at = sign.end
             yield sign
-
-
-def _special(text: str, match: re.Match[str]) -> Sign | None:
-    written = next(name for name in (match["a"], match["b"], match["c"], match["d"]) if name)
-    name = bare(written).lower().strip("_ ")
-    if name in ("open", "close"):
-        return _xtml(text, match, name)
-    if match["b"] and name == "channel":
-        return _channel(text, match)
-    if name.strip("/") in HARMONY:
-        return Sign(SignKind.SPECIAL, name, *match.span())
-    if _BEGINS_ANSWER.fullmatch(name):
-        return Sign(SignKind.ANSWER, name, *match.span())
-    if _AROUND_ANSWER.fullmatch(name):
-        return Sign(SignKind.WRAPPER, name, *match.span())
-    if _ABOUT_REASONING.search(name):
-        kind = SignKind.CLOSING if _IS_END.match(name) else SignKind.OPENING
-        return Sign(kind, f"|{_BEGIN_OR_END.sub('', name)}", *match.span())
-    return Sign(SignKind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
-
-
-def _channel(text: str, match: re.Match[str]) -> Sign:
-    """``<channel|>`` closes Gemma's reasoning, unless a channel name follows."""
-    if _CHANNEL.match(text, match.end()):
-        return Sign(SignKind.SPECIAL, "channel", *match.span())
-    return Sign(SignKind.CLOSING, "|channel", *match.span())
-
-
-def _xtml(text: str, match: re.Match[str], name: str) -> Sign:
-    """``<|open|>think<|sep|>``: three tokens that form one tag."""
-    whole = _XTML.match(text, match.end())
-    if whole is None:
-        return Sign(SignKind.SPECIAL, name, *match.span())
-    inner, span = bare(whole["name"]).lower(), (match.start(), whole.end())
-    if inner == "think":
-        return Sign(SignKind.OPENING if name == "open" else SignKind.CLOSING, "|open think", *span)
-    if inner in ("response", "message"):
-        return Sign(SignKind.ANSWER if name == "open" and inner == "response" else SignKind.WRAPPER, inner, *span)
-    return Sign(SignKind.SPECIAL, name, *span)
-
-
-def _tag(text: str, match: re.Match[str]) -> Sign | None:
-    name = bare(match["name"]).lower()
-    if name == "details":
-        return _details(text, match)
-    if name == "channel" and not match["slash"]:
-        return Sign(SignKind.SPECIAL, name, *match.span()) if _CHANNEL.match(text, match.end()) else None
-    if _TOKEN.fullmatch(name):
-        return None if match["slash"] else Sign(SignKind.SPECIAL, name, *match.span())
-    opening = _CLOSES.get(name, name)
-    if not (_OF_REASONING.fullmatch(opening) or _OF_TOOLS.fullmatch(opening)):
-        return None
-    kind = SignKind.CLOSING if match["slash"] or name in _CLOSES else SignKind.OPENING
-    return Sign(kind, opening.partition("=")[0], *match.span())
-
-
-def _details(text: str, match: re.Match[str]) -> Sign:
-    if match["slash"]:
-        return Sign(SignKind.CLOSING, "details", *match.span())
-    if re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or _DETAILS_OF_REASONING.match(text, match.end()):
-        return Sign(SignKind.OPENING, "details", *match.span())
-    return Sign(SignKind.PLAIN, "details", *match.span())
-
-
-def _bracket_at(text: str, at: int) -> Sign | None:
-    match = (_TRIANGLE if text[at] == "◁" else _BRACKET).match(text, at)
-    if match is None:
-        return None
-    name = bare(match["name"])
-    kind = SignKind.CLOSING if match["slash"] else SignKind.OPENING
-    if text[at] == "◁":
-        return Sign(kind, f"◁{name.lower()}", *match.span()) if _BRACKETED.fullmatch(name.upper()) else None
-    if alone := _BRACKETED_ALONE.get(name.lower()):
-        # The one that opens and the one that closes have different names, and only the same name closes what was opened.
-        return Sign(SignKind[alone], "[alone", *match.span())
-    if _BRACKETED_TOKENS.fullmatch(name):
-        return Sign(SignKind.SPECIAL, name.lower(), *match.span())
-    # ``[thinking](…)`` is a link.
-    is_link = not match["slash"] and text[match.end() : match.end() + 1] in ("", *"([:")
-    is_sign = _BRACKETED.fullmatch(name) or (_BRACKETED_SMALL.fullmatch(name) and not is_link)
-    return Sign(kind, f"[{name.lower()}", *match.span()) if is_sign else None

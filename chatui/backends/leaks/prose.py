@@ -34,8 +34,8 @@ _MARKDOWN = MarkdownIt("commonmark").disable(["inline", "text_join", "html_block
 class Code:
     """The code in a text. A fence that nothing closes is none, nor is an indented first line: raw output may begin with spaces, too."""
 
-    def __init__(self, text: str, view: str) -> None:
-        self._text, self._view = text, view
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def end_at(self, place: int) -> int:
         """Where the code around ``place`` ends; 0 if it stands in prose."""
@@ -58,7 +58,7 @@ class Code:
                 closing = _CLOSING.match(lines[end - 1]) if end - begin > 1 else None
                 is_code = closing is not None and closing["run"].startswith(token.markup)
             else:
-                is_code = token.type == "code_block" and begin > first and _is_balanced(self._view[starts[begin] : starts[end]])
+                is_code = token.type == "code_block" and begin > first
             if is_code:
                 blocks.append((starts[begin], starts[end]))
         return blocks
@@ -67,17 +67,6 @@ class Code:
 def _end_at(place: int, ranges: list[tuple[int, int]]) -> int:
     index = bisect_right(ranges, place, key=itemgetter(0)) - 1
     return ranges[index][1] if index >= 0 and ranges[index][1] > place else 0
-
-
-def _is_balanced(view: str) -> bool:
-    """Whether everything opened in a block of code is closed in it. Indentation alone says little."""
-    opened: list[str] = []
-    for sign in patterns.signs_in(view):
-        if sign.kind is SignKind.OPENING:
-            opened.append(sign.name)
-        elif sign.kind is SignKind.CLOSING and (not opened or opened.pop() != sign.name):
-            return False
-    return not opened
 
 
 _LINE_CHARS = 240
