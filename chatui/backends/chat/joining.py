@@ -12,13 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
-from chatui.backends.chat.deltas import Deltas
+from chatui.backends.base import BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage, broken_off_with
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
-from chatui.backends.responses.reducer import Reducer
+from chatui.backends.separation import Read
 from chatui.backends.sse import ServerSentEvent
 from renderer.errors import ErrorCode
 from renderer.events import RawEvent
@@ -140,10 +139,39 @@ def _piece_of(event: ServerSentEvent, chunk: Any) -> _Piece | None:
     return _Piece(event, chunk, delta, fields[0], [text])
 
 
+class Parser(Protocol):
+    """Makes the raw events of one sample. ``finish`` or ``break_off`` closes everything."""
+
+    usage: Usage | None
+    model: str | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no model output has arrived yet, so that a retry would repeat nothing."""
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether text of the answer waits for the end of the sampling."""
+
+    @property
+    def read(self) -> Read:
+        """How it was read, at its end."""
+
+    @property
+    def reasoning(self) -> GivenReasoning | None:
+        """The reasoning as the server gave it."""
+
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The stream ended normally."""
+
+    def break_off(self, error: ErrorCode) -> list[RawEvent]:
+        """The stream broke: the open frame is incomplete, and so is every call."""
+
+
 class StreamReader(ABC):
     """Stream events in, raw events out. Detects the end of the answer, and errors inside the stream."""
 
-    def __init__(self, parser: Deltas | Reducer, text_of: Callable[[Any], tuple[dict[str, Any], str] | None]) -> None:
+    def __init__(self, parser: Parser, text_of: Callable[[Any], tuple[dict[str, Any], str] | None]) -> None:
         """``text_of``: as for ``Repetitions``."""
         self.parser = parser
         self.is_done = False
