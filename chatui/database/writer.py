@@ -46,7 +46,6 @@ class _Entry:
     future: asyncio.Future[Any] = field(compare=False, repr=False)
     loop: asyncio.AbstractEventLoop = field(compare=False, repr=False)
     not_before: float = field(default=0.0, compare=False)
-    not_alone_before: float = field(default=0.0, compare=False)
     pause: float = field(default=FIRST_PAUSE, compare=False)
     posted_at: float = field(default_factory=time.monotonic, compare=False)
 
@@ -61,10 +60,9 @@ class Writer:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._waiting: list[_Entry] = []
-        self._is_at_work = self._is_draining = False
-        self._sleeps_until = float("inf")
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
+        self._is_at_work = False
         self._is_failing = False
         self._is_in_trouble = False
 
@@ -76,15 +74,12 @@ class Writer:
         """
         return await asyncio.shield(self.post(write, *arguments, order=order, patience=patience))
 
-    def post(
-        self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None, wait: float = 0.0
-    ) -> asyncio.Future[T]:
+    def post(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> asyncio.Future[T]:
         """Queue a write. The future is done once it is committed.
 
         A write must be safe to run twice: after a failed COMMIT nobody knows whether it took effect. Writes with the same ``order`` run one
         after the other, in the order of their calls. While the database is locked, full or unavailable, a write waits ``patience`` seconds,
-        or indefinitely if that is None. With ``patience`` it is refused at once if the disk is full. A write that is not urgent waits up to
-        ``wait`` seconds for others, to share their transaction.
+        or indefinitely if that is None. With ``patience`` it is refused at once if the disk is full.
         """
         loop, now = asyncio.get_running_loop(), time.monotonic()
         give_up_at = float("inf") if patience is None else now + patience
@@ -94,15 +89,12 @@ class Writer:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
                 self._thread.start()
-            entry.not_alone_before = now + wait if wait else 0.0
-            if entry.not_alone_before < self._sleeps_until:  # otherwise the thread is not woken in vain
-                self._changed.notify_all()
+            self._changed.notify_all()
         return entry.future
 
     def drain(self, seconds: float) -> bool:
         """Wait for at most ``seconds`` until everything is written, before the process ends. Returns whether it is."""
         with self._changed:
-            self._is_draining = True
             self._changed.notify_all()
             return self._changed.wait_for(lambda: not self._waiting and not self._is_at_work, seconds)
 
@@ -126,12 +118,11 @@ class Writer:
                 if batch:
                     self._is_at_work = True
                     return batch
-                self._sleeps_until = soonest
                 self._changed.wait(None if soonest == float("inf") else max(soonest - time.monotonic(), 0.001))
 
     def _due(self, now: float) -> tuple[list[_Entry], float]:
-        """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too. None run
-        while all of them may still wait for others; then the second value is when to look again."""
+        """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too. If there
+        are none, the second value is when to look again."""
         batch: list[_Entry] = []
         rest: list[_Entry] = []
         blocked: set[Hashable] = set()
@@ -145,8 +136,6 @@ class Writer:
             rest.append(entry)
             if entry.order is not None:
                 blocked.add(entry.order)
-        if len(batch) < MAX_WRITES and not self._is_draining and all(entry.not_alone_before > now for entry in batch):
-            return [], min([soonest, *(entry.not_alone_before for entry in batch)])
         self._waiting = rest
         return batch, soonest
 

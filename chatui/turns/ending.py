@@ -31,7 +31,6 @@ from chatui.store import context_use
 from chatui.turns import ledger, statements
 from chatui.turns.asks import ProgramAsk
 from chatui.turns.frame_recorder import FrameRecorder, LastFrames
-from chatui.turns.leases import leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling
@@ -173,11 +172,6 @@ def tell_program(running: RunningTurn, outcome: TurnOutcome) -> None:
         running.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after))
 
 
-END_SECONDS = 0.05
-"""The longest time for which the end of a turn waits for the writes of others, to share their transaction. Its text is already shown."""
-END_SECONDS_EACH = 0.02
-"""How much of it for each other turn of this process: where there are few, hardly a write comes to share a transaction with."""
-
 SHOWN_SECONDS = 10.0
 """How long the end of a turn waits for the part below its answer, which normally takes milliseconds. The text is already shown."""
 
@@ -188,15 +182,13 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 }
 
 
-async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder | None, *, is_awaited: bool) -> None:
-    """Store the end of a turn, with its ``outcome`` and ``account``, and tell everybody. ``is_awaited``: somebody waits until it is stored:
-    a program that asks again at once, or a person who has pressed Stop.
+async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder | None) -> None:
+    """Store the end of a turn, with its ``outcome`` and ``account``, and tell everybody.
 
     Raises:
         LeaseLostError: the turn is no longer ours.
     """
-    wait = 0.0 if is_awaited else min(END_SECONDS, END_SECONDS_EACH * (leases.count - 1))
-    await _store(running, frames, lambda work: publisher.saving(writer.post(work, order=running.turn.pk, wait=wait)))
+    await _store(running, frames, lambda work: publisher.saving(writer.post(work, order=running.turn.pk)))
     # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
     note_end(running, publisher.elapsed())
     outcome, account, turn = running.outcome, running.account, ledger.ended(running)

@@ -78,11 +78,6 @@ class Leases:
         self._turns.pop(turn_id, None)
 
     @property
-    def count(self) -> int:
-        """How many turns run here."""
-        return len(self._turns)
-
-    @property
     def may_be_lost(self) -> bool:
         """Whether others may have our turns: this process stood still for longer than a lease. In an outage nobody can take them."""
         seconds = time.monotonic() - self._renewed_at

@@ -185,8 +185,7 @@ class Runner:
         running.outcome = outcome
         if self._is_lost:
             raise LeaseLostError
-        is_awaited = running.program is not None or self.is_stopped
-        await ending.end(running, self._publisher, self._frames, is_awaited=is_awaited)
+        await ending.end(running, self._publisher, self._frames)
 
     def _request_title(self) -> None:
         """Request a title for a new conversation, in a separate task. Not if part of the answer was shown and then withdrawn."""

@@ -72,34 +72,6 @@ async def test_all_pending_writes_are_one_transaction(writer: Writer, ada: User,
     assert await titles() == names, "in their order"
 
 
-async def test_a_write_that_is_not_urgent_waits_for_another(writer: Writer, ada: User, commits: list[bool]) -> None:
-    await writer.run(titled(ada, "thread and connection"))
-    first, second = writer.post(titled(ada, "first"), wait=30.0), writer.post(titled(ada, "second"), wait=30.0)
-    await asyncio.sleep(0.2)
-    assert not first.done() and not second.done() and len(commits) == 1
-    assert await writer.run(titled(ada, "urgent")) == "urgent"
-    assert (await first, await second) == ("first", "second") and len(commits) == 2
-    assert await titles() == ["thread and connection", "first", "second", "urgent"]
-
-
-async def test_it_is_written_when_no_other_comes(writer: Writer, ada: User) -> None:
-    begun = time.monotonic()
-    assert await writer.post(titled(ada, "alone"), wait=0.2) == "alone"
-    assert 0.2 <= time.monotonic() - begun < 20
-
-
-@pytest.mark.parametrize("has_slept", [True, False])
-async def test_it_needs_no_event_loop_for_that(writer: Writer, ada: User, commits: list[bool], has_slept: bool) -> None:
-    await writer.run(titled(ada, "thread and connection"))
-    if has_slept:
-        await asyncio.sleep(0.1)
-    writer.post(titled(ada, "alone"), wait=0.05)
-    until = time.monotonic() + 20
-    while len(commits) < 2 and time.monotonic() < until:
-        time.sleep(0.01)
-    assert len(commits) == 2
-
-
 async def test_a_thread_that_waits_does_not_look_again_and_again(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
     due = Writer._due
@@ -120,24 +92,6 @@ async def test_a_thread_that_waits_does_not_look_again_and_again(writer: Writer,
     urgent = [await writer.run(titled(ada, f"{number}")) for number in range(3)]
     await asyncio.gather(first, second)
     assert len(urgent) == 3 and looks < 25
-
-
-async def test_a_write_that_must_follow_it_takes_it_along(writer: Writer, ada: User, commits: list[bool]) -> None:
-    first = writer.post(titled(ada, "first"), order=1, wait=30.0)
-    await writer.run(titled(ada, "second"), order=1)
-    assert first.done() and len(commits) == 1
-
-
-async def test_a_full_transaction_does_not_wait(writer: Writer, ada: User) -> None:
-    posted = [writer.post(titled(ada, f"{number}"), wait=3.0 + number) for number in range(writing.MAX_WRITES)]
-    posted.append(writer.post(titled(ada, "urgent")))
-    await asyncio.wait_for(asyncio.gather(*posted), 20)
-
-
-async def test_a_process_that_ends_does_not_wait_for_others(writer: Writer, ada: User) -> None:
-    posted = writer.post(titled(ada, "last"), wait=30.0)
-    assert await asyncio.to_thread(writer.drain, 20)
-    await posted
 
 
 async def test_a_failing_write_does_not_affect_the_others(writer: Writer, ada: User) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -18,7 +16,6 @@ from django.utils import timezone
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
 from chatui.database.faults import outages
-from chatui.database.writer import Writer
 from chatui.models.conversation import Conversation
 from chatui.models.keys import moment_of
 from chatui.models.message import Author, Message
@@ -26,11 +23,9 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.store.turn_pieces import Pieces
 from chatui.turns import ledger, running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
-from chatui.turns.ending import END_SECONDS, END_SECONDS_EACH
-from chatui.turns.leases import LeasedTurn, leases
+from chatui.turns.leases import leases
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import LeaseLostError, RunningTurn
 from chatui.turns.start import TITLE_CHARS
@@ -410,30 +405,6 @@ async def test_instructions_in_the_history_have_no_authority(ada: User, backend:
     await imported()
     await run(ada, ask(conversation=turn.conversation_id))
     assert {item.header.role for item in backend.requests[-1].frames} == {"user", "assistant"}
-
-
-@pytest.mark.asyncio
-async def test_the_end_waits_for_the_writes_of_others_only_if_there_are_others(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    post, waits = Writer.post, []
-
-    def noted(writer: Writer, write: Callable[..., Any], *arguments: Any, **named: Any) -> asyncio.Future[Any]:
-        waits.append(named.get("wait", 0.0))
-        return post(writer, write, *arguments, **named)
-
-    monkeypatch.setattr(Writer, "post", noted)
-    await run(ada, ask())
-    assert len(waits) >= 2 and not any(waits), "the question and the end"
-    for others, wait in ((1, END_SECONDS_EACH), (30, END_SECONDS)):
-        keys = [uuid4() for _ in range(others)]
-        for key in keys:
-            leases.hold(key, LeasedTurn(Pieces(key), lambda: None, lambda: None))
-        waits.clear()
-        await run(ada, ask())
-        assert waits[0] == 0.0 and waits[-1] == pytest.approx(wait), "a question never waits"
-        for key in keys:
-            leases.release(key)
 
 
 @pytest.mark.asyncio
