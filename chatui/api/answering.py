@@ -105,9 +105,9 @@ async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:
     """Store the program's input, and start its turn. If the program disconnects meanwhile, the turn stops.
 
     Raises:
-        AskRefusedError, NotFoundError, NotStoredError, StillRunningError, DatabaseBusyError: see ``running.ask_for_program``.
+        AskRefusedError, NotFoundError, NotStoredError, StillRunningError, DatabaseBusyError: see ``running.ask``.
     """
-    storing = asyncio.create_task(running.ask_for_program(key.owner, asked))
+    storing = asyncio.create_task(running.ask(key.owner, asked))
     try:
         return Answering(key, asked, await asyncio.shield(storing))
     except asyncio.CancelledError:

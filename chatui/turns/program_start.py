@@ -17,7 +17,7 @@ from chatui.backends.context_window import weight
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
-from chatui.models.programs import ProgramAnswer
+from chatui.models.programs import ApiKey, ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
@@ -47,24 +47,14 @@ def calls_of(turn: Turn) -> dict[str, Header]:
     return {header.call_id: header for header in known if header.call_id}
 
 
-def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]], turn: Turn | None = None) -> Message | None:
-    """Append frames to the open branch in one go: one by one, thousands of them would block all other writes of the process, and other
-    turns would lose their leases. Returns the last message of the branch."""
-    leaf = transcripts.active_leaf(conversation, person)
-    metadata = transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
-    return _append(conversation, person, leaf, [(frame, author, metadata) for frame, author in frames])
-
-
-def store_first(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]]) -> Message | None:
-    """As ``store``, for an empty conversation."""
-    return _append(conversation, person, None, [(frame, author, transcripts.FrameMetadata()) for frame, author in frames])
-
-
 def _append(
-    conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
+    conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author]], turn: Turn | None = None
 ) -> Message | None:
+    """Append frames after ``leaf`` in one go: one by one, thousands of them would block all other writes of the process, and other turns
+    would lose their leases. Returns the last message."""
     if frames:
-        leaf = transcripts.append_chain(conversation, leaf, frames)
+        metadata = transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
+        leaf = transcripts.append_chain(conversation, leaf, [(frame, author, metadata) for frame, author in frames])
         transcripts.activate(conversation, person, leaf)
     return leaf
 
@@ -180,20 +170,23 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> RunningT
         UnknownCallError: there is a reply without a call, or no question at all.
         AskRefusedError, IntegrityError: as ``start.start``.
     """
-    if statements.was_asked(person, asked.id):
-        twin = Turn.objects.select_related(*_WITH).get(asked_by=person, client_id=asked.id)
+    if twin := Turn.objects.select_related(*_WITH).filter(asked_by=person, client_id=asked.id).first():
         place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
         return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
     asked, previous = _with_previous(person, _unsealed(person, asked))
     conversation = _conversation(person, asked, previous)
     earlier = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
-    leaf = (store_first if previous is None else store)(conversation, person, earlier.before)
-    key = statements.existing_key(asked.key_id)
+    leaf = None if previous is None else transcripts.active_leaf(conversation, person)
+    leaf = _append(conversation, person, leaf, earlier.before)
+    # None if the key was deleted while the request was being handled.
+    key = ApiKey.objects.filter(pk=asked.key_id).values_list("pk", flat=True).first()
     ask = _ask(asked, conversation, leaf, previous if not earlier.before else None)
     tokens = sum(weight(frame.body) for frame, _ in (*earlier.before, *earlier.after))
     created = NewConversation(conversation, is_empty=not earlier.before) if previous is None else None
     started = start.start(person, replace(ask, key=key, tokens_before=int(tokens)), lease_owner, created)
-    place = store(conversation, person, earlier.after, started.turn) if earlier.after else None
+    place = None
+    if earlier.after:
+        place = _append(conversation, person, transcripts.active_leaf(conversation, person), earlier.after, started.turn)
     answer = ProgramAnswer(
         pk=asked.id,
         turn=started.turn,

@@ -9,10 +9,9 @@ import asyncio
 import atexit
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, InterfaceError
@@ -96,32 +95,19 @@ _ended: deque[UUID] = deque(maxlen=1000)
 _reaper: asyncio.Task[None] | None = None
 
 
-async def ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None = None) -> RunningTurn:
-    """Store a person's request, and launch the turn. Continues even if the caller is cancelled: a stored question gets its answer.
+async def ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[RunningTurn], None] | None = None) -> RunningTurn:
+    """Store the request of a person or a program, and launch the turn. Continues even if the caller is cancelled: a stored question gets
+    its answer.
 
-    ``stored`` is called in between: a socket that follows the conversation from then on misses nothing of the turn.
+    ``stored`` is called in between: a socket that follows the conversation from then on misses nothing of the turn. The turn of a program
+    sends its visible events to ``wanted.stream``; one that must not be stored is erased once it has ended.
 
     Raises:
-        AskRefusedError, access.NotFoundError: see ``start.start``.
+        AskRefusedError, access.NotFoundError: see ``start.start``; for a program also the errors of ``program_start.start_program``.
         DatabaseBusyError: the request could not be stored in time; nothing was stored.
     """
-    return await _apart(_ask(person, wanted, stored))
-
-
-async def ask_for_program(person: User, asked: ProgramAsk) -> RunningTurn:
-    """As ``ask``, for a program, whose turn sends its visible events to ``asked.stream``. A turn that must not be stored is erased once it
-    has ended.
-
-    Raises:
-        AskRefusedError, access.NotFoundError, NotStoredError, StillRunningError: see ``program_start.start_program``.
-        DatabaseBusyError: as for ``ask``.
-    """
-    return await _apart(_ask_for_program(person, asked))
-
-
-async def _apart(asking: Coroutine[Any, Any, RunningTurn]) -> RunningTurn:
-    """Ask in a task of its own: a question that is stored is also launched, even if the one who asked is gone by then."""
-    task = asyncio.create_task(asking)
+    # In a task of its own: a question that is stored is also launched, even if the one who asked is gone by then.
+    task = asyncio.create_task(_ask(person, wanted, stored))
     _asking.add(task)
     task.add_done_callback(_asked)
     return await asyncio.shield(task)
@@ -133,31 +119,27 @@ def _asked(task: asyncio.Task[RunningTurn]) -> None:
         task.exception()  # otherwise asyncio reports a refusal that nobody waits for any more as an error
 
 
-async def _ask_for_program(person: User, asked: ProgramAsk) -> RunningTurn:
+async def _ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[RunningTurn], None] | None) -> RunningTurn:
     try:
-        started = await writer.run(start_program, person, asked, leases.OWNER, patience=ASK_PATIENCE)
+        if isinstance(wanted, ProgramAsk):
+            started = await writer.run(start_program, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
+        else:
+            if wanted.files:
+                wanted = await pools.documents.run(start.prepared, person, wanted)
+            # If the process is killed before the turn has got its slot, another launches it. ``_asking`` has this question, too.
+            wanted = replace(wanted, is_queued=not slots().has_room(len(_asking)))
+            started = await writer.run(start.start, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
     except IntegrityError:
-        raise AskRefusedError(ProductCode.BUSY) from None  # another turn began in the same conversation
-    launch(started)
-    if not asked.is_kept:
-        erase_after(_runners[started.turn.pk][1], started.turn.conversation_id)
-    return started
-
-
-async def _ask(person: User, wanted: Ask, stored: Callable[[RunningTurn], None] | None) -> RunningTurn:
-    if wanted.files:
-        wanted = await pools.documents.run(start.prepared, person, wanted)
-    # If the process is killed before the turn has got its slot, another launches it. ``_asking`` has this question, too.
-    wanted = replace(wanted, is_queued=not slots().has_room(len(_asking)))
-    try:
-        started = await writer.run(start.start, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
-    except IntegrityError:
+        if isinstance(wanted, ProgramAsk):
+            raise AskRefusedError(ProductCode.BUSY) from None  # another turn began in the same conversation
         started = await pools.commands.run(start.started_before, person, wanted)
     if stored is not None:
         stored(started)
     # After a commit whose result was lost, the second attempt finds the turn of the first.
-    if started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
+    if started.program or started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
         launch(started)
+    if started.program is not None and not started.program.is_kept:
+        erase_after(_runners[started.turn.pk][1], started.turn.conversation_id)
     return started
 
 

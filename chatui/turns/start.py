@@ -37,6 +37,7 @@ from chatui.turns.asks import Ask as Ask
 from chatui.turns.asks import AskKind
 from chatui.turns.asks import AskRefusedError as AskRefusedError
 from chatui.turns.running_turn import RunningTurn
+from chatui.turns.statements import Tree
 from chatui.usage import counting, reserving
 from chatui.usage.limits import limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved
@@ -148,16 +149,16 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
     if ask.kind is not AskKind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
     text = _checked(ask)
-    person = _locked(person, ask)
-    if vars(person)["twin"]:
+    locked = _locked(person, ask)
+    person = locked.person
+    if locked.has_asked:
         return started_before(person, ask)
-    running = vars(person)["running"] or 0
     reservation = reserved_for(person, ask.conversation, text, ask.tokens_before + tokens_of(ask))
-    started = _start(person, _Wanted(ask, text, lease_owner, running, reservation.tokens if reservation else None, created))
+    started = _start(person, _Wanted(ask, text, lease_owner, locked.running, reservation.tokens if reservation else None, created))
     return replace(started, groups=groups.groups_of(person), language=ask.language, near=reservation.near if reservation else None)
 
 
-def _locked(person: User, ask: Ask) -> User:
+def _locked(person: User, ask: Ask) -> statements.LockedPerson:
     """The person's row, locked as in ``statements.locked``.
 
     The lock is needed because a page may repeat its request over a new socket, in another process, while the first is still being stored.
@@ -166,7 +167,7 @@ def _locked(person: User, ask: Ask) -> User:
         AskRefusedError: the person has been signed out.
     """
     found = statements.locked(person, ask)
-    if found is None or (ask.session and not is_same(ask.session, found)):
+    if found is None or (ask.session and not is_same(ask.session, found.person)):
         raise AskRefusedError(ProductCode.SIGNED_OUT)
     return found
 
@@ -178,9 +179,11 @@ def started_before(person: User, ask: Ask) -> RunningTurn:
     Raises:
         AskRefusedError: there is none; another request's answer is being written in this conversation.
     """
-    if twin := _twin(person, ask):
-        return twin
-    raise AskRefusedError(ProductCode.BUSY)
+    turns = Turn.objects.filter(asked_by=person, client_id=ask.client_id)
+    turn = turns.select_related("conversation", "question", "continued_message", "asked_by").first()
+    if turn is None:
+        raise AskRefusedError(ProductCode.BUSY)
+    return replace(started_again(turn, ask.kind), language=ask.language)
 
 
 def started_again(turn: Turn, kind: AskKind | None = None) -> RunningTurn:
@@ -190,13 +193,6 @@ def started_again(turn: Turn, kind: AskKind | None = None) -> RunningTurn:
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
     started = RunningTurn(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
     return replace(started, groups=groups.groups_of(turn.asked_by))
-
-
-def _twin(person: User, ask: Ask) -> RunningTurn | None:
-    """The turn that the same request has already started, if any."""
-    turns = Turn.objects.filter(asked_by=person, client_id=ask.client_id)
-    turn = turns.select_related("conversation", "question", "continued_message", "asked_by").first()
-    return replace(started_again(turn, ask.kind), language=ask.language) if turn else None
 
 
 def _checked(ask: Ask) -> str:
@@ -248,16 +244,6 @@ class _Wanted:
         return turn
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """A conversation, and the end of its open branch: the keys of its last message and last question, and the next free position."""
-
-    conversation: Conversation
-    leaf_id: UUID | None = None
-    last_question: UUID | None = None
-    position: int = 0
-
-
 def _start(person: User, wanted: _Wanted) -> RunningTurn:
     ask = wanted.ask
     tree = _tree(person, wanted)
@@ -268,7 +254,7 @@ def _start(person: User, wanted: _Wanted) -> RunningTurn:
     choice = (tree.conversation.choice if tree else "") if ask.choice is None else ask.choice
     chosen = _chosen(person, choice)
     if tree is None:
-        tree = _Tree(_new_conversation(person, wanted, choice))
+        tree = Tree(_new_conversation(person, wanted, choice))
     else:
         _touch_with_settings(tree.conversation, choice, wanted)
     question, after, base = _question(tree, wanted)
@@ -279,20 +265,16 @@ def _start(person: User, wanted: _Wanted) -> RunningTurn:
     return RunningTurn(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
 
 
-def _tree(person: User, wanted: _Wanted) -> _Tree | None:
+def _tree(person: User, wanted: _Wanted) -> Tree | None:
     """The conversation in which the question is asked; None if it starts a new one."""
     if wanted.created is not None and wanted.created.is_empty:
-        return _Tree(wanted.created.conversation)
+        return Tree(wanted.created.conversation)
     return None if wanted.ask.conversation is None else _own(person, wanted.ask.conversation)
 
 
-def _own(person: User, key: object) -> _Tree:
-    conversation = statements.own(person, key)
-    found = vars(conversation)
-    if found["is_abandoned"] and sweep.interrupt_abandoned(conversation):
-        return _own(person, key)
-    position = 0 if found["last"] is None else found["last"] + 1
-    return _Tree(conversation, found["leaf"], found["last_question"], position)
+def _own(person: User, key: object) -> Tree:
+    tree = statements.own(person, key)
+    return _own(person, key) if tree.is_abandoned and sweep.interrupt_abandoned(tree.conversation) else tree
 
 
 def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> RunningTurn:
@@ -312,7 +294,7 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     return RunningTurn(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
 
 
-def _continue_exchange(person: User, tree: _Tree, wanted: _Wanted) -> RunningTurn:
+def _continue_exchange(person: User, tree: Tree, wanted: _Wanted) -> RunningTurn:
     """A turn that continues an exchange after the replies of a program's functions: its answer follows the last message."""
     ask, conversation = wanted.ask, tree.conversation
     question = access.message_of(conversation, ask.question, after=transcripts.question_before())
@@ -372,7 +354,7 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
     return row
 
 
-def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID | None]:
+def _question(tree: Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID | None]:
     """The question of the new turn, the question before it on its branch, and the message above all its versions and their documents."""
     ask, conversation = wanted.ask, tree.conversation
     if ask.kind is AskKind.SEND:
@@ -392,7 +374,7 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
     return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after, base
 
 
-def _end(tree: _Tree) -> transcripts.TreePosition:
+def _end(tree: Tree) -> transcripts.TreePosition:
     """The place after the open branch. In an empty conversation, the operator's instructions are stored first, so that the transcript is
     complete, and the place is after them."""
     instructions = "" if tree.leaf_id is not None else instructions_for(tree.conversation.owner.group_names)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import CharField, Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery, UUIDField
@@ -16,7 +18,7 @@ from chatui.database import connections
 from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, parameters
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
-from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
@@ -29,14 +31,23 @@ PROGRAM_ANSWERS = CompiledInsert(ProgramAnswer)
 TURNS = CompiledInsert(Turn, lease_until=connections.after(LEASE))
 
 
-def locked(person: User, ask: Ask) -> User | None:
-    """The person's locked row, with the groups that have a limit; None if they are no longer signed in. ``twin``: the turn that the same
-    request has already started. ``running``: how many answers are being written for them in other conversations."""
+class LockedPerson(NamedTuple):
+    """A person's locked row, with the groups that have a limit. ``has_asked``: the same request has already started a turn. ``running``:
+    how many answers are being written for them in other conversations."""
+
+    person: User
+    has_asked: bool
+    running: int
+
+
+def locked(person: User, ask: Ask) -> LockedPerson | None:
+    """The person, if they are still signed in."""
     values: dict[str, object] = {"person": person.pk, "client_id": ask.client_id, "conversation": ask.conversation}
     if ask.session:
         values |= {"person": ask.session.person.pk, "session": ask.session.key, "now": timezone.now()}
     query = _people(accounts_groups.names(), has_session=ask.session is not None, is_new=ask.conversation is None)
-    return next(iter(query.models(**values)), None)
+    found = next(iter(query.models(**values)), None)
+    return None if found is None else LockedPerson(found, vars(found)["twin"] is not None, vars(found)["running"] or 0)
 
 
 @lru_cache(maxsize=16)
@@ -59,16 +70,28 @@ def _person(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> Quer
     return found.select_for_update(of=("self",), no_key=True)
 
 
-def own(person: User, key: object) -> Conversation:
-    """The person's own conversation. ``last``: its last position. ``leaf`` and ``last_question``: those of their open branch.
-    ``is_abandoned``: whether the process of a turn in it has died.
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A conversation, and the end of its open branch: the keys of its last message and last question, and the next free position.
+    ``is_abandoned``: whether the process of a turn in it has died."""
+
+    conversation: Conversation
+    leaf_id: UUID | None = None
+    last_question: UUID | None = None
+    position: int = 0
+    is_abandoned: bool = False
+
+
+def own(person: User, key: object) -> Tree:
+    """The person's own conversation.
 
     Raises:
         NotFoundError: they have no such conversation.
     """
     row = access.own_conversation_by(_OWN, person, key)
-    row.owner = person
-    return row
+    row.owner, found = person, vars(row)
+    position = 0 if found["last"] is None else found["last"] + 1
+    return Tree(row, found["leaf"], found["last_question"], position, found["is_abandoned"])
 
 
 def _own() -> QuerySet[Conversation]:
@@ -99,24 +122,6 @@ def touch(conversation: Conversation, *changed: str) -> None:
 @lru_cache(maxsize=4)
 def _touching(names: tuple[str, ...]) -> CompiledUpdate:
     return CompiledUpdate(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
-
-
-def was_asked(person: User, client_id: UUID) -> bool:
-    """Whether this request of the person has already started a turn."""
-    return bool(_ASKED.tuples(person=person.pk, client_id=client_id))
-
-
-_ASKED = CompiledQuery(
-    lambda: Turn.objects.filter(asked_by=Parameter("person", UUIDField()), client_id=Parameter("client_id", UUIDField())).values_list("pk")
-)
-
-
-def existing_key(key: UUID) -> UUID | None:
-    """The id of a program's key; None if the key was deleted while the request was being handled."""
-    return next((found for (found,) in _KEY.tuples(key=key)), None)
-
-
-_KEY = CompiledQuery(lambda: ApiKey.objects.filter(pk=Parameter("key", UUIDField())).values_list("pk"))
 
 
 def mine(key: UUID | Parameter, owner: str | Parameter) -> QuerySet[Turn]:

@@ -52,7 +52,7 @@ async def test_the_same_client_id_of_two_people_is_two_turns(ada: User, bela: Us
 @pytest.mark.asyncio
 async def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: User, bela: User, backend: ScriptedBackend) -> None:
     belas = await begin(bela, ask(text="What is his?"))
-    adas = await running.ask_for_program(ada, ProgramAsk(belas.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
+    adas = await running.ask(ada, ProgramAsk(belas.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
     await running.settle()
     assert adas.is_new and adas.turn.pk != belas.turn.pk
     assert (adas.turn.conversation.owner, adas.turn.asked_by, adas.turn.client_id) == (ada, ada, belas.turn.client_id)

@@ -140,7 +140,7 @@ async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: Scri
 
 async def by_program(ada: User, answer_format: AnswerFormat) -> tuple[Turn, list[ProgramEvent]]:
     program_ask = ProgramAsk(uuid4(), uuid4(), "What is 2 + 2?", ProgramStream(), "", answer_format=answer_format)
-    started = await running.ask_for_program(ada, program_ask)
+    started = await running.ask(ada, program_ask)
     events: list[ProgramEvent] = []
     while not events or not isinstance(events[-1], Ended):
         event = await program_ask.stream.next()
