@@ -15,6 +15,7 @@ from typing import Any
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
 from chatui.turns.frame_recorder import FrameRecorder
+from chatui.turns.way_back import Stage
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, is_answer
@@ -22,7 +23,7 @@ from renderer.frames import Channel, Frame, Header
 from renderer.gate import Audience, may_see, visible
 
 
-class AnswerNowButton:
+class AnswerNowButton(Stage):
     """The button in one turn that begins an answer. ``press`` may be called at any time: only the first call while the model thinks counts.
 
     Between two samplings there is nothing to cut: the next one is then asked for the answer alone.

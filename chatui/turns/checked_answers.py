@@ -13,6 +13,7 @@ from chatui.backends.base import SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
 from chatui.turns.running_turn import RunningTurn, TurnOutcome
+from chatui.turns.way_back import Stage
 from renderer import history
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
@@ -30,7 +31,7 @@ def format_of(running: RunningTurn) -> AnswerFormat | None:
     return json_schemas.from_stored(stored) if stored else None
 
 
-class CheckedAnswers:
+class CheckedAnswers(Stage):
     """Checks the answers of one turn, as a stage of its events. ``follow`` returns the next request, ``verdict`` the outcome.
 
     A person sees the answer grow. If the first answer is invalid, it disappears; an invalid second answer stays, with a sentence that says

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from django.utils import timezone
 
 from chatui.backends import http
-from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
 from chatui.backends.context_window import weight
 from chatui.observability import measures, spans
 from chatui.observability.spans import Span
@@ -33,13 +33,21 @@ class Sampling:
     """One request to a model server. Call ``run`` once; ``account`` works afterwards, even if the request was cancelled or failed."""
 
     def __init__(
-        self, backend: Backend, request: SampleRequest, take: Callable[[RawEvent], None], on_held: Callable[[], None] | None = None
+        self,
+        backend: Backend,
+        request: SampleRequest,
+        take: Callable[[RawEvent], None],
+        on_held: Callable[[], None] | None = None,
+        *,
+        own: str = "",
     ) -> None:
-        """``take`` is called with each event, in order. ``on_held``: see ``SampleRequest``."""
+        """``take`` is called with each event, in order. ``on_held``: see ``SampleRequest``. ``own``: the name in traces of a request of the
+        product itself, which is not repeated if the server is busy, and is no answer that anybody waits for."""
         self._backend = backend
         self._request = request
         self._take = take
         self._on_held = on_held
+        self._own = own
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
         self._has_answered = False
@@ -52,7 +60,7 @@ class Sampling:
         Raises:
             BackendError: the server refused, failed, timed out or closed the connection early.
         """
-        with spans.span("sampling", "client", backend=self._backend.name) as span:
+        with spans.span(self._own or "sampling", "client", backend=self._backend.name) as span:
             try:
                 await self._run(span)
             except BackendError as error:
@@ -66,9 +74,10 @@ class Sampling:
         begun_at = time.monotonic()
         # Not an attribute: with it, this object would refer to itself, and wait for the garbage collector with all that it holds.
         request = replace(self._request, on_sent=self._note_sent, on_held=self._on_held)
-        async with contextlib.aclosing(http.sample(self._backend, request)) as events:
+        sample = self._backend.sample(request) if self._own else http.sample(self._backend, request)
+        async with contextlib.aclosing(sample) as events:
             async for event in events:
-                if not self._has_answered:
+                if not self._has_answered and not self._own:
                     waited = time.monotonic() - begun_at
                     measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(waited)
                     span.set_attributes(first_token_seconds=waited)
@@ -170,66 +179,37 @@ async def text_of(backend: Backend, request: SampleRequest, max_chars: int, char
     Raises:
         BackendError: the server refused, failed, timed out or closed the connection early.
     """
-    meter = _Meter()
+    answer = _Answer(10 * max_chars)
+    sampling = Sampling(backend, request, answer.take, own=what)
     try:
-        with spans.span(what, "client", backend=backend.name) as span:
-            return await _measured(backend.sample(request), max_chars, meter, span)
-    except BackendError:
-        meter.is_refused = not meter.has_answered
-        raise
+        await sampling.run()
+    except _NoTextError:
+        return ""
     finally:
-        charged(Spent() if meter.is_refused else spent_on(request, meter.usage, meter.written), transcripts.header_text(meter.model))
+        account = sampling.account()
+        charged(account.spent, transcripts.header_text(account.model))
+    return transcripts.storable("".join(answer.parts)[:max_chars]) if sampling.end_reason is EndReason.STOP else ""
 
 
-async def _measured(sample: AsyncGenerator[SampleEvent], max_chars: int, meter: _Meter, span: Span) -> str:
-    try:
-        async with contextlib.aclosing(sample) as events:
-            return await _text(meter.measuring(events), max_chars)
-    except BackendError as error:
-        span.set_attributes(code=error.code.value, status=http.status_of(error))
-        raise
-    finally:
-        if meter.usage is not None:
-            span.set_attributes(
-                input_tokens=plausible_count(meter.usage.prompt_tokens), output_tokens=plausible_count(meter.usage.completion_tokens)
-            )
+class _NoTextError(Exception):
+    """The text was withdrawn, or the sample is too long: nothing more is read."""
 
 
-async def _text(events: AsyncIterator[SampleEvent], max_chars: int) -> str:
-    parts: list[str] = []
-    is_wanted, chars = False, 0
-    async for event in events:
+class _Answer:
+    """The text of one answer."""
+
+    def __init__(self, most: int) -> None:
+        self.parts: list[str] = []
+        self._is_wanted, self._left = False, most
+
+    def take(self, event: RawEvent) -> None:
+        """Take the next event."""
         match event:
             case FrameOpened(header=header):
-                is_wanted = is_answer(header)
+                self._is_wanted = is_answer(header)
             case FrameText(text=text):
-                chars += len(text)
-                if is_wanted:
-                    parts.append(text)
-            case FrameWithdrawn():
-                return ""
-            case SampleEnded(reason=reason) if reason is not EndReason.STOP:
-                return ""
-        if chars > 10 * max_chars:
-            return ""
-    return transcripts.storable("".join(parts)[:max_chars])
-
-
-class _Meter:
-    """Measures one sample."""
-
-    def __init__(self) -> None:
-        self.usage: Usage | None = None
-        self.model = ""
-        self.written = 0.0
-        self.has_answered = self.is_refused = False
-
-    async def measuring(self, events: AsyncIterator[SampleEvent]) -> AsyncIterator[SampleEvent]:
-        """The same events, each measured as it passes."""
-        async for event in events:
-            self.has_answered = True
-            if isinstance(event, FrameText):
-                self.written += weight(event.text)
-            elif isinstance(event, SampleEnded):
-                self.usage, self.model = event.usage, event.model or ""
-            yield event
+                self._left -= len(text)
+                if self._is_wanted:
+                    self.parts.append(text)
+        if isinstance(event, FrameWithdrawn) or self._left < 0:
+            raise _NoTextError

@@ -21,6 +21,7 @@ from chatui.model_servers import connected
 from chatui.models.usage import UsageKind
 from chatui.turns import sampling
 from chatui.turns.running_turn import RunningTurn
+from chatui.turns.way_back import Stage
 from chatui.usage import settling
 from chatui.usage.counting import Charge, Spent
 from renderer import strict_json
@@ -40,7 +41,7 @@ FEED_CHARS = 1_000
 """Reasoning is read in pieces of this length, not token by token."""
 
 
-class Summarizing:
+class Summarizing(Stage):
     """Summarizes one turn, as a stage of its events, by reading its reasoning (built-in). A timer of the event loop calls it at each tick,
     so there is no task.
 
@@ -66,10 +67,6 @@ class Summarizing:
         if not self._is_over:
             self._safely(self._read, event)
         return [event]
-
-    def finish(self) -> Sequence[RawEvent]:
-        """See Stage."""
-        return ()
 
     def lines(self) -> Sequence[Activity]:
         """End the summary, because an answer is recorded or the turn ends. Returns the lines to store before the answer, in order; none if

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from chatui.store import transcripts
 from chatui.tools.replies import CallIds
@@ -13,14 +12,16 @@ from renderer.frame_kinds import ASIDE, PRODUCT_NAMES, SUMMARY_NAME, is_answer
 from renderer.frames import Frame, Header, Role
 
 
-class Stage(Protocol):
+class Stage:
     """Changes, holds back, adds or reads events."""
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         """Take the next event. Returns the events to pass on."""
+        raise NotImplementedError
 
     def finish(self) -> Sequence[RawEvent]:
         """A sampling has ended, or was cut. Returns the events to pass on; another sampling may follow."""
+        return ()
 
 
 class WayBack:
@@ -46,7 +47,7 @@ class WayBack:
             self._record(event)
 
 
-class ModelFrames:
+class ModelFrames(Stage):
     """What a model may write: text that can be stored, calls with an id of their own, nothing after an unanswered call, and no frame under
     a name that is reserved for the product, so that it cannot forge a summary."""
 
@@ -75,7 +76,7 @@ def _without_reserved_name(header: Header) -> Header:
     return ASIDE if header.name == SUMMARY_NAME else replace(header, name=None)
 
 
-class TextBeforeCut:
+class TextBeforeCut(Stage):
     """The text before the cut: the first answer that opens is given this text as its start, so that readers of the events see one frame."""
 
     def __init__(self, cut_answer: Frame | None = None) -> None:
@@ -97,10 +98,6 @@ class TextBeforeCut:
         if isinstance(event, FrameClosed):
             self.is_open = False
         return [event]
-
-    def finish(self) -> Sequence[RawEvent]:
-        """See Stage."""
-        return ()
 
     def is_exceeded_by(self, frame: Frame) -> bool:
         """Whether a frame that is about to be stored contains more than white space, and more than the cut answer did."""
