@@ -12,13 +12,15 @@ about to end keeps its queued turns queued, gives up their leases, and takes ove
 from __future__ import annotations
 
 import asyncio
+import bisect
 import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -55,6 +57,12 @@ class _Waiting:
     since: float
     place: int = sys.maxsize
 
+    def tell(self, place: int) -> None:
+        """Send its position, but never a worse one than before: a turn ahead of it whose group was full may count again."""
+        self.place = min(self.place, place)
+        if not self.admitted.done():
+            self.on_position(self.place)
+
 
 class Slots:
     """The slots of one event loop. ``is_closed``: nobody is admitted any more."""
@@ -64,8 +72,8 @@ class Slots:
         self._free = most
         self.is_closed = False
         self._free_by_group = dict(by_group or {})
-        self._queue: dict[_Waiting, None] = {}
-        self._counts: Counter[frozenset[str]] = Counter()
+        self._queue: list[_Waiting] = []
+        """In the order of ``since``."""
         self._updating: asyncio.Task[None] | None = None
         self._spare: dict[asyncio.Task[Any], None] = {}
 
@@ -89,9 +97,8 @@ class Slots:
         has already waited in another process; it goes ahead of those that have waited for less.
         """
         begun_at = time.monotonic()
-        limited = self._free_by_group.keys() & set(groups)
-        own = frozenset(limited)
-        if self._open and not self._is_full(own) and not any(own & others for others in self._counts):
+        own = frozenset(self._free_by_group.keys() & set(groups))
+        if self._open and not self._is_full(own) and not any(own & waiting.groups for waiting in self._queue):
             self._take(own)
         else:
             await self._wait(own, on_position, begun_at - waited)
@@ -124,7 +131,8 @@ class Slots:
 
     async def _wait(self, own: frozenset[str], on_position: PositionChanged, since: float) -> None:
         waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), since)
-        self._join(waiting)
+        bisect.insort(self._queue, waiting, key=attrgetter("since"))
+        waiting.place = next(place for other, place in self._places() if other is waiting)
         if self._open and not self._is_full(own):
             self._admit()  # its groups have room for it, and for their members that are already waiting
         if not waiting.admitted.done():
@@ -137,23 +145,10 @@ class Slots:
             if waiting.admitted.done() and not waiting.admitted.cancelled():
                 self._give_back(own)  # it was admitted at the same moment
             else:
-                self._leave(waiting)
+                self._queue.remove(waiting)
                 self._admit()  # the slots that were reserved for it are free
             raise
         on_position(0)
-
-    def _join(self, waiting: _Waiting) -> None:
-        later: list[_Waiting] = []
-        for other in reversed(self._queue):
-            if other.since <= waiting.since:
-                break
-            later.append(other)
-        ahead = self._counts - Counter(other.groups for other in later)
-        waiting.place = self._place_behind(ahead, waiting.groups)
-        for moved in (waiting, *reversed(later)):
-            self._queue.pop(moved, None)
-            self._queue[moved] = None
-        self._counts[waiting.groups] += 1
 
     def _take(self, groups: frozenset[str]) -> None:
         self._free -= 1
@@ -168,11 +163,6 @@ class Slots:
             self._free_by_group[group] += 1
         self._admit()
 
-    def _leave(self, waiting: _Waiting) -> None:
-        if waiting in self._queue:
-            del self._queue[waiting]
-            self._counts -= Counter([waiting.groups])
-
     def _admit(self) -> None:
         """Admits every turn that can start, in queue order.
 
@@ -185,7 +175,7 @@ class Slots:
             if waiting.admitted.done():
                 continue  # cancelled; ``_wait`` removes it
             if all(left[group] > 0 for group in waiting.groups):
-                self._leave(waiting)
+                self._queue.remove(waiting)
                 self._take(waiting.groups)
                 waiting.admitted.set_result(None)
             for group in waiting.groups:
@@ -196,27 +186,22 @@ class Slots:
     def _is_full(self, groups: Iterable[str]) -> bool:
         return any(self._free_by_group[group] <= 0 for group in groups)
 
-    def _place_behind(self, ahead: Mapping[frozenset[str], int], own: frozenset[str]) -> int:
-        """The position of a turn in these groups. Turns that wait for a full group that it is not in do not count."""
-        return 1 + sum(count for groups, count in ahead.items() if groups & own or not self._is_full(groups))
+    def _places(self) -> Iterator[tuple[_Waiting, int]]:
+        """Each waiting turn with its position. Turns that wait for a full group that it is not in do not count."""
+        ahead: Counter[frozenset[str]] = Counter()
+        for waiting in list(self._queue):
+            counted = (count for groups, count in ahead.items() if groups & waiting.groups or not self._is_full(groups))
+            yield waiting, 1 + sum(counted)
+            ahead[waiting.groups] += 1
 
     async def _send_positions(self) -> None:
         while self._queue:
             await asyncio.sleep(UPDATE_SECONDS)
-            ahead: Counter[frozenset[str]] = Counter()
-            queue = list(self._queue)
-            for start in range(0, len(queue), AT_ONCE):
-                self._send_batch(queue[start : start + AT_ONCE], ahead)
-                await asyncio.sleep(0)
+            for number, (waiting, place) in enumerate(self._places(), start=1):
+                waiting.tell(place)
+                if number % AT_ONCE == 0:
+                    await asyncio.sleep(0)
         self._updating = None
-
-    def _send_batch(self, some: Iterable[_Waiting], ahead: Counter[frozenset[str]]) -> None:
-        for waiting in some:
-            # Never a worse position than before: a turn ahead of it whose group was full may count again.
-            waiting.place = min(waiting.place, self._place_behind(ahead, waiting.groups))
-            ahead[waiting.groups] += 1
-            if not waiting.admitted.done():
-                waiting.on_position(waiting.place)
 
 
 _slots: dict[asyncio.AbstractEventLoop, Slots] = {}

@@ -70,7 +70,7 @@ async def test_who_has_waited_longer_elsewhere_goes_first_and_nobodys_place_gets
         assert places == {"new": [1], "old": [1], "newer": [3], "older": [1], "between": [2]}
     await asyncio.gather(*tasks)
     assert order == ["older", "between", "old", "new", "newer"]
-    assert all(known == sorted(known, reverse=True) for known in places.values()) and not slots._counts
+    assert all(known == sorted(known, reverse=True) for known in places.values()) and not slots._queue
 
 
 @pytest.mark.asyncio
@@ -188,7 +188,8 @@ class Queue:
         if isinstance(which, set):
             await self.ask(*sorted(which))
         elif what == "tell":
-            self.slots._send_batch(list(self.slots._queue), Counter())
+            for waiting, place in self.slots._places():
+                waiting.tell(place)
             assert all(person.places[-1] <= len(self.waiting) for person in self.waiting)
         elif isinstance(which, int) and people:
             await (self.end if what == "end" else self.give_up)(people[which % len(people)])
@@ -302,7 +303,7 @@ def test_random_sequences_lose_no_slot_and_starve_nobody(steps: list, most: int)
         for _ in range(len(queue.people)):
             await queue.end(queue.running[0])
             queue.check()
-        assert not queue.people and queue.slots._free == most and queue.slots._free_by_group == LIMITS and not queue.slots._counts
+        assert not queue.people and queue.slots._free == most and queue.slots._free_by_group == LIMITS and not queue.slots._queue
         if queue.slots._updating:
             queue.slots._updating.cancel()
 
