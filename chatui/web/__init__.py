@@ -5,8 +5,7 @@ response; they also tell whether the person or another site caused an attempt. A
 ``permissions.access``, ``display.conversation``, the gate, and the templates of the chat. Its fragments are what a page fetches that has
 missed events.
 
-Django's own middleware runs on the event loop where it only computes (``middleware``), which also decides the language of each page:
-sentences are in English in the code and translated where they are shown; everything that is stored, logged or recorded is in English. Views
-with hidden channels (``debug``, and whole downloads) carry the decorator ``guards.hidden_channels``: the permission and the opt-in are
-checked and the access is recorded before any text is read.
+``middleware`` decides the language of each page: sentences are in English in the code and translated where they are shown; everything that
+is stored, logged or recorded is in English. Views with hidden channels (``debug``, and whole downloads) carry the decorator
+``guards.hidden_channels``: the permission and the opt-in are checked and the access is recorded before any text is read.
 """

@@ -1,11 +1,7 @@
-"""What every request passes through: our own middleware and Django's, and the context of every page.
+"""What every request passes through besides Django's own middleware, and the context of every page.
 
 The context has the visitor, the operator's brand and announcement, and whether the demo is on. Header sign-in is for the person whom a
 trusted proxy names, and ends the session when the header changes. It is checked on every request.
-
-Django's own middleware runs on the event loop where it does not block, because Django would use a thread for every step. A request passes
-ten of these, twice each. Steps that may wait for the database or a body still use a thread: storing a session or a message, checking the
-token of a posted form, and reading the language of a signed-in person.
 
 Some response headers have no setting in Django: those against caching, embedding, prefetching and device access. ``X-Forwarded-For`` and
 ``X-Forwarded-Proto`` are applied, but only from the proxies that the operator trusts.
@@ -25,18 +21,12 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
-from csp.middleware import CSPMiddleware as DjangoCSP
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.contrib import auth
-from django.contrib.auth.middleware import AuthenticationMiddleware as DjangoAuthentication
-from django.contrib.messages.middleware import MessageMiddleware as DjangoMessages
-from django.contrib.sessions.middleware import SessionMiddleware as DjangoSessions
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponsePermanentRedirect
-from django.middleware.clickjacking import XFrameOptionsMiddleware as DjangoXFrameOptions
 from django.middleware.common import CommonMiddleware as DjangoCommon
-from django.middleware.csrf import CsrfViewMiddleware as DjangoCsrf
 from django.middleware.security import SecurityMiddleware as DjangoSecurity
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
@@ -165,34 +155,7 @@ def _headers(request: HttpRequest) -> Iterator[tuple[bytes, bytes]]:
             yield key.removeprefix("HTTP_").replace("_", "-").lower().encode(), str(value).encode("latin-1", "replace")
 
 
-_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
-
-
-class InlineMiddleware:
-    """A mixin for a ``MiddlewareMixin``. ``may_wait_before`` and ``may_wait_after`` say when its steps need a thread all the same."""
-
-    def may_wait_before(self, request: HttpRequest) -> bool:
-        """Whether ``process_request`` may wait for something."""
-        return False
-
-    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
-        """Whether ``process_response`` may wait for something."""
-        return False
-
-    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
-        """Django calls this for a request on the event loop. The steps are those of ``MiddlewareMixin``, in the same order."""
-        before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
-        response = None
-        if before is not None:
-            response = await sync_to_async(before)(request) if self.may_wait_before(request) else before(request)
-        response = response or await self.get_response(request)  # type: ignore[attr-defined] # in the class that this is mixed into
-        if after is not None:
-            waits = self.may_wait_after(request, response)
-            response = await sync_to_async(after)(request, response) if waits else after(request, response)
-        return response  # type: ignore[no-any-return] # Django's methods have no types here
-
-
-class SecurityMiddleware(InlineMiddleware, DjangoSecurity):
+class SecurityMiddleware(DjangoSecurity):
     """HTTPS and the headers that go with it. What an untrusted proxy was asked for by HTTPS is not sent to itself, but refused inside."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
@@ -205,57 +168,12 @@ class SecurityMiddleware(InlineMiddleware, DjangoSecurity):
         return None
 
 
-class XFrameOptionsMiddleware(InlineMiddleware, DjangoXFrameOptions):
-    """Prevents other sites from framing pages."""
-
-
-class CSPMiddleware(InlineMiddleware, DjangoCSP):
-    """The content security policy of each page."""
-
-
-class SessionMiddleware(InlineMiddleware, DjangoSessions):
-    """The session of a browser: read at first use, stored here if it has changed."""
-
-    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
-        """A session that has changed is stored."""
-        return bool(request.session.modified)
-
-
-class CommonMiddleware(InlineMiddleware, DjangoCommon):
+class CommonMiddleware(DjangoCommon):
     """Host names, slashes at the ends of addresses, and the length of what is sent."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
         """See Django. Monitors ask each process at its own address, whatever people call the site."""
         return None if request.path_info in MONITORED else super().process_request(request)
-
-
-class AuthenticationMiddleware(InlineMiddleware, DjangoAuthentication):
-    """The signed-in person, loaded at first use."""
-
-
-class MessageMiddleware(InlineMiddleware, DjangoMessages):
-    """Confirmation messages, stored in the session until they are shown."""
-
-    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
-        """Messages that were shown or added change the session."""
-        storage: Any = getattr(request, "_messages", None)
-        return storage is not None and bool(storage.used or storage.added_new)
-
-
-class CsrfViewMiddleware(InlineMiddleware, DjangoCsrf):
-    """Refuses other sites' forms. A thread is only used to read a token from the body."""
-
-    def __init__(self, get_response: Any) -> None:
-        super().__init__(get_response)
-        if self.async_mode:
-            # Django checks on the instance whether this is a coroutine function.
-            self.process_view = self._process_view  # type: ignore[method-assign, assignment]
-
-    async def _process_view(self, request: HttpRequest, view: Any, args: Any, named: Any) -> HttpResponseBase | None:
-        check = super().process_view
-        if request.method in _SAFE_METHODS or getattr(view, "csrf_exempt", False):
-            return check(request, view, args, named)
-        return await sync_to_async(check)(request, view, args, named)
 
 
 HEADERS = {
@@ -265,7 +183,7 @@ HEADERS = {
 }
 
 
-class HeadersMiddleware(InlineMiddleware, MiddlewareMixin):
+class HeadersMiddleware(MiddlewareMixin):
     """Adds the headers, and ``no-store`` unless it is a static file."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -304,21 +222,13 @@ class TrustedProxyMiddleware:
         return self._get_response(request)
 
 
-class RefusedMethodMiddleware(InlineMiddleware, MiddlewareMixin):
+class RefusedMethodMiddleware(MiddlewareMixin):
     """Replaces a blank 405 by the error page, and refuses what a proxy without trust passes on. The innermost middleware, so that the page
     has a language."""
-
-    def may_wait_before(self, request: HttpRequest) -> bool:
-        """The page may read the person's settings."""
-        return hasattr(request, "is_misled")
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         """The page, if the request was misled."""
         return refuse(request, ProductCode.WRONG_PROXY, 400) if hasattr(request, "is_misled") else None
-
-    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
-        """The page may read the person's settings."""
-        return _is_blank(response)
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """The page, if the response is a blank 405."""
@@ -340,12 +250,8 @@ _IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
 """Pages that several people compare, or filter by days, use one time zone."""
 
 
-class LanguageMiddleware(InlineMiddleware, MiddlewareMixin):
+class LanguageMiddleware(MiddlewareMixin):
     """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
-
-    def may_wait_before(self, request: HttpRequest) -> bool:
-        """A signed-in person is read from the database."""
-        return _has_language(request)
 
     def process_request(self, request: HttpRequest) -> None:
         """Activate the language and the time zone for this request."""
