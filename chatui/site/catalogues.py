@@ -15,7 +15,7 @@ from chatui.env import LOCALE_DIR
 
 def compile_stale(directory: Path = LOCALE_DIR) -> list[Path]:
     """Compile each catalogue that is newer than its compiled file. Returns the paths of the compiled catalogues."""
-    stale = [path for path in sorted(directory.glob("*/LC_MESSAGES/*.po")) if _is_stale(path)]
+    stale = not_compiled(directory)
     for path in stale:
         _compile(path)
     return stale

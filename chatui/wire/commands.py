@@ -197,29 +197,22 @@ def _object(text: str | None) -> dict[str, Any]:
 
 
 def _field(value: object, wanted: tuple[Any, ...]) -> object:
-    return _files(value) if value is not None and _LIST in wanted else _read(value, wanted)
+    if value is None and type(None) in wanted:
+        return None
+    if _LIST in wanted:
+        return _files(value)
+    if strict := {bool, int}.intersection(wanted):
+        if type(value) in strict:
+            return value
+    elif isinstance(value, str):
+        return value
+    elif Reference in wanted:
+        return Reference("")
+    raise UnreadableCommandError
 
 
 def _files(value: object) -> tuple[FileUse, ...]:
     if not isinstance(value, list) or len(value) > MAX_FILES or not all(isinstance(each, dict) for each in value):
         raise UnreadableCommandError
     known = _FIELDS[FileUse].items()
-    return tuple(FileUse(**{name: _read(each.get(name), wanted) for name, wanted in known}) for each in value)  # type: ignore[arg-type]
-
-
-def _read(value: object, wanted: tuple[Any, ...]) -> object:
-    if value is None and type(None) in wanted:
-        return None
-    if bool in wanted:
-        if isinstance(value, bool):
-            return value
-        raise UnreadableCommandError
-    if int in wanted:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        raise UnreadableCommandError
-    if isinstance(value, str):
-        return value
-    if Reference in wanted:
-        return Reference("")
-    raise UnreadableCommandError
+    return tuple(FileUse(**{name: _field(each.get(name), wanted) for name, wanted in known}) for each in value)  # type: ignore[arg-type]
