@@ -57,13 +57,6 @@ def _patterns(value: Any) -> Iterator[str]:
             yield from _patterns(each)
 
 
-def options() -> jsonschema_rs.RegexOptions:
-    """The limits for compiling a schema's expressions."""
-    import jsonschema_rs  # see ``fault``
-
-    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
-
-
 def _size(pattern: str) -> int:
     """The size of one compiled expression in bytes; 0 if it cannot be used, which is reported when the whole schema is compiled."""
     import jsonschema_rs  # see ``fault``
@@ -156,8 +149,9 @@ def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     read = json.loads(schema)
     if (size := size_of(read)) is None:
         raise SchemaUnusableError("its patterns are too large")
+    limits = jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
     try:
-        checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=options())
+        checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=limits)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
         raise SchemaUnusableError("its schema is not a JSON Schema that can be checked here") from None
     return checker, max(len(schema), size // BYTES_PER_CHAR)
@@ -229,6 +223,18 @@ def target_of(document: Any, reference: str) -> Any:
             raise SchemaUnusableError("its schema refers to something that does not exist")
         place = place[name]
     return place
+
+
+def mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object under a key of an untrusted document; empty if there is none."""
+    found = value.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def listed_in(value: Mapping[str, Any], name: str) -> list[Any]:
+    """The list under a key of an untrusted document; empty if there is none."""
+    found = value.get(name)
+    return found if isinstance(found, list) else []
 
 
 def _is_schema(schema: Mapping[str, Any]) -> bool:

@@ -66,15 +66,11 @@ _OWN = "chatui"
 
 def tools() -> dict[str, Tool]:
     """All usable tools by name. If a tool server's tool has the name of an installed one, the installed one takes precedence."""
-    return {**_of_servers(), **installed()}
-
-
-def _of_servers() -> dict[str, Tool]:
     if environment().tools_file is None:
-        return {}
+        return installed()
     from chatui.tools import server_registry  # takes 1 MB, and most installations have no such file
 
-    return server_registry.tools()
+    return {**server_registry.tools(), **installed()}
 
 
 @cache

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlencode
 
 import yaml
 
-from chatui.json_schemas import SchemaUnusableError, target_of
+from chatui.json_schemas import SchemaUnusableError, listed_in, mapping, target_of
 from chatui.tools.file_access import EndedSession
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
@@ -57,12 +57,12 @@ class OpenApiDocument:
         Raises:
             ToolUnusableError: no operation has that id, or several have it.
         """
-        items = [(str(path), self.resolved(item)) for path, item in _mapping(self.root, "paths").items()]
+        items = [(str(path), self.resolved(item)) for path, item in mapping(self.root, "paths").items()]
         found = [
-            Operation(method.upper(), path, definition, tuple(_list(item, "parameters")))
+            Operation(method.upper(), path, definition, tuple(listed_in(item, "parameters")))
             for path, item in items
             for method in METHODS
-            if (definition := _mapping(item, method)).get("operationId") == operation_id
+            if (definition := mapping(item, method)).get("operationId") == operation_id
         ]
         if len(found) != 1:
             raise ToolUnusableError("the document has no operation with that id" if not found else "the document has that id several times")
@@ -126,16 +126,6 @@ def _yaml(data: bytes) -> Any:
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = value.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _list(value: Mapping[str, Any], name: str) -> list[Any]:
-    found = value.get(name)
-    return found if isinstance(found, list) else []
-
-
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 _ANY = ("application/*", "*/*")
@@ -195,10 +185,10 @@ class _Arguments:
 
     def parameters(self, operation: Operation) -> None:
         """Add an operation's parameters. They take precedence over those of the path with the same name and location."""
-        if len(operation.shared) + len(operation.definition.get("parameters") or ()) > MAX_PARAMETERS:
+        declared = (*operation.shared, *listed_in(operation.definition, "parameters"))
+        if len(declared) > MAX_PARAMETERS:
             raise ToolUnusableError("it has too many parameters")
-        own = operation.definition.get("parameters")
-        found = [self._document.resolved(each) for each in (*operation.shared, *(own if isinstance(own, list) else ()))]
+        found = map(self._document.resolved, declared)
         for each in {(str(definition.get("in")), str(definition.get("name"))): definition for definition in found}.items():
             self._parameter(*each)
 
@@ -238,7 +228,7 @@ class _Arguments:
         request without it for another one, and report a success.
         """
         body = self._document.resolved(definition.get("requestBody"))
-        content = {str(kind).partition(";")[0].strip().lower(): each for kind, each in _mapping(body, "content").items()}
+        content = {str(kind).partition(";")[0].strip().lower(): each for kind, each in mapping(body, "content").items()}
         if not content and body.get("required") is not True:
             return ""
         written = next((each for each in (JSON, FORM, *_ANY) if each in content), None)
@@ -266,16 +256,8 @@ def _words(definition: Mapping[str, Any]) -> str:
 def _taken_by_operator(document: OpenApiDocument, spec: OpenApiSpec) -> set[tuple[str, str]]:
     """The parameters that carry credentials: those that the operator sets, and those that the document declares."""
     own = {("header", name.lower()) for name in spec.headers} | {("query", name.lower()) for name in spec.query}
-    return own | set(_schemes(document))
-
-
-def _schemes(document: OpenApiDocument) -> Iterator[tuple[str, str]]:
-    components = document.root.get("components")
-    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
-    for scheme in schemes.values() if isinstance(schemes, Mapping) else ():
-        definition = document.resolved(scheme)
-        if definition.get("type") == "apiKey":
-            yield str(definition.get("in")), str(definition.get("name")).lower()
+    schemes = map(document.resolved, mapping(mapping(document.root, "components"), "securitySchemes").values())
+    return own | {(str(each.get("in")), str(each.get("name")).lower()) for each in schemes if each.get("type") == "apiKey"}
 
 
 MAX_ADDRESS = 8000

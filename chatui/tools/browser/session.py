@@ -34,7 +34,7 @@ class AllowedAddresses:
         self._known: dict[str, str] = {}
         for question in questions:
             for match in _WRITTEN.finditer(question):
-                self.allow(_readings(match[0]))
+                self.allow((match[0].rstrip(_TAIL), match[0]))  # without and with the sentence's punctuation
 
     def allow(self, addresses: Iterable[str]) -> None:
         """Add the addresses of links that the model is shown."""
@@ -49,11 +49,6 @@ class AllowedAddresses:
         known = self._known.get(_key(address))
         scheme = "http" if address.strip().lower().startswith("http://") else "https"
         return None if known is None else f"{scheme}://{known}"
-
-
-def _readings(written: str) -> list[str]:
-    """The possible readings of an address in a sentence, with and without the sentence's punctuation."""
-    return [written.rstrip(_TAIL), written]
 
 
 def _key(address: str) -> str:

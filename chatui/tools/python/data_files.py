@@ -58,10 +58,6 @@ class DataFiles:
         # Without a lock, the descriptor could be closed meanwhile, and its number could refer to another file.
         self._lock = threading.Lock()
 
-    def look(self) -> None:
-        """Treat all current files as known."""
-        self.take(0, 0, 0)
-
     def take(self, max_files: int, max_bytes: int, max_in_all: int) -> CopiedFiles:
         """The files that are new or changed since the last call, limited in number, in bytes per file, and in total bytes. The limits are
         needed because the files are copied into the server's memory, where the sandbox's own limits do not apply.

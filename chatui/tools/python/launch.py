@@ -73,7 +73,7 @@ class Launch:
             *("--size", str(self.data_mebibytes * MEBIBYTE), "--tmpfs", "/mnt/data"),
             *("--remount-ro", "/", "--chdir", "/mnt/data"),
             *("--seccomp", str(filter_descriptor), "--info-fd", str(info_descriptor)),
-            *("--", self.python, "-I", "-c", _driver(), json.dumps(self._limits())),
+            *("--", self.python, "-I", "-c", (files("chatui.tools.python") / "driver.py").read_text("utf-8"), json.dumps(self._limits())),
         ]
 
     def filter(self) -> bytes:
@@ -144,7 +144,3 @@ def _system() -> list[str]:
         elif os.path.isdir(path):
             parts += ["--ro-bind", path, path]
     return parts
-
-
-def _driver() -> str:
-    return (files("chatui.tools.python") / "driver.py").read_text("utf-8")

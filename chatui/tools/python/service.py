@@ -73,9 +73,6 @@ class Service:
         """See ``Executor``. Knows only the last conversations whose code this process ran."""
         return conversation_id in self._used
 
-    async def aclose(self) -> None:
-        """See ``Executor``: no connection is kept."""
-
     async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
         """Send a notification. Returns whether the service confirms it."""
         try:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from chatui.json_schemas import SchemaUnusableError, target_of
+from chatui.json_schemas import SchemaUnusableError, listed_in, mapping, target_of
 from chatui.tools.remote.offers import cleaned, is_clean
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 
@@ -93,7 +93,10 @@ class _Reduction:
     def _merged(self, schema: Mapping[str, Any], trail: tuple[str, ...]) -> dict[str, Any]:
         """The objects in ``allOf``, merged into one. If several define the same property, the first takes precedence."""
         merged = {name: value for name, value in schema.items() if name != "allOf"}
-        properties, required = dict(_mapping(schema, "properties")), list(_texts(schema.get("required")))
+        properties, required = (
+            dict(mapping(schema, "properties")),
+            [each for each in listed_in(schema, "required") if isinstance(each, str)],
+        )
         for part in schema["allOf"][:MAX_VARIANTS]:
             self._enter(0)
             target = str(part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else ""
@@ -102,8 +105,8 @@ class _Reduction:
             part = target_of(self._document, target) if target else part
             if not isinstance(part, Mapping):
                 raise ToolUnusableError("its schema, or a part of it, is not an object")
-            properties = {**_mapping(part, "properties"), **properties}
-            required += _texts(part.get("required"))
+            properties = {**mapping(part, "properties"), **properties}
+            required += [each for each in listed_in(part, "required") if isinstance(each, str)]
             merged = {**part, **merged}
         return {**merged, "properties": properties, "required": required} if properties else merged
 
@@ -137,9 +140,9 @@ class _Reduction:
         return _described({**found, **limits}, schema, limits)
 
     def _object(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
-        required = set(_texts(schema.get("required")))
+        required = {each for each in listed_in(schema, "required") if isinstance(each, str)}
         properties: dict[str, Any] = {}
-        for name, value in _mapping(schema, "properties").items():
+        for name, value in mapping(schema, "properties").items():
             if not PROPERTY.fullmatch(str(name)):
                 if name in required:
                     raise ToolUnusableError("a required argument has a name that cannot be shown to a model")
@@ -189,12 +192,3 @@ def _described(found: dict[str, Any], schema: Mapping[str, Any], limits: Mapping
     if text := " ".join([words, f"({', '.join(notes)})" if notes else ""]).strip():
         found["description"] = text
     return found
-
-
-def _mapping(schema: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = schema.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _texts(value: Any) -> Iterable[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -80,3 +80,10 @@ async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pyte
         await read("<p>tea", "text/plain")
     monkeypatch.setattr(process, "_PROGRAM", changed.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()"))
     assert "root" in str((await read("<p>tea", "text/plain")).lines), "the premise"
+
+
+async def test_without_confinement_no_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await read("<p>tea")).lines == ("tea",), "the premise"
+    monkeypatch.setattr(process, "is_confined", lambda: False)
+    with pytest.raises(FetchError, match="cannot be read"):
+        await read("<p>tea")

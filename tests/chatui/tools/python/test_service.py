@@ -70,11 +70,7 @@ def with_peer(peer: Peer, task: Callable[[Service], Any], key: str = "k" * 20) -
     async def run() -> Any:
         server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
         async with server:
-            service = Service(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", key)
-            try:
-                return await task(service)
-            finally:
-                await service.aclose()
+            return await task(Service(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", key))
 
     return asyncio.run(run())
 
