@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from chatui import checks
-from chatui.accounts import account_linking, identities, people, sign_in_settings
+from chatui.accounts import account_linking, people, sign_in_settings
 from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import NotAdmittedError
 from chatui.accounts.sign_in_settings import Provider
@@ -124,7 +124,7 @@ def test_no_provider_and_no_directory_takes_or_changes_the_heir(directory: Direc
         account_linking.find_or_create_account(Visitor(None, "", "page"), provider, claims)
     with pytest.raises(NotAdmittedError):
         account_linking.connect(Visitor(User.objects.get(pk=heir.pk), "", "page"), provider, claims)
-    assert identities.connectable(User.objects.get(pk=heir.pk)) == [] and not OutsideIdentity.objects.exists()
+    assert account_linking.connectable(User.objects.get(pk=heir.pk)) == [] and not OutsideIdentity.objects.exists()
     closed_accounts.choose_heir(SHELL, "")
     account_linking.find_or_create_account(Visitor(None, "", "page"), provider, claims)
     closed_accounts.choose_heir(SHELL, "archive")
