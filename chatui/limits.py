@@ -193,9 +193,10 @@ class GuessLimit:
             raise MustWaitError(wait)
         guess = Guess()
         for count in counts:
-            if not guess.take(count):
+            if not count.take():
                 guess.succeeded()
                 raise MustWaitError(count.seconds_left() or 1)
+            guess.counts.append(count)
         return guess
 
     def _scopes(self, address: str, account: str, known: str) -> Iterator[tuple[Scope, str]]:
@@ -208,27 +209,19 @@ class GuessLimit:
         yield self.network, f"network:{network_of(address)}"
 
 
+@dataclass(frozen=True, slots=True)
 class Guess:
     """A guess that has been counted and may be checked."""
 
-    def __init__(self) -> None:
-        self._counts: list[tuple[_GuessCount, bool]] = []
-
-    def take(self, count: _GuessCount) -> bool:
-        """Also count it in ``count``. Returns False if another guess was faster."""
-        has_gate = count.take()
-        if has_gate is None:
-            return False
-        self._counts.append((count, has_gate))
-        return True
+    counts: list[_GuessCount] = field(default_factory=list)
 
     def succeeded(self) -> None:
         """The guess was right and does not count.
 
         Earlier ones still do: otherwise attackers could reset the count by signing in to their own account.
         """
-        for count, has_gate in self._counts:
-            count.release(has_gate=has_gate)
+        for count in self.counts:
+            count.release()
 
 
 def address_group(address: str) -> str:
@@ -279,28 +272,29 @@ class _GuessCount:
 
     def __init__(self, scope: Scope, key: str) -> None:
         prefix = f"chatui:guesses:{hashlib.sha256(key.encode()).hexdigest()}"
-        self._scope = scope
+        self._scope, self._has_gate = scope, False
         self._place, self._gate = f"{prefix}:count", f"{prefix}:gate"
 
     def seconds_left(self) -> int:
         return max(0, math.ceil(float(_shared.get(self._gate, 0)) - time.time()))
 
-    def take(self) -> bool | None:
-        """Count one guess. Returns whether it has the gate; None if it may not be checked. Of several at once, only one gets the gate."""
+    def take(self) -> bool:
+        """Count one guess. Returns whether it may be checked: of several at once, only one gets the gate."""
         _shared.add(self._place, 0, self._scope.window)
         number = _count(_shared, self._place)
         if number <= self._scope.free:
-            return False
+            return True
         wait = self._scope.wait(number)
-        if _shared.add(self._gate, time.time() + wait, wait):
+        self._has_gate = bool(_shared.add(self._gate, time.time() + wait, wait))
+        if self._has_gate:
             return True
         # It is not checked, so it does not count: otherwise an attacker who keeps trying could prolong the victim's wait.
         _uncount(_shared, self._place)
-        return None
+        return False
 
-    def release(self, *, has_gate: bool) -> None:
+    def release(self) -> None:
         _uncount(_shared, self._place)
-        if has_gate:
+        if self._has_gate:
             _shared.delete(self._gate)
 
 
