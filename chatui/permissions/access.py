@@ -152,11 +152,7 @@ def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
 
 def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
     """The person's archived conversations, the last archived first. ``before``: only those that come after this time and key."""
-    archived = listed(user).filter(deleted_at=None, archived_at__isnull=False).order_by("-archived_at", "-pk")
-    if before is not None:
-        at, key = before
-        archived = archived.filter(Q(archived_at__lt=at) | Q(pk__lt=key), archived_at__lte=at)
-    return list(archived[:limit])
+    return _latest(listed(user).filter(deleted_at=None, archived_at__isnull=False), "archived_at", limit, before)
 
 
 def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
@@ -164,11 +160,14 @@ def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None)
 
     Unfinished imports and conversations that are being erased are not included.
     """
-    binned = listed(user).filter(deleted_at__isnull=False, unfinished_until=None).order_by("-deleted_at", "-pk")
+    return _latest(listed(user).filter(deleted_at__isnull=False, unfinished_until=None), "deleted_at", limit, before)
+
+
+def _latest(rows: QuerySet[Conversation], column: str, limit: int, before: tuple[datetime, UUID] | None) -> list[Conversation]:
     if before is not None:
         at, key = before
-        binned = binned.filter(Q(deleted_at__lt=at) | Q(pk__lt=key), deleted_at__lte=at)
-    return list(binned[:limit])
+        rows = rows.filter(Q(**{f"{column}__lt": at}) | Q(pk__lt=key), **{f"{column}__lte": at})
+    return list(rows.order_by(f"-{column}", "-pk")[:limit])
 
 
 def all_own_conversations(user: User) -> Iterator[Conversation]:
