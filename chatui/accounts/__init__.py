@@ -8,5 +8,5 @@ rest, and ``web.sign_in.session`` starts every session. No two names look alike:
 (``chatui.skeletons``).
 
 ``people`` and ``groups`` are what account managers do; each change is recorded. ``sessions`` and ``api_keys`` ask the database each time,
-so that a sign-out or a revoked key works at once.
+so that a sign-out or a revoked key works at once. Keys, codes and links that are shown once are made in ``secret_texts``.
 """
