@@ -98,7 +98,7 @@ class PageConnections:
         try:
             return opened.result(CONNECT_SECONDS if self._was_reached else FIRST_SECONDS)
         except TimeoutError:
-            opened.add_done_callback(lambda late: late.exception() or late.result().close())
+            opened.add_done_callback(_close)
             raise psycopg.OperationalError("it does not answer") from None
 
     def _open(self, opened: Future[Connection]) -> None:
@@ -115,3 +115,8 @@ class PageConnections:
             log.error("PostgreSQL cannot be reached for pages: %s", " ".join(str(error).split()))
         elif error is None and was_away:
             log.warning("PostgreSQL can be reached for pages again")
+
+
+def _close(late: Future[Connection]) -> None:
+    if late.exception() is None:
+        late.result().close()

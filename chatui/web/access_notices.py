@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from chatui.permissions import access_notices
-from chatui.web.guards import guarded
+from chatui.web.guards import signed_in
 from chatui.web.language import back
 from chatui.web.sign_in.pages import person_of
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def listing(request: HttpRequest) -> HttpResponse:
     """All notices for a person, dismissed or not. 404 where owners are not notified."""
     return render(request, "account/access_notices.html", {"notices": access_notices.all_for(person_of(request))})
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def dismiss(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Dismiss the notice of a conversation, on its page or another."""
     row = access_notices.dismiss(person_of(request), conversation_id)

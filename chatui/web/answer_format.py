@@ -7,12 +7,10 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from chatui.display import answer_format as display_answer_format
 from chatui.display.answer_format import SchemaRejectedError
@@ -20,7 +18,7 @@ from chatui.display.conversation_list import shown_conversation
 from chatui.json_schemas import MAX_CHARS
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.web.guards import guarded
+from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
 
 _writes = Throttle("answer-format", attempts=60, seconds=60)
@@ -40,9 +38,7 @@ class SchemaForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Shows and sets the schema of a conversation, or removes it."""
     person = person_of(request)
@@ -64,9 +60,7 @@ def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return render(request, "chat/answer_format.html", context, status=400 if form.errors else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def new_answer_format(request: HttpRequest) -> HttpResponse:
     """The schema of a conversation that does not exist yet.
 

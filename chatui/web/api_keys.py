@@ -8,13 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import MAX_PER_MINUTE, NAME_CHARS, CreatedKey, NewKeyOptions, TooManyKeysError
@@ -25,7 +23,7 @@ from chatui.model_servers import connected
 from chatui.model_servers.choice import ModelChoice
 from chatui.permissions import programs
 from chatui.proxies import public_address
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import person_of
 from renderer.characters import is_seen, one_line
@@ -114,9 +112,7 @@ class KeyForm(forms.Form):
 _new_keys = Throttle("new-api-key", attempts=20, seconds=600)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def keys(request: HttpRequest) -> HttpResponse:
     """The person's keys, with the form for a new one. The answer to the form is the only page that ever shows the new key."""
     person = person_of(request)
@@ -144,9 +140,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     return render(request, "account/keys.html", context, status=400 if form.errors else 200)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Revoke one key."""
     api_keys.revoke_own(visitor_of(request, "page"), key_id)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from chatui.accounts import sign_in
 from chatui.display import conversation_actions, conversation_list, files, tools, windows
@@ -32,7 +31,7 @@ from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
 from chatui.web.diagrams import draws_diagrams
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import guarded, signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
@@ -53,9 +52,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return HttpResponse(_page(request, person_of(request), None, ShownWindow([])))
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 @draws_diagrams
 def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
     """One conversation, at its end; ``at``, ``before`` or ``after`` a message show another part; ``all`` shows the whole."""
@@ -70,9 +67,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
     return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row, person)))
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The fragment of the exchanges ``before`` or ``after`` a message, with the link to further ones."""
     asked = _asked(request, conversation_id)
@@ -85,9 +80,7 @@ def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return HttpResponse(_rendered_window(request, row, shown))
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def more_conversations(request: HttpRequest) -> HttpResponse:
     """The fragment of the sidebar's list, or of a ``folder``'s conversations, from ``list`` on."""
     person, start, folder = person_of(request), request.GET.get("list", ""), request.GET.get("folder", "")
@@ -203,9 +196,7 @@ def _just_deleted(request: HttpRequest, person: User) -> ConversationLink | None
         return None
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The fragment of one question and its answer."""
     row = access.own_conversation(person_of(request), conversation_id)
@@ -215,9 +206,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
     return render(request, "exchange/_exchange.html", context)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """The fragment of all answers to a question."""
     question = access.visible_message(visitor_of(request, "page"), conversation_id, message_id, action="versions of an answer")
@@ -226,9 +215,7 @@ def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
     return render(request, "exchange/_versions.html", context)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
@@ -236,9 +223,7 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
@@ -247,9 +232,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
@@ -258,9 +241,7 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Open the branch that a message is on, and redirect to the part of the conversation with its question."""
     row, question = conversation_actions.open_branch(person_of(request), conversation_id, request.POST.get("message"))
@@ -268,9 +249,7 @@ def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _done(request, f"{url}?at={question}#m-{question}" if question else url)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def message_text(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """The Markdown source of a visible message, for the clipboard. 404 for a hidden one."""
     text = visible_text(visitor_of(request, "page"), conversation_id, message_id)

@@ -12,11 +12,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
 
 from chatui.display import debug as display_debug
 from chatui.display import debug_tokens
@@ -24,7 +22,7 @@ from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
 from chatui.permissions import access, debug_requests
 from chatui.site.languages import sentence_of
-from chatui.web.guards import guarded, hidden_channels, visitor_of
+from chatui.web.guards import hidden_channels, signed_in, visitor_of
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
@@ -150,9 +148,7 @@ def _about(request: HttpRequest, row: Conversation) -> dict[str, object]:
     return {"owner_name": row.owner.get_username(), "is_own": row.owner == request.user}
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def requests(request: HttpRequest) -> HttpResponse:
     """The open requests: who asks, for whose conversation, why and for how long. They show no content of the conversations."""
     waiting = debug_requests.pending_requests(visitor_of(request, "page"))

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from channels.db import database_sync_to_async
-from django.contrib.auth.decorators import login_required
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.transfer import exports
 from chatui.transfer.exports import DownloadFormat, attachment
-from chatui.web.guards import guarded, hidden_channels, visitor_of
+from chatui.web.guards import hidden_channels, signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 from renderer.gate import Audience
 
@@ -82,9 +80,7 @@ class _Sink(io.RawIOBase):
 _archives = Throttle("archive", attempts=6, seconds=600)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def download(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The owner's transcript, with what they may see."""
     person = person_of(request)
@@ -101,9 +97,7 @@ def download_whole(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _attachment(row, exports.transcript(row, person_of(request), Audience.DEBUG, file_format), file_format, "-whole")
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def download_everything(request: HttpRequest) -> HttpResponseBase:
     """All of a person's own conversations, with what they may see, in one archive that is streamed while it is made."""
     person = person_of(request)

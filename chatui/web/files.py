@@ -11,11 +11,9 @@ from uuid import UUID
 
 from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.codes import ProductCode
 from chatui.display import files as display_files
@@ -27,7 +25,7 @@ from chatui.transfer import files as transfer_files
 from chatui.transfer.files import DOWNLOAD_ACTION, Download, FileDestination, UploadRefusedError
 from chatui.web import downloads
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, hidden_channels, visitor_of
+from chatui.web.guards import hidden_channels, signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 
 # A file is served from our origin, so a script in it would run as the product. A picture that is opened by itself is a document, too.
@@ -37,17 +35,13 @@ _PICTURE_POLICY = {**_POLICY, "style-src": [UNSAFE_INLINE]}
 _ANYTHING = "application/octet-stream"
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
     """A file in a conversation of one's own."""
     return _served(request, transfer_files.own(access.as_person(request.user), file_id))
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def turn_files(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The fragment with the files of a turn, for a page that follows it."""
     row = access.own_conversation(person_of(request), conversation_id)
@@ -81,9 +75,7 @@ _TEMPORARY = ("busy", "unchecked", NoTextReason.UNAVAILABLE)
 """Temporary reasons: the page offers to try again."""
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def files(request: HttpRequest) -> HttpResponse:
     """Upload one file for the message box of ``conversation``, or list those that wait there, or those sent with its ``question``."""
     person, choice, conversation_id = person_of(request), request.GET.get("choice", ""), _message_box(request)
@@ -108,18 +100,14 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
     return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def files_earlier(request: HttpRequest) -> HttpResponse:
     """The files that the person has sent before whose names have all words of ``q``, the newest first, and whether there are ``more``."""
     found, more = transfer_files.search(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
     return JsonResponse({"ok": True, "files": [display_files.earlier_as_json(file) for file in found], "more": more})
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Add such a file to the message box of ``conversation``. The reply is the same as for an upload."""
     person = person_of(request)
@@ -129,9 +117,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 @csp(_NOTHING)  # type: ignore[arg-type]
 def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """The text extracted from one's own file, as plain text, in which no script can run."""
@@ -141,9 +127,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
     return response
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """The passage of one's own document to which a citation leads."""
     place = transfer_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
@@ -151,9 +135,7 @@ def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     return render(request, "exchange/passage.html", {"place": place, **neighbours})
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Delete a file that the person uploaded, sent or not. 409 while an answer is being written in its conversation."""
     try:

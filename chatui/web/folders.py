@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,7 +14,6 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods
 
 from chatui.display import conversation_list
 from chatui.display import folders as display_folders
@@ -23,7 +21,7 @@ from chatui.display.conversation_list import shown_conversation
 from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.web.guards import guarded
+from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
@@ -76,9 +74,7 @@ class FolderForm(forms.Form):
             return None
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def new(request: HttpRequest) -> HttpResponse:
     """Creates a folder, then moves the conversation named by ``conversation`` into it, or opens a new one in it."""
     person = person_of(request)
@@ -99,9 +95,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(request, "sidebar/new_folder.html", context, status=400 if form.errors else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     """Shows and changes a folder's name and instructions."""
     person = person_of(request)
@@ -116,9 +110,7 @@ def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     return render(request, "sidebar/folder.html", context, status=400 if form.errors else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     """Asks whether to delete a folder; then does so. Its conversations go back to the list."""
     person = person_of(request)
@@ -129,9 +121,7 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     return render(request, "sidebar/delete_folder.html", {"folder": display_folders.text_of(person, folder_id)})
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Asks for the folder of a conversation; then moves it. Without a folder it goes to the list."""
     person = person_of(request)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods
 
 from chatui.codes import ProductCode
 from chatui.display import conversation_list
@@ -21,7 +19,7 @@ from chatui.transfer import imports
 from chatui.transfer.imports import ImportedExport, import_export
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
-from chatui.web.guards import guarded
+from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
@@ -53,9 +51,7 @@ class ImportForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form; after a valid upload, the new conversation, or a report of the import."""
     if request.method == "POST":

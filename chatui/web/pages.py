@@ -9,7 +9,6 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 from csp.decorators import csp
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -26,7 +25,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.site import brand
 from chatui.site.brand import Brand
 from chatui.site.brand import brand as brand_for_installing
-from chatui.web.guards import guarded
+from chatui.web.guards import guarded, signed_in
 
 # A picture that is opened directly is a document: it may run nothing and load nothing, and has an opaque origin.
 _NOTHING = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": True}
@@ -42,9 +41,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "site/page.html", {"title": operator_pages.PAGES[name], "body": body, "name": name})
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def shortcuts(request: HttpRequest) -> HttpResponse:
     """The fragment that lists the keyboard shortcuts of the chat page."""
     return render(request, "chat/_shortcuts.html")

@@ -7,22 +7,18 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.display import conversation_actions, conversation_list
-from chatui.web.guards import guarded
+from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def archived(request: HttpRequest) -> HttpResponse:
     """The person's archived conversations."""
     return render(
@@ -30,9 +26,7 @@ def archived(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Move a conversation to the top of the list, or into the archive. Redirects to the archive if ``back`` says so."""
     row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
@@ -44,18 +38,14 @@ def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return redirect(url)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def bin_page(request: HttpRequest) -> HttpResponse:
     """The person's deleted conversations."""
     shown = conversation_list.shown_bin(person_of(request), request.GET.get("list", ""))
     return render(request, "sidebar/bin.html", {"bin": shown, "is_erased": "erased" in request.GET})
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def erase(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Asks whether to delete a conversation in the bin for good; then does so."""
     person = person_of(request)

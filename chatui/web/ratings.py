@@ -9,14 +9,12 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods
 
 from chatui.audit_log.record import Visitor
 from chatui.display import conversation_list
@@ -29,7 +27,7 @@ from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import downloads, lists
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
@@ -83,9 +81,7 @@ class ExportForm(lists.DaysForm):
         )
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def ratings(request: HttpRequest) -> HttpResponseBase:
     """The number of ratings, with the form; sends the selected ones as a file. Recorded before anything is read."""
     visitor = visitor_of(request, "download")
@@ -116,9 +112,7 @@ def _file(request: HttpRequest, visitor: Visitor, wanted: ExportOptions) -> Stre
 _writes = Throttle("ratings", attempts=120, seconds=60)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """The form with the person's current rating, for the thumb ``verdict``; stores or removes their rating."""
     visitor = visitor_of(request, "page")

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from chatui.display import conversation_actions, search
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 
 # A fast typist causes a few requests a second, but not for minutes.
 _searches = Throttle("search", attempts=120, seconds=60)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def results(request: HttpRequest) -> HttpResponse:
     """The fragment with a page of results."""
     person = person_of(request)
@@ -32,9 +28,7 @@ def results(request: HttpRequest) -> HttpResponse:
     return render(request, "sidebar/_search_results.html", {"results": found, "query": text[: search.QUERY_CHARS]})
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
     """The ids of the visible messages on the open branch that contain a text."""
     person = person_of(request)
@@ -44,9 +38,7 @@ def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
     return JsonResponse({"messages": found})
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """Redirect to a visible message. Opens the branch that it is on, if another one is open."""
     row = conversation_actions.open_at(visitor_of(request, "page"), conversation_id, message_id)

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import auth
-from django.contrib.auth.decorators import login_required
 from django.core.validators import MaxLengthValidator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,7 +16,6 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods
 
 from chatui.accounts import profile
 from chatui.accounts import second_factor as accounts_second_factor
@@ -34,7 +32,7 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.site.languages import LANGUAGES
 from chatui.web.folders import Instructions
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.web.language import in_cookie
 from chatui.web.sign_in import second_factor, session
 from chatui.web.sign_in.pages import after_sign_out, person_of
@@ -137,9 +135,7 @@ class SettingsForm(forms.Form):
 _writes = Throttle("settings", attempts=60, seconds=600)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def settings(request: HttpRequest) -> HttpResponse:
     """One's own settings, and links to all pages about oneself."""
     person = person_of(request)
@@ -153,9 +149,7 @@ def settings(request: HttpRequest) -> HttpResponse:
     return render(request, "account/settings.html", context, status=400 if form.errors else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def instructions(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Switches one's own instructions on or off in this conversation."""
     row = access.own_conversation(person_of(request), conversation_id)
@@ -167,9 +161,7 @@ def instructions(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return render(request, "account/instructions.html", {"conversation": shown_conversation(row), "is_off": row.without_instructions})
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def close(request: HttpRequest) -> HttpResponse:
     """Closes one's own account, if the operator allows it, within ten minutes of authentication."""
     if not environment().close_own_account:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET
 
 from chatui.accounts import profile
 from chatui.codes import ProductCode
@@ -23,7 +22,7 @@ from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
 from chatui.web.diagrams import draws_diagrams
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import guarded, signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 
 # Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
@@ -31,9 +30,7 @@ _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600
 _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 @draws_diagrams
 def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """A preview with the form to create a link; afterwards the new link."""
@@ -64,35 +61,27 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return render(request, "share/share.html", context)
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def shares(request: HttpRequest) -> HttpResponse:
     """The list of one's own links."""
     return render(request, "share/links.html", {"links": _with_addresses(request, transfer_shares.links(person_of(request)))})
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
     """Revoke one link."""
     transfer_shares.revoke(visitor_of(request, "page"), link_id=link_id)
     return _back(request)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Revoke all links to one conversation."""
     transfer_shares.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
     return redirect("share", conversation_id) if permissions_shares.may_share(person_of(request)) else redirect("shares")
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def revoke_all(request: HttpRequest) -> HttpResponse:
     """Revoke all of one's own links."""
     transfer_shares.revoke(visitor_of(request, "page"))

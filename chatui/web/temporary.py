@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_POST
 
 from chatui.codes import ProductCode
 from chatui.display import conversation_list
@@ -16,7 +14,7 @@ from chatui.permissions import access
 from chatui.turns import running
 from chatui.turns import temporary as turns_temporary
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded
+from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
 from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
@@ -25,9 +23,7 @@ if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def temporary_chat(request: HttpRequest, conversation_id: UUID, what: str) -> HttpResponse:
     """Performs one of the four actions on a person's temporary conversation. 409 for keeping it while an answer is being written."""
     row = access.own_temporary(person_of(request), conversation_id)

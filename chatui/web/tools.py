@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.display import tools as display_tools
 from chatui.display.conversation_list import shown_conversation
@@ -21,13 +19,11 @@ from chatui.permissions import access
 from chatui.tools import catalogue
 from chatui.turns import running, sweep
 from chatui.turns.running import TurnPlace
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The fragment with the cards of a turn."""
     row = access.own_conversation(person_of(request), conversation_id)
@@ -36,9 +32,7 @@ def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) ->
     return render(request, "chat/_cards.html", context)
 
 
-@require_POST
-@login_required
-@guarded
+@signed_in("POST")
 def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> HttpResponse:
     """Decide about a call. If it is no longer waiting, the page shows its state."""
     is_decided = True
@@ -52,9 +46,7 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
     return redirect(reverse("conversation", args=[conversation_id]))
 
 
-@require_GET
-@login_required
-@guarded
+@signed_in("GET")
 def new_tools(request: HttpRequest) -> HttpResponse:
     """The fragment with the tools for a new conversation, without those in ``off``, for the model ``choice``."""
     chosen = MessageBoxSettings(request.GET.get("choice", ""), catalogue.names_of(request.GET.get("off", "")))
@@ -62,9 +54,7 @@ def new_tools(request: HttpRequest) -> HttpResponse:
     return render(request, "chat/_tools_choice.html", {"tools": shown})
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@guarded
+@signed_in("GET", "POST")
 def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The fragment with the tools of a conversation. A POST first switches one on or off."""
     person = person_of(request)
