@@ -22,6 +22,7 @@ from chatui.env import environment
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions import access
+from chatui.wire import bus
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,12 @@ def parse_cursor(start: str) -> tuple[datetime, UUID]:
 
 Message = dict[str, object]
 """Send it only to the group of the conversation's owner, ``bus.person``: a title is private."""
+
+
+def tell(person_id: UUID, *messages: Message) -> None:
+    """Send to all pages of the owner, from synchronous code."""
+    for message in messages:
+        bus.send_from_thread(bus.person(person_id), message)
 
 
 def placed(row: Conversation) -> list[Message]:

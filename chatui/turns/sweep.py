@@ -27,8 +27,6 @@ from chatui.turns import ledger, slots
 from chatui.turns.calls import claims
 from chatui.turns.leases import leases
 from chatui.usage import counting, settling
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 from renderer.errors import Code
 from renderer.frames import Frame, Terminator
 
@@ -89,9 +87,7 @@ def interrupt(turn: Turn) -> TurnState | None:
         if has_news:
             conversation.has_news = True
             conversation.save(update_fields=["has_news"])
-    send_from_thread(
-        bus.person(conversation.owner_id), conversation_list.answered(conversation.pk, conversation.active_at, has_news=has_news)
-    )
+    conversation_list.tell(conversation.owner_id, conversation_list.answered(conversation.pk, conversation.active_at, has_news=has_news))
     return state
 
 

@@ -22,8 +22,6 @@ from chatui.models.user import User
 from chatui.store import erasure, temporary, transcripts
 from chatui.turns.calls import file_access
 from chatui.turns.start import first_title
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +60,7 @@ def _end(key: UUID, owner: UUID, only: Q) -> bool:
     if not erasure.close(key, only):
         return False
     # Open pages remove it from view; requests of a page that has not yet received the event are refused.
-    send_from_thread(bus.person(owner), conversation_list.unlisted(key))
+    conversation_list.tell(owner, conversation_list.unlisted(key))
     file_access.forget_from_thread(key)
     erasure.erase_conversation(key)
     return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -31,10 +31,8 @@ from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
 from chatui.web.diagrams import draws_diagrams
-from chatui.web.guards import guarded, signed_in, visitor_of
+from chatui.web.guards import done, guarded, signed_in, visitor_of
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
@@ -219,8 +217,8 @@ def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
-    send_from_thread(bus.person(row.owner_id), conversation_list.retitled(row))
-    return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
+    conversation_list.tell(row.owner_id, conversation_list.retitled(row))
+    return done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
 @signed_in("POST")
@@ -228,17 +226,16 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
     running.stop_all_from_thread(row.pk)
-    send_from_thread(bus.person(row.owner_id), conversation_list.unlisted(row.pk))
-    return _done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
+    conversation_list.tell(row.owner_id, conversation_list.unlisted(row.pk))
+    return done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
 
 @signed_in("POST")
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
-    for message in conversation_list.placed(row):
-        send_from_thread(bus.person(row.owner_id), message)
-    return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
+    conversation_list.tell(row.owner_id, *conversation_list.placed(row))
+    return done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
 @signed_in("POST")
@@ -246,7 +243,7 @@ def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Open the branch that a message is on, and redirect to the part of the conversation with its question."""
     row, question = conversation_actions.open_branch(person_of(request), conversation_id, request.POST.get("message"))
     url = reverse("conversation", args=[row.pk])
-    return _done(request, f"{url}?at={question}#m-{question}" if question else url)
+    return done(request, f"{url}?at={question}#m-{question}" if question else url)
 
 
 @signed_in("GET")
@@ -254,9 +251,3 @@ def message_text(request: HttpRequest, conversation_id: UUID, message_id: UUID) 
     """The Markdown source of a visible message, for the clipboard. 404 for a hidden one."""
     text = visible_text(visitor_of(request, "page"), conversation_id, message_id)
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
-
-
-def _done(request: HttpRequest, url: str, **fields: str) -> HttpResponse:
-    if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": True, "url": url, **fields})
-    return redirect(url)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -21,10 +21,8 @@ from chatui.display.conversation_list import shown_conversation
 from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.web.guards import signed_in
+from chatui.web.guards import done, signed_in
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Folder
@@ -116,7 +114,7 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         _writes.check(str(person.pk))
-        send_from_thread(bus.person(person.pk), conversation_list.folder_gone(display_folders.delete(person, folder_id)))
+        conversation_list.tell(person.pk, conversation_list.folder_gone(display_folders.delete(person, folder_id)))
         return redirect("home")
     return render(request, "sidebar/delete_folder.html", {"folder": display_folders.text_of(person, folder_id)})
 
@@ -142,12 +140,8 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id: str) -> HttpResponse:
     row = display_folders.move(person, conversation_id, folder_id)
-    for message in conversation_list.placed(row):
-        send_from_thread(bus.person(person.pk), message)
-    url = reverse("conversation", args=[row.pk])
-    if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": True, "url": url, "title": row.title})
-    return redirect(url)
+    conversation_list.tell(person.pk, *conversation_list.placed(row))
+    return done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
 def _full() -> str:
@@ -156,7 +150,7 @@ def _full() -> str:
 
 
 def _notify(person: User, row: Folder) -> None:
-    send_from_thread(bus.person(person.pk), conversation_list.folder_kept(row, display_folders.next_folder_id(row, person)))
+    conversation_list.tell(person.pk, conversation_list.folder_kept(row, display_folders.next_folder_id(row, person)))
 
 
 def _start(row: Folder) -> str:

@@ -14,7 +14,8 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from chatui.accounts.sign_in import DEVICE_COOKIE
@@ -113,6 +114,13 @@ def hidden_channels(method: str, action: str) -> Callable[[View], View]:
         return answer
 
     return decorate
+
+
+def done(request: HttpRequest, url: str, **fields: str) -> HttpResponse:
+    """The answer to a form that was carried out: JSON for the product's scripts, a redirect for people."""
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"ok": True, "url": url, **fields})
+    return redirect(url)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

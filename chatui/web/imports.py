@@ -21,8 +21,6 @@ from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
 from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 # Each may contain megabytes and thousands of messages.
 _imports = Throttle("import", attempts=20, seconds=600)
@@ -85,7 +83,7 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     row = imports.import_transcript(person, data).conversation
-    send_from_thread(bus.person(row.owner_id), conversation_list.listed(row))
+    conversation_list.tell(row.owner_id, conversation_list.listed(row))
     return redirect("conversation", row.pk)
 
 
@@ -93,7 +91,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     """The report: links to new conversations, and counts of what was left out, by kind."""
     rows = imported.conversations[:_LISTED]
     for row in rows:
-        send_from_thread(bus.person(row.owner_id), conversation_list.listed(row))
+        conversation_list.tell(row.owner_id, conversation_list.listed(row))
     found = {
         "links": [conversation_link(row) for row in rows],
         "count": len(imported.conversations),

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from chatui.display import conversation_actions, conversation_list
-from chatui.web.guards import signed_in
+from chatui.web.guards import done, signed_in
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 
 @signed_in("GET")
@@ -30,12 +28,9 @@ def archived(request: HttpRequest) -> HttpResponse:
 def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Move a conversation to the top of the list, or into the archive. Redirects to the archive if ``back`` says so."""
     row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
-    for message in conversation_list.placed(row):
-        send_from_thread(bus.person(row.owner_id), message)
+    conversation_list.tell(row.owner_id, *conversation_list.placed(row))
     url = reverse("archived") if request.POST.get("back") == "archive" else reverse("conversation", args=[row.pk])
-    if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": True, "url": url, "title": row.title})
-    return redirect(url)
+    return done(request, url, title=row.title)
 
 
 @signed_in("GET")

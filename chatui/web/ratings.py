@@ -28,8 +28,6 @@ from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import downloads, lists
 from chatui.web.guards import signed_in, visitor_of
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 EXPORT_MOST = 20_000
 HIDDEN_MOST = 500
@@ -138,7 +136,7 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
             context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
             return render(request, "exchange/rating.html", context, status=400)
         person = access.person_of(visitor)
-        send_from_thread(bus.person(person.pk), conversation_list.rated(conversation_id, message_id, given.verdict))
+        conversation_list.tell(person.pk, conversation_list.rated(conversation_id, message_id, given.verdict))
         if "application/json" in request.headers.get("Accept", ""):
             return JsonResponse({"ok": True})
         return redirect(back)

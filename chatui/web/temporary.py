@@ -16,8 +16,6 @@ from chatui.turns import temporary as turns_temporary
 from chatui.web.errors import refuse
 from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
@@ -43,8 +41,7 @@ def _close(row: Conversation) -> bool:
 def _keep(row: Conversation) -> bool:
     if not turns_temporary.keep(row):
         return False
-    for message in conversation_list.placed(row):
-        send_from_thread(bus.person(row.owner_id), message)
+    conversation_list.tell(row.owner_id, *conversation_list.placed(row))
     return True
 
 

@@ -26,7 +26,7 @@ TRANSCRIPT = b"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n"
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The groups and events that the page sends."""
     found: list[tuple[str, Any]] = []
-    monkeypatch.setattr(imports, "send_from_thread", lambda group, event: found.append((group, event)))
+    monkeypatch.setattr(bus, "send_from_thread", lambda group, event: found.append((group, event)))
     return found
 
 
