@@ -155,13 +155,11 @@ BLANK_EXCHANGE = ShownExchange(ShownQuestion("", html.plain(_NOTHING), _NOTHING,
 """An empty exchange, which scripts copy for a new message."""
 
 
-def shown_exchanges(row: Conversation, find: Callable[[], Sequence[UUID]]) -> list[ShownExchange]:
-    """Part of a branch as questions and answers. ``find`` returns the keys of its messages, in order.
-
-    ``find`` is called again after the versions of the answers are loaded, so that messages added meanwhile are on the page.
-    """
-    versions = continuation.Versions(find())
-    return _Page(row, transcripts.loaded(row, find(), for_page=True), versions).exchanges()
+def shown_exchanges(row: Conversation, keys: Sequence[UUID], versions: continuation.Versions | None = None) -> list[ShownExchange]:
+    """Part of a branch as questions and answers. ``keys``: those of its messages, in order. ``versions``: those of the answers, if they
+    were read before the keys."""
+    known = versions or continuation.Versions(keys)
+    return _Page(row, transcripts.loaded(row, keys, for_page=True), known).exchanges()
 
 
 def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:

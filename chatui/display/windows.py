@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
-from uuid import UUID
 
 from chatui.display.conversation import ShownExchange, shown_exchanges
 from chatui.display.ratings import verdicts_of
@@ -14,7 +12,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import branches, transcripts
+from chatui.store import branches, continuation, transcripts
 from chatui.store.branches import BranchWindow
 
 EXCHANGES = 20
@@ -91,7 +89,7 @@ def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
     exchanges = found.exchanges if found else ()
     for start in range(0, len(exchanges), EXCHANGES):
         keys = list(chain.from_iterable(exchanges[start : start + EXCHANGES]))
-        yield ShownWindow(with_ratings(row, shown_exchanges(row, partial(list, keys))))
+        yield ShownWindow(with_ratings(row, shown_exchanges(row, keys)))
 
 
 def _end(row: Conversation, leaf: Message | None) -> BranchWindow | None:
@@ -99,19 +97,15 @@ def _end(row: Conversation, leaf: Message | None) -> BranchWindow | None:
 
 
 def _shown(row: Conversation, find: Callable[[], BranchWindow | None]) -> ShownWindow:
-    last: list[BranchWindow] = []
-
-    def keys() -> list[UUID]:
-        found = find()
-        last[:] = [found] if found else []
-        return found.keys if found else []
-
-    exchanges = with_ratings(row, shown_exchanges(row, keys))
-    if not last or not exchanges:
+    asked = find()
+    versions = continuation.Versions(asked.keys if asked else ())
+    found = find()  # again, so that messages added meanwhile are on the page
+    exchanges = with_ratings(row, shown_exchanges(row, found.keys, versions)) if found else []
+    if not found or not exchanges:
         return ShownWindow(exchanges)
     first, end = exchanges[0].question, exchanges[-1].question
     return ShownWindow(
         exchanges,
-        earlier=first.message_id if first and last[0].has_earlier else "",
-        later=end.message_id if end and last[0].has_later else "",
+        earlier=first.message_id if first and found.has_earlier else "",
+        later=end.message_id if end and found.has_later else "",
     )

@@ -31,6 +31,7 @@ from renderer.ocml import document as ocml
 def frame_of(message: Message) -> Frame:
     """The frame that is stored in a row; with the header ASIDE, a reasoning summary of an earlier version."""
     frame = ocml.parse_frame(message.text)
+    # The text is asked first: rows are also loaded with nothing else.
     return replace(frame, header=ASIDE) if frame.header.name == SUMMARY_NAME and message.is_old_summary else frame
 
 

@@ -180,4 +180,4 @@ async def test_an_uploaded_file_is_below_no_answer(ada: User, backend: ScriptedB
 def exchanges(row: Conversation, person: User) -> list[conversation.ShownExchange]:
     leaf = transcripts.active_leaf(row, person)
     keys = [message.pk for message in transcripts.branch(row, leaf)]
-    return conversation.shown_exchanges(row, lambda: keys)
+    return conversation.shown_exchanges(row, keys)
