@@ -1,4 +1,4 @@
-"""The error codes of OpenChatML 2.2 (specification section 14), each with a sentence for people and an exception.
+"""The error codes of OpenChatML 2.2 (specification section 14), each with a sentence for people, and the exception that has one.
 
 No sentence or hint ever quotes a transcript. A product that uses this package may add codes of its own.
 """
@@ -68,18 +68,18 @@ class Problem:
         return f"{self.code}: {self.hint}{where}"
 
     def error(self) -> OpenChatMLError:
-        """This problem as an exception, of the class for its code."""
-        return _CLASSES.get(self.code, OpenChatMLError)(self.hint, self.location)
+        """This problem as an exception."""
+        kind = ParseHeaderError if self.code is Code.PARSE_HEADER else OpenChatMLError
+        return kind(self.hint, self.location, self.code)
 
 
 class OpenChatMLError(Exception):
     """A transcript breaks a rule; ``code`` and ``location`` say which and where. ``hint`` never quotes a body."""
 
-    code: Code = Code.PARSE_HEADER
-
-    def __init__(self, hint: str, location: Location | None = None) -> None:
+    def __init__(self, hint: str, location: Location | None = None, code: ErrorCode = Code.PARSE_HEADER) -> None:
         self.hint = hint
         self.location = location
+        self.code = code
         super().__init__(str(self.problem))
 
     @property
@@ -95,62 +95,3 @@ class OpenChatMLError(Exception):
 
 class ParseHeaderError(OpenChatMLError):
     """``E-PARSE-HEADER``: a document header or a frame header is malformed."""
-
-    code = Code.PARSE_HEADER
-
-
-class ChannelMissingError(OpenChatMLError):
-    """``E-PARSE-CHANNEL-MISSING``: no channel where the profile requires one."""
-
-    code = Code.PARSE_CHANNEL_MISSING
-
-
-class BodyConstraintError(OpenChatMLError):
-    """``E-BODY-CONSTRAINT-VIOLATION``: a body is not of the type that ``<|constrain|>`` declares."""
-
-    code = Code.BODY_CONSTRAINT_VIOLATION
-
-
-class CallSchemaError(OpenChatMLError):
-    """``E-CALL-SCHEMA``: a tool call that cannot be executed, or a reply without a call."""
-
-    code = Code.CALL_SCHEMA
-
-
-class ToolTimeoutError(OpenChatMLError):
-    """``E-TOOL-TIMEOUT``: the reply says that the tool did not answer before its deadline."""
-
-    code = Code.TOOL_TIMEOUT
-
-
-class ToolCancelledError(OpenChatMLError):
-    """``E-TOOL-CANCELLED``: the reply says that the call was cancelled."""
-
-    code = Code.TOOL_CANCELLED
-
-
-class StreamTruncatedError(OpenChatMLError):
-    """``E-STREAM-TRUNCATED``: the text ended inside a frame."""
-
-    code = Code.STREAM_TRUNCATED
-
-
-class VisibilityError(OpenChatMLError):
-    """``E-PERM-VISIBILITY``: our own code asked the gate to show a frame that this audience may not see."""
-
-    code = Code.PERM_VISIBILITY
-
-
-_CLASSES: dict[ErrorCode, type[OpenChatMLError]] = {
-    error.code: error
-    for error in (
-        ParseHeaderError,
-        ChannelMissingError,
-        BodyConstraintError,
-        CallSchemaError,
-        ToolTimeoutError,
-        ToolCancelledError,
-        StreamTruncatedError,
-        VisibilityError,
-    )
-}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from renderer.errors import VisibilityError
+from renderer.errors import Code, OpenChatMLError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import BROKEN, is_document, is_for_people, is_json, is_preamble, is_reasoning, is_tool_line
 from renderer.frames import Channel, Frame, Header, Intent, Role
@@ -108,10 +108,10 @@ def show(frame: Frame, audience: Audience, own: Collection[str] = ()) -> Visible
     """The text of a frame that this audience may see. ``own`` as in ``may_see``.
 
     Raises:
-        VisibilityError: the frame is hidden from this audience, so the caller should not have called this.
+        OpenChatMLError: the frame is hidden from this audience, so the caller should not have called this.
     """
     if not may_see(frame.header, audience, own):
-        raise VisibilityError("the caller requested a frame that is hidden from this audience")
+        raise OpenChatMLError("the caller requested a frame that is hidden from this audience", code=Code.PERM_VISIBILITY)
     return VisibleText(frame.body)
 
 

@@ -177,7 +177,7 @@ def to_tokens(
 
     Raises:
         ParseHeaderError: a header value that Harmony needs is not allowed in a header.
-        CallSchemaError: a frame ends as a call, but is not an assistant's or not addressed to a tool.
+        OpenChatMLError: a frame ends as a call, but is not an assistant's or not addressed to a tool.
     """
     pieces, written = _written(frames, record, document)
     return ids_of_pieces(pieces, vocabulary), written

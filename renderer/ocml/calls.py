@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from renderer import strict_json
-from renderer.errors import BodyConstraintError, CallSchemaError, Code, Problem
+from renderer.errors import Code, OpenChatMLError, Problem
 from renderer.events import violates_constraint
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.ocml.document_header import DocumentHeader, Profile
@@ -53,7 +53,7 @@ class Reply:
         return next((known for known in (Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED) if code == known), None)
 
     def raise_for_error(self) -> None:
-        """Raise ToolTimeoutError or ToolCancelledError if the reply reports one."""
+        """Raise E-TOOL-TIMEOUT or E-TOOL-CANCELLED if the reply reports one."""
         if self.error is not None:
             raise Problem(self.error, _TOOL_ERROR_HINTS[self.error]).error()
 
@@ -62,21 +62,21 @@ def read_call(frame: Frame, document: DocumentHeader | None = None) -> Call:
     """The call in a frame that ends in ``<|call|>``, to be carried out. ``document``: the header of its document, if it is from one.
 
     Raises:
-        CallSchemaError: it is not a call, it has an intent (as a frame with a fault has in a lenient reading), the document allows no such
+        OpenChatMLError: it is not a call, it has an intent (as a frame with a fault has in a lenient reading), the document allows no such
         call, the tool's name is not allowed, the arguments are not an object, or the deadline is not a number of milliseconds from 1 to a
-        day. BodyConstraintError: the body is declared as JSON and is not. ParseHeaderError: there is no ``to=`` or no ``call_id=``.
+        day. The body is declared as JSON and is not. There is no ``to=`` or no ``call_id=``.
     """
     header, document = frame.header, document or DocumentHeader()
     if frame.terminator is not Terminator.CALL or header.intent is not None or document.is_version_1:
-        raise CallSchemaError("the frame is not a call")
+        raise OpenChatMLError("the frame is not a call", code=Code.CALL_SCHEMA)
     if fault := fault_of_terminator(header, frame.terminator):
         raise Problem(fault.code, fault.hint).error()
     if violates_constraint(frame):
-        raise BodyConstraintError("the body is not valid JSON, although its header says so")
+        raise OpenChatMLError("the body is not valid JSON, although its header says so", code=Code.BODY_CONSTRAINT_VIOLATION)
     faults = [*Pairing(document.profile).opened(header), *_call_faults(frame)]
     tool, call_id = header.recipient or "", header.call_id or ""
     if not TOOL_NAME.fullmatch(tool):
-        raise CallSchemaError("the tool name is not valid")
+        raise OpenChatMLError("the tool name is not valid", code=Code.CALL_SCHEMA)
     if faults:
         raise Problem(faults[0].code, faults[0].hint).error()
     arguments = _json_or_none(frame) if _is_json_call(frame) else frame.body

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from renderer.errors import Code, Location, OpenChatMLError, Problem
+from renderer.errors import ErrorCode, Location, OpenChatMLError, Problem
 from renderer.events import FrameText, RawEvent
 from renderer.ocml.document_header import DocumentHeader
 from renderer.tokens import Token
@@ -145,7 +145,7 @@ class Output:
         """Text of the open body that is not in an event yet."""
         self.failure: OpenChatMLError | None = None
         """The error that stopped the reading."""
-        self.error: Code | None = None
+        self.error: ErrorCode | None = None
         """The first problem in the open frame."""
 
     def emit(self, event: ReaderEvent) -> None:
@@ -161,7 +161,7 @@ class Output:
             if text and self.failure is None:
                 self._events.append(FrameText(text))
 
-    def report(self, code: Code, hint: str, location: Location, *, is_refused: bool = True) -> bool:
+    def report(self, code: ErrorCode, hint: str, location: Location, *, is_refused: bool = True) -> bool:
         """Report a problem. Returns whether reading continues."""
         if self.failure is not None:
             return False

@@ -6,12 +6,13 @@ from itertools import product
 
 import pytest
 
-from renderer.errors import Code, OpenChatMLError, VisibilityError
+from renderer.errors import Code, OpenChatMLError
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
 from renderer.history import frames_for_prompt
 from renderer.ocml import calls
 from tests.conformance.cases import Case, cases, frame_as_json, frame_of, frames_of, header_of, kind, name_of
+from tests.renderer.refusing import refused
 from tests.support.cases import for_each
 
 
@@ -71,7 +72,7 @@ def check_visibility(case: Case, *, visible: bool) -> None:
     if visible:
         assert show(frame, Audience.END_USER) == "SECRET"
         return
-    with pytest.raises(VisibilityError) as caught:
+    with refused(Code.PERM_VISIBILITY) as caught:
         show(frame, Audience.END_USER)
     assert caught.value.code is Code.PERM_VISIBILITY
     assert "SECRET" not in f"{caught.value}{caught.value.sentence}"

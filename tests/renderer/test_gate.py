@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from renderer.errors import Code, VisibilityError
+from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import BROKEN, DOCUMENT, SUMMARY, TOOL_LINE
 from renderer.frames import Frame, Header, Terminator
@@ -26,6 +26,7 @@ from renderer.gate import (
     visible,
     why_hidden,
 )
+from tests.renderer.refusing import refused
 from tests.support.cases import for_each
 
 VISIBLE = {
@@ -77,7 +78,7 @@ def test_several_visible_texts_and_those_for_debugging_and_approval_are_visible_
 
 def test_e_perm_visibility_asking_for_a_hidden_frame_raises_and_quotes_nothing() -> None:
     frame = Frame(Header("assistant", channel="analysis"), "the secret plan")
-    with pytest.raises(VisibilityError) as caught:
+    with refused(Code.PERM_VISIBILITY) as caught:
         show(frame, Audience.END_USER)
     assert caught.value.code is Code.PERM_VISIBILITY
     assert "secret" not in str(caught.value) + repr(caught.value)
@@ -265,7 +266,7 @@ def test_a_program_sees_the_traffic_of_its_own_functions_and_of_no_others() -> N
     for role, channel, recipient, name, intent in visible_ones:
         header = Header(role, channel, recipient=recipient, name=name, intent=intent, call_id="c1")
         assert not may_see(header, Audience.END_USER, own) and not may_see(header, Audience.PROGRAM)
-        with pytest.raises(VisibilityError):
+        with refused(Code.PERM_VISIBILITY):
             show(Frame(header, "{}"), Audience.PROGRAM)
         assert Gate(Audience.PROGRAM).admit(FrameOpened(header)) == Working()
         for audience in (Audience.PROGRAM, Audience.TRUSTED_PROGRAM):

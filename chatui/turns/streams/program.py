@@ -183,7 +183,7 @@ class ProgramStream:
         """Add a checked call to one of the program's functions. ``names``: the program's names for them, by the names that the model reads.
 
         Raises:
-            VisibilityError: it is not a call to one of them.
+            OpenChatMLError: it is not a call to one of them.
         """
         arguments = show(frame, Audience.PROGRAM, self._own)
         function = (frame.header.recipient or "").partition(".")[2]

@@ -19,7 +19,7 @@ from chatui.operations.second_reader import (
     compare,
     compare_readings,
 )
-from renderer.errors import CallSchemaError, OpenChatMLError, ParseHeaderError
+from renderer.errors import Code, OpenChatMLError
 from renderer.frame_kinds import is_for_people
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony import hip1
@@ -27,6 +27,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
 from tests.chatui.operations.fakes import LIES, lying
 from tests.renderer.harmony.test_prompt import ANSWER, ASK, BUILTIN, BUILTIN_REPLY, CALL, CONVERSATIONS, PLAN, REPLY, THINK
+from tests.renderer.refusing import refused
 
 pytestmark = pytest.mark.served
 
@@ -174,10 +175,10 @@ def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabula
 
 def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_process_starts(vocabulary: Vocabulary) -> None:
     for header, error in (
-        (Header("user", recipient="a b"), ParseHeaderError),
-        (Header("assistant", recipient="user", call_id="c1"), CallSchemaError),
+        (Header("user", recipient="a b"), Code.PARSE_HEADER),
+        (Header("assistant", recipient="user", call_id="c1"), Code.CALL_SCHEMA),
     ):
-        with pytest.raises(error):
+        with refused(error):
             compare([[Frame(header, "{}", Terminator.CALL)]], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
 
 

@@ -34,7 +34,7 @@ from chatui.transfer import exports
 from chatui.transfer.exports import DownloadFormat, attachment, file_name
 from chatui.transfer.imports import import_transcript
 from chatui.web import downloads
-from renderer.errors import Code, ParseHeaderError, VisibilityError
+from renderer.errors import Code, OpenChatMLError, ParseHeaderError
 from renderer.frames import Frame, Header, Transcript
 from renderer.gate import Audience
 from renderer.ocml import document, interchange
@@ -104,7 +104,7 @@ def test_markdown_without_a_title_has_a_heading_too(exported: Conversation, ada:
 def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_anybody_else() -> None:
     odd = Transcript((Frame(Header("tool", name="[x](http://a.example)`<b>*_\\"), "reply"),))
     assert exports._markdown("", odd, Audience.DEBUG).splitlines()[2] == "## tool · name x (http://a.example) b"
-    with pytest.raises(VisibilityError):
+    with pytest.raises(OpenChatMLError, match="E-PERM-VISIBILITY"):
         exports._markdown("", odd, Audience.END_USER)
 
 

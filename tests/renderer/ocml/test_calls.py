@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from renderer.errors import (
-    BodyConstraintError,
-    CallSchemaError,
-    ChannelMissingError,
-    Code,
-    OpenChatMLError,
-    ParseHeaderError,
-    ToolCancelledError,
-    ToolTimeoutError,
-)
+from renderer.errors import Code
 from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import calls
 from renderer.ocml.document import read_leniently
 from renderer.ocml.document_header import STRICTEST, DocumentHeader, Profile
+from tests.renderer.refusing import refused
 
 
 def call(body: str, *, to: str | None = "functions.x", call_id: str | None = "c1", constrain: str | None = "json") -> Frame:
@@ -81,29 +73,27 @@ REFUSED_HERE = [
 def test_a_call_that_a_document_keeps_with_a_fault_is_not_carried_out(header: str) -> None:
     (found,) = read_leniently(f"version: 2.2\n\n<|start|>{header}<|message|>{{}}<|call|>").finished
     assert found.frame.terminator is Terminator.CALL
-    with pytest.raises(CallSchemaError):
+    with refused(Code.CALL_SCHEMA):
         calls.read_call(found.frame)
 
 
 @pytest.mark.parametrize(
     ("document", "to", "channel", "error"),
     [
-        (DocumentHeader(version="1.0"), "functions.x", "commentary", CallSchemaError),
-        (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "commentary", CallSchemaError),
+        (DocumentHeader(version="1.0"), "functions.x", "commentary", Code.CALL_SCHEMA),
+        (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "commentary", Code.CALL_SCHEMA),
         (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "analysis", None),
-        (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "commentary", CallSchemaError),
+        (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "commentary", Code.CALL_SCHEMA),
         (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "analysis", None),
-        (DocumentHeader(profile=STRICTEST), "python", None, ChannelMissingError),
+        (DocumentHeader(profile=STRICTEST), "python", None, Code.PARSE_CHANNEL_MISSING),
     ],
 )
-def test_a_call_is_carried_out_as_its_document_allows(
-    document: DocumentHeader, to: str, channel: str | None, error: type[OpenChatMLError] | None
-) -> None:
+def test_a_call_is_carried_out_as_its_document_allows(document: DocumentHeader, to: str, channel: str | None, error: Code | None) -> None:
     frame = Frame(Header("assistant", channel, to, "c1"), "{}", Terminator.CALL)
     if error is None:
         assert calls.read_call(frame, document).tool == to
         return
-    with pytest.raises(error):
+    with refused(error):
         calls.read_call(frame, document)
 
 
@@ -234,18 +224,18 @@ def test_the_body_of_a_call_without_json_is_the_argument() -> None:
 @pytest.mark.parametrize(
     ("frame", "error", "hint"),
     [
-        (Frame(call("{", to=None).header, "{"), CallSchemaError, "not a call"),
-        (call("{", to=None), ParseHeaderError, "without to="),
-        (call("{", to="user"), CallSchemaError, "the recipient must be a tool"),
-        (call("{", to="a/b"), BodyConstraintError, "not valid JSON"),
-        (call("[]", to="a/b"), CallSchemaError, "the tool name"),
-        (call("[]"), CallSchemaError, "not a JSON object"),
-        (call('{"tool_calls": 1, "deadline_ms": 0}'), CallSchemaError, "tool_calls"),
-        (call('{"a": 1, "a": 1, "tool_calls": 1}'), CallSchemaError, "duplicate key"),
+        (Frame(call("{", to=None).header, "{"), Code.CALL_SCHEMA, "not a call"),
+        (call("{", to=None), Code.PARSE_HEADER, "without to="),
+        (call("{", to="user"), Code.CALL_SCHEMA, "the recipient must be a tool"),
+        (call("{", to="a/b"), Code.BODY_CONSTRAINT_VIOLATION, "not valid JSON"),
+        (call("[]", to="a/b"), Code.CALL_SCHEMA, "the tool name"),
+        (call("[]"), Code.CALL_SCHEMA, "not a JSON object"),
+        (call('{"tool_calls": 1, "deadline_ms": 0}'), Code.CALL_SCHEMA, "tool_calls"),
+        (call('{"a": 1, "a": 1, "tool_calls": 1}'), Code.CALL_SCHEMA, "duplicate key"),
     ],
 )
-def test_of_several_errors_of_a_call_the_first_is_raised(frame: Frame, error: type[OpenChatMLError], hint: str) -> None:
-    with pytest.raises(error, match=hint):
+def test_of_several_errors_of_a_call_the_first_is_raised(frame: Frame, error: Code, hint: str) -> None:
+    with refused(error, match=hint):
         calls.read_call(frame)
 
 
@@ -283,26 +273,26 @@ def test_a_call_shows_no_arguments_in_its_repr() -> None:
     ],
 )
 def test_e_call_schema(frame: Frame) -> None:
-    with pytest.raises(CallSchemaError):
+    with refused(Code.CALL_SCHEMA):
         calls.read_call(frame)
 
 
 def test_e_body_constraint_violation() -> None:
-    with pytest.raises(BodyConstraintError):
+    with refused(Code.BODY_CONSTRAINT_VIOLATION):
         calls.read_call(call("{"))
 
 
 @pytest.mark.parametrize("frame", [call("{}", to=None), call("{}", call_id=None)])
 def test_e_parse_header(frame: Frame) -> None:
-    with pytest.raises(ParseHeaderError):
+    with refused(Code.PARSE_HEADER):
         calls.read_call(frame)
 
 
 @pytest.mark.parametrize("value", ['"{}"', '{{"code": "{}", "message": "x"}}'])
-@pytest.mark.parametrize(("code", "error"), [("E-TOOL-TIMEOUT", ToolTimeoutError), ("E-TOOL-CANCELLED", ToolCancelledError)])
-def test_e_tool_timeout_and_e_tool_cancelled(value: str, code: str, error: type[OpenChatMLError]) -> None:
+@pytest.mark.parametrize(("code", "error"), [("E-TOOL-TIMEOUT", Code.TOOL_TIMEOUT), ("E-TOOL-CANCELLED", Code.TOOL_CANCELLED)])
+def test_e_tool_timeout_and_e_tool_cancelled(value: str, code: str, error: Code) -> None:
     found = calls.read_reply(reply(f'{{"ok": false, "error": {value.format(code)}}}'))
-    with pytest.raises(error) as caught:
+    with refused(error) as caught:
         found.raise_for_error()
     assert caught.value.code == code == found.error
 

@@ -9,16 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from renderer.errors import (
-    BodyConstraintError,
-    CallSchemaError,
-    ChannelMissingError,
-    Code,
-    Location,
-    OpenChatMLError,
-    ParseHeaderError,
-    StreamTruncatedError,
-)
+from renderer.errors import Code, Location, OpenChatMLError
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
@@ -28,6 +19,7 @@ from renderer.ocml.scanning import DocumentOpened, ProblemFound
 from renderer.tokens import escape
 from tests.fuzz.promises import check
 from tests.renderer.examples import bodies, frames, raw, transcripts
+from tests.renderer.refusing import refused
 from tests.support.cases import example_count, for_each
 
 
@@ -124,14 +116,14 @@ def test_a_doubled_bracket_writes_a_token_as_text() -> None:
     ],
 )
 def test_e_parse_header(text: str) -> None:
-    with pytest.raises(ParseHeaderError) as caught:
+    with refused(Code.PARSE_HEADER) as caught:
         document.parse_frame(text)
     assert caught.value.location is not None
 
 
 @pytest.mark.parametrize("text", ["<|start|>user", "<|start|>user<|message|>secret", "<|start|>user<|message|><|literal|>secret<|end|>"])
 def test_e_stream_truncated(text: str) -> None:
-    with pytest.raises(StreamTruncatedError) as caught:
+    with refused(Code.STREAM_TRUNCATED) as caught:
         document.parse_frame(text)
     assert "secret" not in str(caught.value)
 
@@ -149,7 +141,7 @@ def test_e_stream_truncated(text: str) -> None:
     ],
 )
 def test_an_invalid_document_header_is_refused(header: str) -> None:
-    with pytest.raises(ParseHeaderError):
+    with refused(Code.PARSE_HEADER):
         document.parse(header + "<|start|>user<|message|>x<|end|>")
 
 
@@ -158,7 +150,7 @@ def test_a_version_is_read_digit_by_digit() -> None:
 
 
 def test_an_error_has_a_place() -> None:
-    with pytest.raises(ParseHeaderError) as caught:
+    with refused(Code.PARSE_HEADER) as caught:
         document.parse("version: 2.2\n<|start|>user<|message|>é<|end|>\n<|start|>robot<|message|>x<|end|>")
     location = caught.value.location
     assert location is not None
@@ -167,22 +159,22 @@ def test_an_error_has_a_place() -> None:
 
 @pytest.mark.parametrize("value", ["", "a b", "a\nb", "x<|end|>", "é", "a" * 4096])
 def test_a_header_value_that_could_break_out_is_not_written(value: str) -> None:
-    with pytest.raises(ParseHeaderError):
+    with refused(Code.PARSE_HEADER):
         document.dump_frame(Frame(Header("user", name=value), "x"))
 
 
 @pytest.mark.parametrize(
     ("frame", "error"),
     [
-        (Frame(Header("robot"), "x"), ParseHeaderError),
-        (Frame(Header("tool"), "x"), ParseHeaderError),
-        (Frame(Header("assistant", channel="finale"), "x"), ParseHeaderError),
-        (Frame(Header("assistant"), "x", Terminator.CALL), ParseHeaderError),
-        (Frame(Header("user", recipient="functions.x", call_id="1"), "x", Terminator.CALL), CallSchemaError),
+        (Frame(Header("robot"), "x"), Code.PARSE_HEADER),
+        (Frame(Header("tool"), "x"), Code.PARSE_HEADER),
+        (Frame(Header("assistant", channel="finale"), "x"), Code.PARSE_HEADER),
+        (Frame(Header("assistant"), "x", Terminator.CALL), Code.PARSE_HEADER),
+        (Frame(Header("user", recipient="functions.x", call_id="1"), "x", Terminator.CALL), Code.CALL_SCHEMA),
     ],
 )
-def test_frames_that_a_strict_reading_would_refuse_are_not_written(frame: Frame, error: type[OpenChatMLError]) -> None:
-    with pytest.raises(error):
+def test_frames_that_a_strict_reading_would_refuse_are_not_written(frame: Frame, error: Code) -> None:
+    with refused(error):
         document.dump_frame(frame)
     written = document.writable(frame)
     assert document.parse_frame(document.dump_frame(written)) == written
@@ -205,7 +197,7 @@ def test_frames_that_a_strict_reading_would_refuse_are_not_written(frame: Frame,
     ],
 )
 def test_a_document_header_that_would_not_round_trip_is_not_written(transcript: Transcript) -> None:
-    with pytest.raises(ParseHeaderError):
+    with refused(Code.PARSE_HEADER):
         document.dump(transcript)
 
 
@@ -214,7 +206,7 @@ HEADER = "version: 2.2\n\n"
 
 def test_e_body_constraint_violation() -> None:
     text = HEADER + "<|start|>user<|message|>x<|end|>\n<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>secret<|end|>"
-    with pytest.raises(BodyConstraintError) as caught:
+    with refused(Code.BODY_CONSTRAINT_VIOLATION) as caught:
         document.parse(text)
     assert caught.value.location is not None and (caught.value.location.line, caught.value.location.frame) == (4, 1)
     assert "secret" not in str(caught.value)
@@ -224,7 +216,7 @@ def test_e_body_constraint_violation() -> None:
 def test_e_call_schema_a_second_call_with_one_id() -> None:
     call = "<|start|>assistant to=functions.x call_id=c{}<|channel|>commentary<|message|>{{}}<|call|>\n"
     assert len(document.parse(HEADER + call.format(1) + call.format(2)).frames) == 2
-    with pytest.raises(CallSchemaError):
+    with refused(Code.CALL_SCHEMA):
         document.parse(HEADER + call.format(1) + call.format(1))
     first, second = document.read_leniently(HEADER + call.format(1) + call.format(1)).transcript.frames
     assert (first.terminator, second.terminator) == (Terminator.CALL, Terminator.END)
@@ -234,7 +226,7 @@ def test_e_parse_channel_missing() -> None:
     profile = "version: 2.2\nprofiles: {harmony: {enabled: true, require_channels: [analysis, final]}}\n"
     frame = "<|start|>assistant<|message|>x<|end|>"
     assert document.parse(HEADER + frame).frames[0].header == Header("assistant")
-    with pytest.raises(ChannelMissingError):
+    with refused(Code.PARSE_CHANNEL_MISSING):
         document.parse(profile + frame)
     (parsed,) = document.read_leniently(profile + frame).transcript.frames
     assert not may_see(parsed.header, Audience.END_USER)
@@ -263,7 +255,7 @@ def test_problems_before_a_future_version_are_reported_too() -> None:
         "the bytes are not valid UTF-8",
         "this major version of the format is not known",
     ]
-    with pytest.raises(ParseHeaderError, match="not valid UTF-8"):
+    with refused(Code.PARSE_HEADER, match="not valid UTF-8"):
         document.parse(b"version: 3.0\nnote: \xff\n<|start|>user<|message|>x<|end|>")
 
 
@@ -291,18 +283,18 @@ def test_frames_come_as_soon_as_they_are_whole() -> None:
         DocumentOpened,
         type(document.read_leniently(HEADER + "<|start|>user<|message|>Hi<|end|>").finished[0]),
     ]
-    with pytest.raises(StreamTruncatedError):
+    with refused(Code.STREAM_TRUNCATED):
         reader.finish()
 
 
 def test_a_violated_constraint_is_raised_after_the_frames_before_it() -> None:
     reader = document.FrameReader()
-    with pytest.raises(BodyConstraintError):
+    with refused(Code.BODY_CONSTRAINT_VIOLATION):
         reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|><|start|>user<|constrain|>json<|message|>x<|end|><|start|>robot<|message|>")
     assert len(reader.events_before_error) == 2
-    with pytest.raises(BodyConstraintError):
+    with refused(Code.BODY_CONSTRAINT_VIOLATION):
         reader.feed("<|start|>robot")
-    with pytest.raises(BodyConstraintError):
+    with refused(Code.BODY_CONSTRAINT_VIOLATION):
         reader.finish()
 
 
@@ -318,7 +310,7 @@ def test_a_frame_is_hidden_if_any_fault_of_its_header_hides_it_whatever_else_is_
 
 @pytest.mark.parametrize("text", ["", " ", "<|start|>user<|message|>a<|end|><|start|>user<|message|>b<|end|>"])
 def test_exactly_one_frame_is_read_as_a_frame(text: str) -> None:
-    with pytest.raises(ParseHeaderError, match="exactly one frame") as caught:
+    with refused(Code.PARSE_HEADER, match="exactly one frame") as caught:
         document.parse_frame(text)
     assert caught.value.location == Location(0, 1, 1)
 
@@ -330,11 +322,11 @@ def test_of_a_single_frame_neither_the_body_nor_its_place_among_others_is_checke
 
 def test_a_reader_that_raised_for_a_body_takes_no_more_text() -> None:
     reader = document.FrameReader()
-    with pytest.raises(BodyConstraintError):
+    with refused(Code.BODY_CONSTRAINT_VIOLATION):
         reader.feed(HEADER + "<|start|>user<|constrain|>json<|message|>x<|end|>")
-    with pytest.raises(BodyConstraintError):
+    with refused(Code.BODY_CONSTRAINT_VIOLATION):
         reader.feed("<|start|>user<|message|>Hi<|end|>")
-    with pytest.raises(BodyConstraintError):
+    with refused(Code.BODY_CONSTRAINT_VIOLATION):
         reader.finish()
 
 

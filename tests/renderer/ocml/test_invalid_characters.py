@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
-from renderer.errors import Code, Location, ParseHeaderError, StreamTruncatedError
+from renderer.errors import Code, Location
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header
 from renderer.ocml import document
 from renderer.ocml.reader import Reader
 from renderer.ocml.scanning import DocumentOpened
+from tests.renderer.refusing import refused
 from tests.support.cases import for_each
 
 BEGIN = "<|start|>user<|message|>"
@@ -47,7 +46,7 @@ def test_what_is_no_character_is_replaced_and_the_first_one_is_reported(
     assert found == problems and all(problem.code is Code.PARSE_HEADER and problem.is_refused for problem in reading.problems)
     assert [done.error for done in reading.finished] == [Code.PARSE_HEADER if problems else None]
     if problems:
-        with pytest.raises(ParseHeaderError) as caught:
+        with refused(Code.PARSE_HEADER) as caught:
             document.read_strictly(given, fragment=True)
         assert caught.value.problem == reading.problems[0]
     else:
@@ -61,24 +60,24 @@ def test_a_text_that_ends_inside_a_character_has_two_problems(end: bytes) -> Non
     assert [(done.frame.body, done.complete, done.error) for done in reading.finished] == [("a\ufffd", False, Code.PARSE_HEADER)]
     reader = Reader(fragment=True)
     reader.feed(BEGIN.encode() + b"a" + end)
-    with pytest.raises(ParseHeaderError, match="not valid UTF-8"):
+    with refused(Code.PARSE_HEADER, match="not valid UTF-8"):
         reader.finish()
     complete = Reader(fragment=True)
     complete.feed(f"{BEGIN}a")
-    with pytest.raises(StreamTruncatedError):
+    with refused(Code.STREAM_TRUNCATED):
         complete.finish()
 
 
 @for_each([(f"{BEGIN}a\ud800b<|end|>", 25), (f"{BEGIN}a\ud800b<|end|>".encode("utf-8", "surrogatepass"), 25)])
 def test_a_strict_reader_gives_the_text_before_the_first_one_and_nothing_after_it(piece: str | bytes, offset: int) -> None:
     reader = Reader(fragment=True)
-    with pytest.raises(ParseHeaderError) as caught:
+    with refused(Code.PARSE_HEADER) as caught:
         reader.feed(piece)
     assert caught.value.location == Location(offset, 1, 26, 0)
     assert [type(event) for event in reader.events_before_error] == [DocumentOpened, FrameOpened, FrameText]
     assert reader.events_before_error[-1] == FrameText("a")
     for again in (lambda: reader.feed("<|end|>"), lambda: reader.feed(b"<|end|>"), reader.finish):
-        with pytest.raises(ParseHeaderError):
+        with refused(Code.PARSE_HEADER):
             again()
 
 

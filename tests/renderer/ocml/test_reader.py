@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import Code, Location, ParseHeaderError, Problem, StreamTruncatedError
+from renderer.errors import Code, Location, Problem
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator, Transcript
@@ -23,6 +23,7 @@ from renderer.ocml.scanning import DocumentOpened, Output, ProblemFound, beginni
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, read_pieces
 from tests.renderer.examples import raw, transcripts
+from tests.renderer.refusing import refused
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 
@@ -133,12 +134,12 @@ def _read(text: str) -> None:
 
 def test_a_strict_reader_raises_in_the_call_that_finds_the_problem_and_no_event_is_lost() -> None:
     reader = Reader()
-    with pytest.raises(ParseHeaderError) as caught:
+    with refused(Code.PARSE_HEADER) as caught:
         reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>stray<|start|>")
     events = reader.events_before_error
     assert [type(event) for event in events] == [DocumentOpened, FrameOpened, FrameText, FrameClosed]
     for call in (lambda: reader.feed("x"), lambda: reader.feed("x"), reader.finish):
-        with pytest.raises(ParseHeaderError) as again:
+        with refused(Code.PARSE_HEADER) as again:
             call()
         assert again.value is caught.value
 
@@ -165,7 +166,7 @@ def test_an_empty_literal_block_is_no_text() -> None:
 def test_reading_is_strict_by_default() -> None:
     broken = HEADER + "<|start|>robot<|message|>Hi<|end|>"
     for strict in (Reader().feed, document.FrameReader().feed, document.parse, document.read_strictly):
-        with pytest.raises(ParseHeaderError):
+        with refused(Code.PARSE_HEADER):
             strict(broken)
     for lenient in (Reader(lenient=True).feed, document.FrameReader(lenient=True).feed, document.read_leniently):
         assert lenient(broken)
@@ -174,7 +175,7 @@ def test_reading_is_strict_by_default() -> None:
 def test_e_stream_truncated_points_at_the_frame_that_is_not_closed() -> None:
     reader = Reader()
     reader.feed(HEADER + "<|start|>user<|message|>one<|end|>\n<|start|>user<|message|>two")
-    with pytest.raises(StreamTruncatedError) as caught:
+    with refused(Code.STREAM_TRUNCATED) as caught:
         reader.finish()
     assert caught.value.location == Location(49, 4, 1, 1)
 
@@ -330,7 +331,7 @@ def test_a_header_that_is_too_long_is_refused_before_it_ends(character: str, siz
     reader = Reader()
     for _ in range(2):
         reader.feed(character * (allowed // 2))
-    with pytest.raises(ParseHeaderError, match="too long"):
+    with refused(Code.PARSE_HEADER, match="too long"):
         reader.feed(character)
     for end in ("", FRAME):
         report = document.check([character * allowed, character, end])
