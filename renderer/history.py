@@ -40,11 +40,11 @@ def _paired(frames: Iterable[Frame]) -> list[Frame]:
     calls = {frame.header.call_id for frame in frames if frame.terminator is Terminator.CALL}
     replies = {frame.header.call_id for frame in frames if frame.header.role == Role.TOOL}
     whole = (calls & replies) - {None}
-    return [frame for frame in frames if not _is_tool_traffic(frame) or frame.header.call_id in whole]
-
-
-def _is_tool_traffic(frame: Frame) -> bool:
-    return frame.terminator is Terminator.CALL or frame.header.role == Role.TOOL
+    return [
+        frame
+        for frame in frames
+        if frame.header.call_id in whole or (frame.terminator is not Terminator.CALL and frame.header.role != Role.TOOL)
+    ]
 
 
 def _for_prompt(frame: Frame) -> Frame:

@@ -58,12 +58,16 @@ def server_for(options: dict[str, Any]) -> AskedServer:
     if options["url"] and options["backend"]:
         raise CommandError("Name a configured back end or --url, not both.", returncode=UNUSABLE)
     try:
-        spec = _unconfigured(options) if options["url"] else connected.spec_of(options["backend"])
+        if options["url"]:
+            spec = check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or AUTO})
+        else:
+            spec = connected.spec_of(options["backend"])
         if options["kind"] and spec.kind != options["kind"]:
             spec = check_spec({**spec.model_dump(), "kind": options["kind"]})
         return AskedServer(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
     except BackendError as error:
-        raise CommandError(f"{error.detail} {_configured_names()}", returncode=UNUSABLE) from error
+        names = ", ".join(spec.name for spec in connected.specs()) or "none"
+        raise CommandError(f"{error.detail} Configured: {names}.", returncode=UNUSABLE) from error
     except SpecError as error:
         raise CommandError(f"There is no such back end: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
     except KeyUnusableError as error:
@@ -94,10 +98,6 @@ def request_for(server: AskedServer, options: dict[str, Any], prompt: str) -> Sa
     )
 
 
-def _unconfigured(options: dict[str, Any]) -> BackendSpec:
-    return check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or AUTO})
-
-
 def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
     """The key of ``--key-env``, else the spec's. With ``--url``, that is the key configured for the same origin, if any."""
     if name := options["key_env"]:
@@ -110,10 +110,6 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
     # Without the model servers of the admin pages: --url must work without a database.
     same = (known for known in configured.operator_backends(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
-
-
-def _configured_names() -> str:
-    return f"Configured: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
 
 
 def _without_summary(event: RawEvent) -> RawEvent:

@@ -57,15 +57,11 @@ def sentence_at_end(block: Block, text: str, rendered: SafeHtml) -> Sentence | N
     if not all(token.type in _OPEN_OR_CLOSE or token.type == "inline" for token in block.tokens):
         return None
     sentence = next(token.content for token in reversed(block.tokens) if token.type == "inline")
-    return _sentence(text, rendered, len(sentence))
+    return sentence_of_words(text, rendered, len(sentence))
 
 
-def sentence_of_words(text: str, rendered: SafeHtml) -> Sentence | None:
-    """The same for a block that is one line of plain words."""
-    return _sentence(text, rendered, len(text))
-
-
-def _sentence(text: str, rendered: SafeHtml, length: int) -> Sentence | None:
+def sentence_of_words(text: str, rendered: SafeHtml, length: int) -> Sentence | None:
+    """The same for a block whose last ``length`` characters are one line of plain words."""
     word = _LAST_WORD.search(text, max(0, len(text) - _MAX_WORD_CHARS))
     end_tags = _END_TAGS.search(rendered.html, max(0, len(rendered.html) - _MAX_END_CHARS))
     if word is None or end_tags is None:
@@ -176,7 +172,7 @@ class Tail:
                 return event
         if (continued := self._continue_sentence()) is not None:
             return continued
-        if self._affordable():
+        if not self._plain and self._in_budget(self._length, self.cost):
             return self._open(source())
         if not self._appending:
             return self._open_plain(source())
@@ -187,9 +183,6 @@ class Tail:
         if self._shown is None or not self._added:
             return self._shown
         return html.with_text(self._shown, "".join(self._added), self._inner)
-
-    def _affordable(self) -> bool:
-        return not self._plain and self._in_budget(self._length, self.cost)
 
     def _in_budget(self, length: int, cost: int) -> bool:
         return cost <= TAIL_LIMIT and self._work + cost <= WORK_PER_CHARACTER * length + WORK_TO_BEGIN_WITH
@@ -213,7 +206,7 @@ class Tail:
         is_cheap = self._in_budget(self._length + 12, self.cost + 16)
         if is_cheap and (words := html.plain_paragraph(text)) is not None:
             self._code, self._fresh, self._appending = None, [], False
-            self._sentence = sentence_of_words(text, words)
+            self._sentence = sentence_of_words(text, words, len(text))
             return self._replace(words)
         blocks, definitions, shown, is_as_written = _presentable(text, self._definitions)
         self._code = _open_code(blocks, text)

@@ -183,8 +183,9 @@ def writable(frame: Frame) -> Frame:
 
 
 def _without_invalid_values(header: Header) -> Header:
-    bad = {item.name for item in fields(Header) if not _is_writable(getattr(header, item.name))}
-    values: dict[str, Any] = {item.name: None if item.name in bad else getattr(header, item.name) for item in fields(Header)}
+    values: dict[str, Any] = {item.name: getattr(header, item.name) for item in fields(Header)}
+    bad = {name for name, value in values.items() if value is not None and not frame_header.VALUE.fullmatch(value)}
+    values |= dict.fromkeys(bad)
     header = BROKEN if bad & _DECIDES else Header(**values)
     try:
         frame_header.write(header)
@@ -194,10 +195,6 @@ def _without_invalid_values(header: Header) -> Header:
 
 
 _DECIDES = frozenset({"role", "channel", "recipient", "intent"})
-
-
-def _is_writable(value: str | None) -> bool:
-    return value is None or frame_header.VALUE.fullmatch(value) is not None
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------------------

@@ -134,12 +134,8 @@ def read(text: str | bytes, *, lenient: bool) -> Reading:
     except FutureVersionError:
         raise
     except OpenChatMLError as error:
-        raise _located(error.problem, text).error() from None
+        raise next(_all_located((error.problem,), text)).error() from None
     return replace(reading, problems=tuple(_all_located(reading.problems, text)))
-
-
-def _located(problem: Problem, text: str) -> Problem:
-    return next(_all_located((problem,), text))
 
 
 def _all_located(problems: tuple[Problem, ...], text: str) -> Iterator[Problem]:

@@ -69,7 +69,8 @@ class Command(BaseCommand):
         if report.count > len(report.problems):
             self.stdout.write(f"And {report.count - len(report.problems)} more.")
         state = "The log is intact" if report.is_intact else "THE LOG IS NOT INTACT"
-        self.stdout.write(f"{state}: {report.lines} lines. {_head_text(report.head)}")
+        head = f"Head: --number {report.head.number} --head {report.head.hash}" if report.head else "It is empty."
+        self.stdout.write(f"{state}: {report.lines} lines. {head}")
         if noted is None:
             self.stderr.write(NOT_COMPARED)
         if not report.is_intact:
@@ -107,10 +108,6 @@ class Command(BaseCommand):
 
 def _filters(options: dict[str, Any]) -> LineFilters:
     return LineFilters(**{name: options[name] for name in ("since", "before", "code", "person", "whose", "conversation")})
-
-
-def _head_text(head: ChainHead | None) -> str:
-    return f"Head: --number {head.number} --head {head.hash}" if head else "It is empty."
 
 
 def _columns(text: str) -> frozenset[str]:
