@@ -45,28 +45,19 @@ Rule = Callable[[Any, Sequence[Token], int, Any, Env], str]
 _LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+#.-]{0,39}")
 
 
-def _text(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return escape(prose(tokens[index].content), quote=False)
+def _shown(text: str) -> str:
+    return escape(prose(text), quote=False)
 
 
-def _code_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return f"<code>{escape(code_text(tokens[index].content), quote=False)}</code>"
-
-
-def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    words = tokens[index].info.split(maxsplit=1)
+def _code(token: Token) -> str:
+    words = token.info.split(maxsplit=1)
     language = words[0] if words and _LANGUAGE.fullmatch(words[0]) else ""
     attribute = f' class="language-{language}"' if language else ""
-    return f'<pre dir="ltr"><code{attribute}>{escape(code_text(tokens[index].content), quote=False)}</code></pre>\n'
+    return f'<pre dir="ltr"><code{attribute}>{escape(code_text(token.content), quote=False)}</code></pre>\n'
 
 
-def _math_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return f'<div class="math math-display">{escape(prose(tokens[index].content), quote=False)}</div>\n'
-
-
-def _math_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    token = tokens[index]
-    return f'<span class="math math-{token.info}">{escape(prose(token.content), quote=False)}</span>'
+def _link_close(token: Token) -> str:
+    return f' <span class="link-host">({escape(token.info, quote=False)})</span></a>' if token.info else "</a>"
 
 
 def _list_item(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
@@ -75,11 +66,6 @@ def _list_item(self: Any, tokens: Sequence[Token], index: int, options: Any, env
         return opening
     checked, label = (' checked=""', "done") if tokens[index].meta["checked"] else ("", "to do")
     return f'{opening}<input type="checkbox" disabled=""{checked} aria-label="{label}"> '
-
-
-def _link_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    host = tokens[index].info
-    return f' <span class="link-host">({escape(host, quote=False)})</span></a>' if host else "</a>"
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
@@ -94,33 +80,24 @@ def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: En
     return f'<a class="image-link" href="{escape(href)}"{title}>{label}</a>'
 
 
-def _footnote_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    label = escape(prose(tokens[index].info), quote=False)
-    return f'<div class="footnote" dir="auto"><span class="footnote-label">[{label}]</span>\n'
-
-
-def _footnote_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return "</div>\n"
-
-
-def _footnote_mark(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return f'<sup class="footnote-ref">[{escape(prose(tokens[index].info), quote=False)}]</sup>'
+def _of(rule: Callable[[Token], str]) -> Rule:
+    return lambda self, tokens, index, options, env: rule(tokens[index])
 
 
 RULES: dict[str, Rule] = {
-    "text": _text,
-    "text_block": _text,
-    "code_inline": _code_inline,
-    "code_block": _code,
-    "fence": _code,
-    "math_block": _math_block,
-    "math_inline": _math_inline,
-    "link_close": _link_close,
+    "text": _of(lambda token: _shown(token.content)),
+    "text_block": _of(lambda token: _shown(token.content)),
+    "code_inline": _of(lambda token: f"<code>{escape(code_text(token.content), quote=False)}</code>"),
+    "code_block": _of(_code),
+    "fence": _of(_code),
+    "math_block": _of(lambda token: f'<div class="math math-display">{_shown(token.content)}</div>\n'),
+    "math_inline": _of(lambda token: f'<span class="math math-{token.info}">{_shown(token.content)}</span>'),
+    "link_close": _of(_link_close),
     "list_item_open": _list_item,
     "image": _image,
-    "footnote_open": _footnote_open,
-    "footnote_close": _footnote_close,
-    "footnote_mark": _footnote_mark,
+    "footnote_open": _of(lambda token: f'<div class="footnote" dir="auto"><span class="footnote-label">[{_shown(token.info)}]</span>\n'),
+    "footnote_close": _of(lambda token: "</div>\n"),
+    "footnote_mark": _of(lambda token: f'<sup class="footnote-ref">[{_shown(token.info)}]</sup>'),
 }
 """The rule for each type of token."""
 
