@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import httpx
+
 from chatui.backends.base import BackendError, Endpoint, SampleLimits
 from chatui.backends.context_window import ContextWindow, Windows, asked_contexts
 from chatui.backends.http import Upstream, Watcher
@@ -16,6 +18,7 @@ from chatui.backends.separation import Known, Read, Separations
 from chatui.codes import ProductCode
 from chatui.observability import measures
 
+_LITELLM = "x-litellm-version"
 _VERSION = re.compile(r"[-_.:@\d]*")
 _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang": "SGLang"}
 
@@ -25,13 +28,15 @@ class Discovered:
     """The discovered facts about a server. ``server``: the product name, None if unknown. ``models``: in the server's order.
 
     ``contexts``: how many tokens a prompt and its answer may have together, by model; None is the key for any model.
-    ``is_gpt_oss``: what the tokenizer of its model says; None if it was not asked, or did not tell.
+    ``is_gpt_oss``: what the tokenizer of its model says; None if it was not asked, or did not tell. ``version``: None if only another
+    address tells it.
     """
 
     server: str | None
     models: tuple[str, ...]
     contexts: tuple[tuple[str | None, int], ...] = ()
     is_gpt_oss: bool | None = None
+    version: str | None = None
 
     def context(self, model: str | None) -> int | None:
         """The context length of this model; without a name, or if there is only one model, that of the first. None if unknown."""
@@ -60,11 +65,12 @@ async def ask(upstream: Upstream) -> Discovered:
         async with asyncio.timeout(upstream.limits.discover):
             headers, body = await upstream.get("/v1/models")
             entries = _entries(body)
-            server = _by_header(headers.get("server", "")) or _by_owner(entries) or await _by_version(upstream)
+            server = _by_header(headers) or _by_owner(entries) or await _by_version(upstream)
     except TimeoutError as error:
         raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
     names = (entry.get("id") for entry in entries)
-    return Discovered(server, tuple(name for name in names if isinstance(name, str)), await asked_contexts(upstream, server, body))
+    contexts = await asked_contexts(upstream, server, body)
+    return Discovered(server, tuple(name for name in names if isinstance(name, str)), contexts, version=headers.get(_LITELLM))
 
 
 def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
@@ -82,8 +88,8 @@ def _entries(body: object) -> list[dict[str, object]]:
     return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
 
 
-def _by_header(server: str) -> str | None:
-    return "llama.cpp" if "llama.cpp" in server.lower() else None
+def _by_header(headers: httpx.Headers) -> str | None:
+    return "llama.cpp" if "llama.cpp" in headers.get("server", "").lower() else "LiteLLM" if _LITELLM in headers else None
 
 
 def _by_owner(entries: list[dict[str, object]]) -> str | None:

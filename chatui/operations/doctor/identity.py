@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-import httpx
 
 from chatui.backends.auto import knows_markers
 from chatui.backends.base import BackendError
-from chatui.backends.discovery import ask
-from chatui.backends.harmony.dialects import DIALECTS, ask_token_server
+from chatui.backends.context_window import asked_contexts
+from chatui.backends.discovery import Discovered, ask
+from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from renderer.tokens import Token
 
@@ -48,17 +47,18 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
     Raises:
         BackendError: it cannot be reached, refuses the key, or is busy. A server that only lists no models raises nothing.
     """
-    product, models = await _product(upstream)
-    product = dialect or product
-    model = model or next(iter(models), None)
+    found = await _found(upstream)
+    product = dialect or found.server
+    model = model or next(iter(found.models), None)
+    contexts = found.contexts or (await asked_contexts(upstream, product, None) if product != found.server else ())
     is_gpt_oss, why = await _family(upstream, product, model)
     return ServerIdentity(
         upstream.place,
         product,
-        await _version(upstream, product),
-        models,
+        found.version or await _version(upstream, product),
+        found.models,
         model,
-        await _context(upstream, product, model),
+        _context(replace(found, contexts=contexts), product, model),
         is_gpt_oss,
         why,
     )
@@ -66,44 +66,29 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
 
 async def loaded_context(upstream: Upstream, model: str | None) -> int | None:
     """The context length with which Ollama has loaded the model: by default far less than the model supports. None if not loaded."""
-    body = _map(await upstream.try_get("/api/ps"))
-    running = body.get("models")
-    entries = [_map(entry) for entry in running] if isinstance(running, list) else []
-    named = [entry.get("context_length") for entry in entries if model in (entry.get("name"), entry.get("model"))]
-    return next((length for length in named if type(length) is int and length > 0), None)
+    return dict(await asked_contexts(upstream, "Ollama", None)).get(model)
 
 
-async def _product(upstream: Upstream) -> tuple[str | None, tuple[str, ...]]:
-    headers = httpx.Headers()
+async def _found(upstream: Upstream) -> Discovered:
     try:
-        found = await ask(upstream)
-        if found.server is None:
-            headers, _ = await upstream.get("/v1/models")
+        return await ask(upstream)
     except BackendError as error:
         # Any other response shows that the server is there; it just may not list its models.
         if not error.detail.startswith("HTTP ") or error.detail.startswith(_TELLING):
             raise
-        return None, ()
-    return found.server or ("LiteLLM" if "x-litellm-version" in headers else None), found.models
+        return Discovered(None, ())
 
 
 async def _version(upstream: Upstream, product: str | None) -> str | None:
-    if product == "LiteLLM":
-        headers, _ = await upstream.get("/v1/models")
-        header: str | None = headers.get("x-litellm-version")
-        return header
     path, name = _VERSIONS.get(product or "", ("", ""))
     version = _map(await upstream.try_get(path)).get(name) if path else None
     return version[:80] if isinstance(version, str) and version else None
 
 
-async def _context(upstream: Upstream, product: str | None, model: str | None) -> int | None:
+def _context(found: Discovered, product: str | None, model: str | None) -> int | None:
     if product == "Ollama":
-        return await loaded_context(upstream, model)
-    if product not in DIALECTS:
-        return None
-    found = await ask_token_server(upstream, product)
-    return found.context(model) or found.context(None)
+        return dict(found.contexts).get(model)
+    return found.context(model) or found.context(None) if product in DIALECTS else None
 
 
 async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:
