@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chatui import json_schemas, prompts
+from chatui import prompts
 from chatui.backends.base import SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
@@ -21,14 +21,6 @@ from renderer.frame_kinds import ANSWER, PREAMBLE, is_answer
 from renderer.frames import Frame, Header, Role
 
 JSON = "json"
-
-
-def format_of(running: RunningTurn) -> AnswerFormat | None:
-    """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
-    if running.program is not None:
-        return running.program.answer_format
-    stored = running.turn.conversation.answer_format
-    return json_schemas.from_stored(stored) if stored else None
 
 
 class CheckedAnswers(Stage):

@@ -17,7 +17,7 @@ from chatui.observability.error_reports import log_without_content
 from chatui.turns import ending, ledger, opening, titles
 from chatui.turns.answer_now import AnswerNowButton
 from chatui.turns.calls.conductor import Conductor
-from chatui.turns.checked_answers import CheckedAnswers, format_of
+from chatui.turns.checked_answers import CheckedAnswers
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.publisher import Publisher
@@ -126,7 +126,7 @@ class Runner:
         summary = summary_of(spec, running, self._publisher.elapsed, self._publisher.step)
         frames = self._frames = FrameRecorder(running, self._publisher, summary, self._on_write_failed)
         answer_now = self._answer_now = AnswerNowButton(frames) if running.continued_turn is None else None
-        wanted = format_of(running)
+        wanted = running.answer_format
         checked = CheckedAnswers(wanted, running) if wanted is not None else None
         before_cut = frames.before_cut if frames.continues_text else None
         stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids), checked, answer_now, summary, before_cut)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from uuid import UUID
 
+from chatui import json_schemas
 from chatui.backends.base import ContextUse
 from chatui.backends.hosted_tools import HostedTools
+from chatui.json_schemas import AnswerFormat
 from chatui.models.files import SentDocument
 from chatui.models.turn import Turn, TurnState
 from chatui.store.turn_pieces import Pieces
@@ -136,6 +138,14 @@ class RunningTurn:
     def has_new_question(self) -> bool:
         """Whether the question was new, so that it has no other answer."""
         return self.is_new and self.kind in (AskKind.SEND, AskKind.EDIT)
+
+    @property
+    def answer_format(self) -> AnswerFormat | None:
+        """The required format for its answers: the one that its program asked for, or the one set for the conversation."""
+        if self.program is not None:
+            return self.program.answer_format
+        stored = self.turn.conversation.answer_format
+        return json_schemas.from_stored(stored) if stored else None
 
     @property
     def own_questions(self) -> tuple[str, ...]:

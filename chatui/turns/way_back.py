@@ -53,15 +53,23 @@ class ModelFrames(Stage):
 
     def __init__(self, call_ids: Collection[str]) -> None:
         """``call_ids``: those of earlier calls."""
-        self._call_ids = CallIds(call_ids)
+        self._used_ids = call_ids
+        self._call_ids: CallIds | None = None
         self._calls = UnansweredCalls()
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
         """See Stage."""
         if isinstance(event, FrameText):
             return [FrameText(transcripts.storable(event.text))]
-        event = self._call_ids.feed(self._calls.feed(event))
-        return [replace(event, header=_without_reserved_name(event.header)) if isinstance(event, FrameOpened) else event]
+        event = self._calls.feed(event)
+        if not isinstance(event, FrameOpened):
+            return [event]
+        event = replace(event, header=_without_reserved_name(event.header))
+        if event.header.call_id is None:
+            return [event]
+        # Made for the first call: most turns have none.
+        self._call_ids = self._call_ids or CallIds(self._used_ids)
+        return [self._call_ids.feed(event)]
 
     def finish(self) -> Sequence[RawEvent]:
         """See Stage."""

@@ -39,11 +39,6 @@ class Trigger:
         self._worthwhile = size * 5 // 4 if size > SMALL_WORK else 0
         self._count = 0
 
-    @property
-    def is_fence(self) -> bool:
-        """Whether only the end of a fence makes parsing worthwhile."""
-        return self._kind == "fence"
-
     def add_line(self, line: str) -> bool:
         """Add this line, and return whether to parse now."""
         self._size += parsing_work(line)

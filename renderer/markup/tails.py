@@ -151,11 +151,6 @@ class Tail:
         """Show everything as plain text from now on, because the block is too large to render."""
         self._plain = True
 
-    @property
-    def is_code(self) -> bool:
-        """Whether text without a fence is only appended, as code."""
-        return self._code is not None and not self._code.nested
-
     def grow(self, text: str) -> None:
         """Add more text of this block, normalized."""
         self._fresh.append(text)

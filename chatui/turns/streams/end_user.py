@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from chatui import wire
-from chatui.turns.streams.rendering import OpenMessage
 from renderer.events import FrameClosed, RawEvent
 from renderer.frame_kinds import is_json, is_preamble, is_tool_line
 from renderer.frames import Header
@@ -22,6 +21,26 @@ from renderer.markup.growing import STEP_CHARS, BlockClosed, BlockPatched, Growi
 from renderer.markup.tails import BlockOpen
 
 _JOINED_CHARS = 256
+
+
+@dataclass(slots=True)
+class OpenMessage:
+    """A visible message that is being written."""
+
+    key: str
+    preamble: bool
+    markdown: GrowingMarkdown
+    is_tool: bool = False
+
+    @property
+    def delta(self) -> wire.DeltaType:
+        """The type of its events."""
+        return "chatui:preamble.delta" if self.preamble else "response.delta"
+
+    @property
+    def kind(self) -> wire.PartKind:
+        """The kind of the message, for people."""
+        return "tool" if self.is_tool else "preamble" if self.preamble else "final"
 
 
 @dataclass(slots=True)

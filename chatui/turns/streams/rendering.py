@@ -1,9 +1,8 @@
-"""Renders the messages of a turn: one that is being written, and stored ones."""
+"""Renders the stored messages of a turn."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from chatui import wire
@@ -14,26 +13,6 @@ from renderer.markup import html
 from renderer.markup.citations import Pages
 from renderer.markup.growing import GrowingMarkdown
 from renderer.markup.html import SafeHtml
-
-
-@dataclass(slots=True)
-class OpenMessage:
-    """A visible message that is being written."""
-
-    key: str
-    preamble: bool
-    markdown: GrowingMarkdown
-    is_tool: bool = False
-
-    @property
-    def delta(self) -> wire.DeltaType:
-        """The type of its events."""
-        return "chatui:preamble.delta" if self.preamble else "response.delta"
-
-    @property
-    def kind(self) -> wire.PartKind:
-        """The kind of the message, for people."""
-        return "tool" if self.is_tool else "preamble" if self.preamble else "final"
 
 
 def messages_of(
