@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from chatui import wire
@@ -172,11 +172,12 @@ def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
     """The request of a command; what a command of its kind does not have is as in any other ``Ask``."""
     client_id = _client_id(command)
     files: tuple[wire.FileUse, ...] | None = getattr(command, "files", None)
+    ids: dict[str, Any] = {field: _uuid(given) for field, name in _IDS.items() if (given := getattr(command, name, None)) is not None}
     return Ask(
         AskKind(command.type),
         client_id,
         getattr(command, "effort", ""),
-        **{field: _uuid(given) for field, name in _IDS.items() if (given := getattr(command, name, None)) is not None},
+        **ids,
         tools_off=catalogue.names_of(getattr(command, "tools_off", None) or ""),
         choice=getattr(command, "choice", None),
         temporary=bool(getattr(command, "temporary", None)),
