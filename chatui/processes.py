@@ -31,7 +31,7 @@ def run(command: Sequence[str], data: bytes, *, seconds: float, max_bytes: int, 
         OSError: it could not be started.
         LateError: it took longer than ``seconds``, or wrote more than ``max_bytes``. It was killed, with its children.
     """
-    with _memory_file(data) as file:
+    with memory_file(data) as file:
         process = subprocess.Popen(  # noqa: S603 - our own programs: no argument comes from the input
             command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(environment), start_new_session=True
         )
@@ -64,8 +64,8 @@ def _blocks(stream: IO[bytes], end: float) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def _memory_file(data: bytes) -> Iterator[IO[bytes]]:
-    """A file in memory, if the system supports it, so that uploads are not written to disk."""
+def memory_file(data: bytes) -> Iterator[IO[bytes]]:
+    """A file in memory with this content, if the system supports it, so that uploads are not written to disk."""
     with open(os.memfd_create("file"), "w+b", 0) if hasattr(os, "memfd_create") else tempfile.TemporaryFile(buffering=0) as file:
         view = memoryview(data)
         while view:

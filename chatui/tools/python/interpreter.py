@@ -13,11 +13,11 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
-from chatui.processes import kill_group
+from chatui.processes import kill_group, memory_file
 from chatui.tools.file_access import ConversationFile
 from chatui.tools.python.answers import AnswerReader, CodeOutput
 from chatui.tools.python.data_files import CopiedFiles, DataFiles
@@ -38,8 +38,8 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
     read_end, write_end = os.pipe()
     with contextlib.closing(os.fdopen(read_end, "rb", 0)) as info:
         try:
-            with _given(launch.filter()) as filter_end:
-                process = await _spawned(launch, filter_end, write_end)
+            with memory_file(launch.filter()) as file:
+                process = await _spawned(launch, file.fileno(), write_end)
         finally:
             os.close(write_end)
         try:
@@ -103,18 +103,6 @@ async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.su
         start_new_session=True,
         **identity,
     )
-
-
-@contextlib.contextmanager
-def _given(data: bytes) -> Iterator[int]:
-    """A context manager with a file descriptor from which the data can be read once."""
-    descriptor = os.memfd_create("filter", 0)
-    try:
-        os.write(descriptor, data)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 GRACE_SECONDS = 2.0
