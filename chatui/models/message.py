@@ -13,7 +13,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.keys import Row, Table, new_key
 from chatui.models.turn import Turn
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME
-from renderer.frames import Role
+from renderer.frames import Frame, Role
 
 
 class Author(models.TextChoices):
@@ -56,6 +56,8 @@ class Message(models.Model):
     author = models.CharField(max_length=8, choices=Author)
     created_at = models.DateTimeField(default=timezone.now)
     activities = models.JSONField(null=True, blank=True)
+    written: tuple[str, Frame] | None = None
+    """Not stored: the text and the frame of a row that was just written, which need not be parsed."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "position"], name="one_message_per_position")]

@@ -30,7 +30,8 @@ from renderer.ocml import document as ocml
 
 def frame_of(message: Message) -> Frame:
     """The frame that is stored in a row; with the header ASIDE, a reasoning summary of an earlier version."""
-    frame = ocml.parse_frame(message.text)
+    written = message.written
+    frame = written[1] if written and written[0] == message.text else ocml.parse_frame(message.text)
     # The text is asked first: rows are also loaded with nothing else.
     return replace(frame, header=ASIDE) if frame.header.name == SUMMARY_NAME and message.is_old_summary else frame
 
@@ -157,7 +158,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         activities=None if metadata.activities is None else [line.as_stored() for line in metadata.activities],
         **_columns(writable),
     )
-    message.conversation = conversation
+    message.conversation, message.written = conversation, (message.text, writable)
     message.pk, message.created_at = metadata.key or message.pk, metadata.ended_at or message.created_at
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
