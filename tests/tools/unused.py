@@ -28,7 +28,7 @@ PRODUCT = ("chatui", "renderer", "manage.py")
 GENERATED = "*/migrations/*"
 
 # A function registered by one of these is called by the library.
-REGISTERED = ["@register", "@admin.register", "@atexit.register", "@field_validator", "@model_validator"]
+REGISTERED = ["@register", "@_rule", "@admin.register", "@atexit.register", "@field_validator", "@model_validator"]
 
 STAYS = {
     "ChatUiConfig": "found by Django in apps.py",
@@ -55,6 +55,7 @@ STAYS = {
     "getconn": "called by Django's connection to PostgreSQL, on a pool",
     "putconn": "see there",
     "_verify": "called by the name of a sub-command",
+    "SUMMARY_BLOCKED": "a code in rows of earlier releases",
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
     "HIGH": "see there",
     "SERVER": "see there",
