@@ -20,7 +20,7 @@ from chatui.observability.error_reports import log_without_content
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
-from chatui.turns.streams.rendering import messages_of
+from chatui.turns.streams.stored import messages_of
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus
 from renderer.activities.activity import Activity

@@ -9,7 +9,8 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from chatui.backends.base import BackendError
+from chatui.backends.base import Backend, BackendError, SampleRequest
+from chatui.backends.spec import BackendSpec
 from chatui.database import pools
 from chatui.database.writer import writer
 from chatui.model_servers import connected
@@ -111,18 +112,9 @@ class Runner:
             return await self._write()
 
     async def _write(self) -> TurnOutcome:
-        """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
+        """Load the turn, build the way back of the model's events, and sample."""
         running = self._running
-        try:
-            spec = opening.load_at_once(running)
-            if spec is None:
-                spec = await pools.turns.run_with_retries(opening.load, running)
-        finally:
-            # Without a model server, too, people must see the part of the answer that the turn was to continue.
-            self._publisher.pages.update(running.pages)
-            await self._publisher.show_before(running)
-        # Not loaded with the rest: the backend belongs to this event loop.
-        backend = connected.backend(running.turn.choice)
+        spec = await self._loaded()
         summary = summary_of(spec, running, self._publisher.elapsed, self._publisher.step)
         frames = self._frames = FrameRecorder(running, self._publisher, summary, self._on_write_failed)
         answer_now = self._answer_now = AnswerNowButton(frames) if running.continued_turn is None else None
@@ -134,6 +126,27 @@ class Runner:
         request = opening.first_request(running, spec, checked.requested if checked else None)
         running.hosted = await opening.offered(spec, running, request)
         request = replace(request, hosted=running.hosted)
+        # The backend is not loaded with the rest: it belongs to this event loop.
+        return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
+
+    async def _loaded(self) -> BackendSpec:
+        """What the turn needs, and its model server."""
+        running = self._running
+        try:
+            spec = opening.load_at_once(running)
+            if spec is None:
+                spec = await pools.turns.run_with_retries(opening.load, running)
+        finally:
+            # Without a model server, too, people must see the part of the answer that the turn was to continue.
+            self._publisher.pages.update(running.pages)
+            await self._publisher.show_before(running)
+        return spec
+
+    async def _sampled(
+        self, backend: Backend, request: SampleRequest, frames: FrameRecorder, way_back: WayBack, checked: CheckedAnswers | None
+    ) -> TurnOutcome:
+        """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
+        running, answer_now = self._running, self._answer_now
         while True:
             opening.forget_sources(running.hosted)
             asked = answer_now.applied_to(request) if answer_now else request

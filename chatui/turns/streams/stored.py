@@ -7,7 +7,7 @@ stays as it is: the summary, calls that wait for them, and the place in the queu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
@@ -20,11 +20,13 @@ from chatui.database import connections
 from chatui.models.turn import Turn, TurnState
 from chatui.store import opened_pages, transcripts, turn_pieces
 from chatui.turns.leases import LEASE
-from chatui.turns.streams.rendering import messages_of
-from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer
+from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer, is_json, is_preamble, is_tool_line
 from renderer.frames import Frame
-from renderer.gate import Audience, may_see
-from renderer.markup.citations import CitableSource
+from renderer.gate import Audience, may_see, show
+from renderer.markup import html
+from renderer.markup.citations import CitableSource, Pages
+from renderer.markup.growing import GrowingMarkdown
+from renderer.markup.html import SafeHtml
 
 FRESH = timedelta(seconds=2)
 """How old the stored text may be: if the process could not write for longer, it may contain what has been withdrawn since."""
@@ -91,3 +93,31 @@ async def snapshot_of(answer: StoredAnswer) -> wire.Snapshot:
     messages = await asyncio.to_thread(messages_of, answer.frames, None, answer.pages, answer.unfinished)
     shown = (tuple(messages), 0, False, 0, 0)
     return wire.Snapshot(str(answer.turn_id), BEFORE_ALL, answer.elapsed, not answer.has_answer, (), None, *shown)
+
+
+def messages_of(
+    frames: Sequence[tuple[UUID, Frame]], cut: UUID | None, pages: Pages | None = None, unfinished: Collection[UUID] = ()
+) -> list[wire.MessageSoFar]:
+    """Render stored frames as messages. Call it in a thread: a long answer takes a second. ``cut``: the message that was cut off.
+    ``pages``: those it may cite. ``unfinished``: the messages that are still being written, and are shown as in a stream, without what is
+    not complete at their end."""
+    return [
+        _message(key, frame, _unfinished(frame, pages) if key in unfinished else _blocks(frame, pages, is_cut=key == cut))
+        for key, frame in frames
+    ]
+
+
+def _message(key: UUID, frame: Frame, blocks: tuple[SafeHtml, ...]) -> wire.MessageSoFar:
+    kind: wire.PartKind = "tool" if is_tool_line(frame.header) else "preamble" if is_preamble(frame.header) else "final"
+    return wire.MessageSoFar(str(key), kind, blocks)
+
+
+def _blocks(frame: Frame, pages: Pages | None, *, is_cut: bool) -> tuple[SafeHtml, ...]:
+    return html.render_blocks(html.as_markdown(frame.header, show(frame, Audience.END_USER)), is_cut=is_cut, pages=pages)
+
+
+def _unfinished(frame: Frame, pages: Pages | None) -> tuple[SafeHtml, ...]:
+    markdown = GrowingMarkdown(pages or {}, is_json=is_json(frame.header))
+    markdown.feed(show(frame, Audience.END_USER))
+    markdown.tail()
+    return markdown.html()

@@ -21,8 +21,7 @@ from chatui.store.turn_pieces import Pieces
 from chatui.turns import running
 from chatui.turns.leases import LEASE
 from chatui.turns.streams import stored as stored_module
-from chatui.turns.streams.rendering import messages_of
-from chatui.turns.streams.stored import FRESH, snapshot_of, stored_answer
+from chatui.turns.streams.stored import FRESH, messages_of, snapshot_of, stored_answer
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
