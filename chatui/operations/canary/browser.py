@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -25,7 +25,7 @@ from chatui.live.page_socket import COMMANDS_BURST, COMMANDS_PER_SECOND
 from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, LeakWatch
 
 _MAX_BODY_BYTES = 32 << 20
-_REQUEST_SECONDS = 15.0
+_REQUEST_SECONDS = 30.0
 _TOKEN = re.compile(r'name="csrf-?(?:middleware)?token" (?:content|value)="([^"]+)"')
 
 File = tuple[str, bytes, str]
@@ -60,41 +60,56 @@ class Deployment:
     clock: Clock
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A request. ``form`` and ``files``: the content to send, None for nothing; not in the repr."""
+class HttpVisitor:
+    """Asks the deployment over HTTP, and checks everything that it answers: ``with`` it. ``viewer``: the visitor's name in the report.
 
-    method: str
-    path: str
-    accept: str = "text/html"
-    form: Mapping[str, str] | None = field(default=None, repr=False)
-    files: Mapping[str, File] | None = field(default=None, repr=False)
+    Redirects are not followed.
+    """
 
-
-class SimulatedBrowser:
-    """A simulated browser: ``with Browser("owner", deployment) as owner``. Does not follow redirects."""
-
-    def __init__(self, viewer: str, deployment: Deployment) -> None:
-        """``viewer``: the visitor's name in the report."""
+    def __init__(self, viewer: str, deployment: Deployment, headers: Mapping[str, str]) -> None:
         self.viewer = viewer
         self.origin = deployment.origin
         self.watch = deployment.watch
         self.clock = deployment.clock
         self.certificates = ssl.create_default_context()
-        self._token = ""
         # No proxy and no .netrc from the environment: only this deployment gets requests.
-        self._client = httpx.Client(
-            base_url=self.origin,
-            headers={"Origin": self.origin, "Referer": f"{self.origin}/"},
-            trust_env=False,
-            verify=self.certificates,
-        )
+        self._client = httpx.Client(base_url=self.origin, headers=headers, trust_env=False, verify=self.certificates)
 
-    def __enter__(self) -> SimulatedBrowser:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._client.close()
+
+    def fetch(self, method: str, path: str, place: str, **content: Any) -> VisitorResponse:
+        """One request, with httpx's parameters for its content; ``place``: its name in the report."""
+        try:
+            with self._client.stream(method, path, timeout=self.clock.left(_REQUEST_SECONDS), **content) as response:
+                body = bytearray()
+                for piece in response.iter_bytes():
+                    body += piece
+                    if len(body) > _MAX_BODY_BYTES:
+                        raise CanaryError(f"{place} answered with more than {_MAX_BODY_BYTES >> 20} MB.")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
+        self.look(place, "body", bytes(body))
+        self.watch.look(self.viewer, place, "status line", response.reason_phrase)
+        for name, value in response.headers.multi_items():
+            self.watch.look(self.viewer, place, f"header {name}", f"{name}: {value}")
+        return VisitorResponse(response.status_code, response.headers, bytes(body))
+
+    def look(self, place: str, part: str, what: str | bytes) -> None:
+        """Check one answer, and count it."""
+        self.watch.looked[f"answers to the {self.viewer}"] += 1
+        self.watch.look(self.viewer, place, part, what)
+
+
+class SimulatedBrowser(HttpVisitor):
+    """A simulated browser, with cookies and CSRF tokens: ``with SimulatedBrowser("owner", deployment) as owner``."""
+
+    def __init__(self, viewer: str, deployment: Deployment) -> None:
+        super().__init__(viewer, deployment, {"Origin": deployment.origin, "Referer": f"{deployment.origin}/", "Accept": "text/html"})
+        self._token = ""
 
     @property
     def cookies(self) -> str:
@@ -110,40 +125,19 @@ class SimulatedBrowser:
         if answer.status != 302:
             raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status}.")
 
-    def get(self, path: str, place: str, accept: str = "text/html") -> VisitorResponse:
+    def get(self, path: str, place: str) -> VisitorResponse:
         """Fetch one address; ``place``: its name in the report."""
-        return self._fetch(_Request("GET", path, accept), place)
+        return self._with_token(self.fetch("GET", path, place))
 
     def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> VisitorResponse:
         """Send a form."""
-        asked = _Request("POST", path, form={**form, "csrfmiddlewaretoken": self._token}, files=files)
-        return self._fetch(asked, place)
+        return self._with_token(self.fetch("POST", path, place, data={**form, "csrfmiddlewaretoken": self._token}, files=files))
 
-    def _fetch(self, asked: _Request, place: str) -> VisitorResponse:
-        sent, seconds = {"Accept": asked.accept}, self.clock.left(_REQUEST_SECONDS)
-        try:
-            with self._client.stream(
-                asked.method, asked.path, data=asked.form, files=asked.files, headers=sent, timeout=seconds
-            ) as response:
-                body = bytearray()
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > _MAX_BODY_BYTES:
-                        raise CanaryError(f"{place} answered with more than {_MAX_BODY_BYTES >> 20} MB.")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
-        self._look(place, response, bytes(body))
-        answer = VisitorResponse(response.status_code, response.headers, bytes(body))
+    def _with_token(self, answer: VisitorResponse) -> VisitorResponse:
+        """Keep the CSRF token of a page for the next form."""
         if answer.is_html and (token := _TOKEN.search(answer.text)):
             self._token = token[1]
         return answer
-
-    def _look(self, place: str, response: httpx.Response, body: bytes) -> None:
-        self.watch.looked[f"answers to the {self.viewer}"] += 1
-        self.watch.look(self.viewer, place, "body", body)
-        self.watch.look(self.viewer, place, "status line", response.reason_phrase)
-        for name, value in response.headers.multi_items():
-            self.watch.look(self.viewer, place, f"header {name}", f"{name}: {value}")
 
 
 def _why(error: Exception) -> str:

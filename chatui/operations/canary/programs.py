@@ -9,10 +9,8 @@ import contextlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
-import httpx
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 
@@ -23,7 +21,7 @@ from chatui.env import environment
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from chatui.operations.canary.answers.scripts import Pause, Script
-from chatui.operations.canary.browser import Deployment, VisitorResponse
+from chatui.operations.canary.browser import Deployment, HttpVisitor, VisitorResponse
 from chatui.operations.canary.fixtures import Guests, choice
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.watch import CanaryError
@@ -36,54 +34,33 @@ _MAX_BYTES = 16 << 20
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
 
 
-class Program:
-    """A simulated API client: ``with Program("program", deployment, key) as program``. ``viewer``: the client's name in the report."""
+class Program(HttpVisitor):
+    """A simulated API client: ``with Program("program", deployment, key) as program``."""
 
     def __init__(self, viewer: str, deployment: Deployment, key: str) -> None:
-        self.viewer = viewer
-        self._origin = deployment.origin
-        self._watch = deployment.watch
-        self._clock = deployment.clock
         self._headers = {"Authorization": f"Bearer {key}"}
-        self._client = httpx.Client(base_url=deployment.origin, headers=self._headers, trust_env=False)
-
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._client.close()
+        super().__init__(viewer, deployment, self._headers)
 
     def ask(self, method: str, path: str, place: str, body: Mapping[str, Any] | None = None) -> VisitorResponse:
-        """One request; ``place``: its name in the report."""
-        try:
-            response = self._client.request(method, path, json=body, timeout=self._clock.left(_SECONDS))
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise CanaryError(f"{place} could not be asked: {type(error).__name__}.") from error
-        self._look(place, "body", response.content)
-        for name, value in response.headers.multi_items():
-            self._look(place, f"header {name}", f"{name}: {value}")
-        return VisitorResponse(response.status_code, response.headers, response.content)
+        """One request with a JSON body; ``place``: its name in the report."""
+        return self.fetch(method, path, place, json=body)
 
     def talk(self, body: Mapping[str, Any]) -> bool:
         """Request one response over the socket. Returns whether the connection was accepted."""
         try:
-            address = self._origin.replace("http", "ws", 1) + "/v1/responses"
+            address = self.origin.replace("http", "ws", 1) + "/v1/responses"
             opening = connect(address, additional_headers=self._headers, proxy=None, max_size=_MAX_BYTES, close_timeout=1)
             with opening as connection:
                 connection.send(json.dumps({"type": "response.create", **body}))
                 while True:
-                    text = str(connection.recv(timeout=self._clock.left(_SECONDS)))
-                    self._look(SOCKET, "event", text)
+                    text = str(connection.recv(timeout=self.clock.left(_SECONDS)))
+                    self.look(SOCKET, "event", text)
                     if json.loads(text).get("type") in _ENDS:
                         return True
         except InvalidStatus:
             return False
         except (OSError, ValueError, WebSocketException) as error:
             raise CanaryError(f"The socket of the {self.viewer} failed: {type(error).__name__}.") from error
-
-    def _look(self, place: str, part: str, what: str | bytes) -> None:
-        self._watch.looked[f"answers to the {self.viewer}"] += 1
-        self._watch.look(self.viewer, place, part, what)
 
 
 PROGRAM, TRUSTED, REVOKED, OTHER = "program", "trusted program", "program with a revoked key", "stranger"
