@@ -34,7 +34,6 @@ from chatui.wire.commands import (
     read_command,
 )
 from chatui.wire.replies import (
-    REFUSALS,
     Accepted,
     Alive,
     Answered,

@@ -6,13 +6,14 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.harmony import dialects
 from chatui.backends.harmony.answer import HarmonyAnswer, ReadingPause, decoded
+from chatui.backends.harmony.dialects import CompletionRequest
 from chatui.backends.http import WHOLE
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
@@ -28,14 +29,17 @@ CALL = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|cal
 HEADER_CHARS = len(FINAL)
 
 
-@dataclass
-class Chunks:
+class Chunks(dialects.Chunks):
     """A dialect whose chunks have their pieces as text."""
 
-    reason: EndReason | None = None
-    usage: Usage | None = None
-    model: str | None = None
-    failure: str = ""
+    path = "/completion"
+
+    def __init__(self) -> None:  # without a vocabulary
+        self.reason, self.usage, self.model, self.failure = None, None, None, ""
+
+    @staticmethod
+    def payload(asked: CompletionRequest) -> dict[str, object]:
+        raise NotImplementedError
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         if "reason" in chunk:

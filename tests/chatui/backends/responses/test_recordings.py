@@ -193,7 +193,7 @@ def _folded(raw: bytes, size: int) -> list[Finished]:
     try:
         for at in range(0, len(raw), size):
             for event in decoder.feed(raw[at : at + size]):
-                raws += [] if reader.is_done else reader.feed_all([event])
+                raws += [] if reader.is_done else reader.feed([event])
         raws += reader.finish()[0]
     except BackendError as error:
         raws += reader.break_off(error.code)
