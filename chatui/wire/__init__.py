@@ -34,6 +34,7 @@ from chatui.wire.commands import (
     read_command,
 )
 from chatui.wire.replies import (
+    REFUSALS,
     Accepted,
     Alive,
     Answered,

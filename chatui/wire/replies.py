@@ -4,7 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatui.codes import ProductCode
 from chatui.wire.base import Event
+from renderer.errors import Code, ErrorCode
+
+REFUSALS: tuple[ErrorCode, ...] = (
+    ProductCode.BUSY,
+    ProductCode.COMMAND,
+    ProductCode.EMPTY,
+    ProductCode.INTERNAL,
+    ProductCode.NO_SUCH_MODEL,
+    ProductCode.NOT_FOUND,
+    ProductCode.OPT_IN,
+    ProductCode.OTHER_RELEASE,
+    ProductCode.QUOTA_DAY,
+    ProductCode.QUOTA_MONTH,
+    ProductCode.RATE,
+    ProductCode.SERVER_BUSY,
+    ProductCode.SIGNED_OUT,
+    ProductCode.STORAGE_FULL,
+    ProductCode.TOO_LARGE,
+    ProductCode.TOO_MANY,
+    ProductCode.TOO_MANY_PAGES,
+    Code.PERM_VISIBILITY,
+)
+"""The codes in Refused and Closing. Pages have a sentence for each, in their own language, and a general one for all other codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +52,8 @@ class Accepted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """A command was refused, with a code; pages have a sentence for each, in their own language. ``client_id`` is absent if the command had
-    none. ``until``: when a usage limit ends, in ISO 8601; ``contact``: the operator's message to people who have reached a limit.
+    """A command was refused, with a code of REFUSALS. ``client_id`` is absent if the command had none. ``until``: when a usage limit ends,
+    in ISO 8601; ``contact``: the operator's message to people who have reached a limit.
     """
 
     types = ("chatui:refused",)
@@ -161,7 +185,7 @@ class Alive(Event):
 
 @dataclass(frozen=True, slots=True)
 class Closing(Event):
-    """The server closes the socket, with a code; pages have a sentence for each, in their own language."""
+    """The server closes the socket, with a code of REFUSALS."""
 
     types = ("chatui:closing",)
     code: str

@@ -16,7 +16,7 @@ from chatui.display.conversation import EndedTurn
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import runner, running
+from chatui.turns import ending, running
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
@@ -129,7 +129,7 @@ async def test_the_end_of_a_turn_does_not_wait_for_the_html_below_it(
     monkeypatch.setattr(fragments, "question", slow)
     monkeypatch.setattr(fragments, "answer_end", slow)
     monkeypatch.setattr(EndedTurn, "reads_nothing", how == "fails")  # the rendering alone takes almost no time
-    monkeypatch.setattr(runner, "SHOWN_SECONDS", 0.05)
+    monkeypatch.setattr(ending, "SHOWN_SECONDS", 0.05)
     async with BrowserSocket(ada) as socket:
         accepted, end = await turn(socket, **SENT)
     assert end["type"] == "response.completed" and "html" not in end and "html" not in accepted["begun"]

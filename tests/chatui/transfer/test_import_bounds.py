@@ -7,6 +7,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -243,7 +244,7 @@ def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch:
 
 
 def test_imports_are_rate_limited_per_person(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page._imports, "_attempts", 2)
+    monkeypatch.setattr(page, "_imports", replace(page._imports, attempts=2))
     statuses = [post(signed_in(ada), HEADER + FRAME).status_code for _ in range(3)]
     assert statuses == [302, 302, 429]
     assert post(signed_in(bela), HEADER + FRAME).status_code == 302

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ def test_a_refused_or_missing_file_announces_nothing_and_a_form_does_not_count_a
     ada: User, sent: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in(ada)
-    monkeypatch.setattr(imports._imports, "_attempts", 4)
+    monkeypatch.setattr(imports, "_imports", replace(imports._imports, attempts=4))
     assert [client.get("/import/").status_code for _ in range(5)] == [200] * 5
     assert client.post("/import/", {"file": ""}).status_code == 400 == post(client, b"hello").status_code
     assert Client().get("/import/").status_code == 302 == post(Client(), TRANSCRIPT).status_code
