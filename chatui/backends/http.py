@@ -109,10 +109,8 @@ class Upstream:
             await self._transport.aclose()
 
     def _request(self, method: str, path: str, headers: httpx.Headers, body: bytes = b"") -> httpx.Request:
-        """A request of prepared headers: httpx would take longer to add its own than the transport takes to send them."""
-        stream = httpx.ByteStream(body)
-        request = httpx.Request(method, self._address(path), headers=headers, stream=stream, extensions={"timeout": self._timeouts})
-        request.read()
+        extensions = {"timeout": self._timeouts}
+        request = httpx.Request(method, self._address(path), headers=headers, content=body, extensions=extensions)
         if self._cookies is not None:
             self._cookies.set_cookie_header(request)
         return request
@@ -172,7 +170,6 @@ class Upstream:
         request = self._request("POST", path, self._stream_headers, body)
         if traces := spans.headers():
             request.headers.update(traces)
-        request.headers["Content-Length"] = str(len(body))
         request.extensions[READING] = BodyReading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
             on_sent(path, body)

@@ -26,9 +26,14 @@ class Proxy:
     password: str = field(default="", repr=False)
 
     @property
-    def headers(self) -> list[tuple[bytes, bytes]]:
+    def headers(self) -> dict[str, str]:
         """Headers for the proxy only: they are never sent to a server."""
-        return [(b"Proxy-Authorization", self.authorization.encode("ascii"))] if self.authorization else []
+        return {"Proxy-Authorization": self.authorization} if self.authorization else {}
+
+    @property
+    def address(self) -> str:
+        """Where it is."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
     def secrets(self) -> tuple[str, ...]:

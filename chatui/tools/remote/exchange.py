@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import random
+import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import cast
 
 import httpx
 
-from chatui.backends.http1 import ONCE, Transport
 from chatui.tools.remote.offers import Moment, ServerError, sent
 
 MAX_BYTES = 2_000_000
@@ -63,7 +64,7 @@ class Connections:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._transport = Transport()
+        self._transport = _transport()
 
     async def answer(self, ask: HttpRequest) -> HttpResponse:
         """The whole response, up to MAX_BYTES.
@@ -88,7 +89,7 @@ class Connections:
             ServerError: the server could not be reached, or responded with a redirect or a compressed body.
         """
         if self._loop is not asyncio.get_running_loop():
-            self._loop, self._transport = asyncio.get_running_loop(), Transport()
+            self._loop, self._transport = asyncio.get_running_loop(), _transport()
         headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
         try:
             request = httpx.Request(
@@ -96,7 +97,7 @@ class Connections:
                 ask.url,
                 headers=headers,
                 content=ask.body or None,
-                extensions={"timeout": {"connect": CONNECT_SECONDS}, ONCE: True},
+                extensions={"timeout": {"connect": CONNECT_SECONDS}},
             )
             response = await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
@@ -114,6 +115,15 @@ class Connections:
     async def close(self) -> None:
         """Close idle connections."""
         await self._transport.aclose()
+
+
+def _transport() -> httpx.AsyncHTTPTransport:
+    return httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=httpx.Limits(max_connections=None))
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from chatui.backends.http1 import READING, BodyReading, BrokenBodyError, Chunked, Transport
+from chatui.backends.http1 import READING, BodyReading, Transport
 
 AT_MOST_SECONDS = 30.0
 """Seconds after which a flood ends by itself."""
@@ -57,10 +57,11 @@ def client() -> httpx.AsyncClient:
 
 
 @pytest.mark.asyncio
-async def test_endless_interim_responses_are_refused() -> None:
+async def test_endless_interim_responses_let_others_run_and_a_deadline_ends_them() -> None:
     async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, client() as asking:
-        with pytest.raises(httpx.RemoteProtocolError, match="interim"):
-            await asking.get(flood.url)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await asking.get(flood.url)
     assert flood.was_cut_off.is_set()
 
 
@@ -92,12 +93,3 @@ async def test_a_body_that_fills_every_read_is_read_at_the_common_pace() -> None
                 if reads == 30:
                     break
     assert pauses >= 12, "at most every second read is without one"
-
-
-@pytest.mark.parametrize("chars", [16_000, 1_000_000])
-def test_a_long_line_of_spaces_between_chunks_is_scanned_once(chars: int) -> None:
-    before = time.process_time()
-    for _ in range(30):
-        with pytest.raises(BrokenBodyError):
-            Chunked().feed(b"1;" + b" " * chars + b"\n")
-    assert time.process_time() - before < 5

@@ -7,7 +7,6 @@ import contextlib
 import gc
 import socket
 import ssl
-import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,9 +17,8 @@ from weakref import ref
 import httpx
 import pytest
 
-from chatui.backends import http1
 from chatui.backends.http import Upstream
-from chatui.backends.http1 import READING, BodyReading, Stream, Transport, connected
+from chatui.backends.http1 import READING, BodyReading, Transport
 from tests.support.sampling import PATIENT
 
 pytestmark = pytest.mark.asyncio
@@ -90,7 +88,6 @@ def client() -> httpx.AsyncClient:
         (b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE, 1),
         (WHOLE.replace(b"\r\n\r\n", b"\r\nConnection: Close\r\n\r\n"), 3),
         (WHOLE.replace(b"1.1", b"1.0"), 3),
-        (WHOLE + b"and more than it said", 3),
     ],
 )
 async def test_a_connection_is_reused_after_a_complete_response(response: bytes, connections: int) -> None:
@@ -211,6 +208,7 @@ async def test_a_connection_closed_on_reuse_is_replaced() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", httpx.RemoteProtocolError),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000, httpx.RemoteProtocolError),
         (WHOLE[:-1], httpx.RemoteProtocolError),
+        (WHOLE + b"and more than it said", httpx.RemoteProtocolError),
         (CHUNKED + b"5\r\nhello", httpx.RemoteProtocolError),
         (CHUNKED + b"nonsense\r\n", httpx.RemoteProtocolError),
     ],
@@ -233,11 +231,22 @@ async def test_an_unused_address_is_a_connect_error() -> None:
             await asking.get(url)
 
 
-async def test_a_timeout_in_time_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http1, "connected", lambda *_: asyncio.sleep(60))
-    async with client() as asking:
-        with pytest.raises(httpx.ConnectTimeout):
-            await asking.get("http://127.0.0.1:9/", timeout=httpx.Timeout(20, connect=0.1))
+async def test_a_server_that_accepts_no_connection_is_left_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, contextlib.ExitStack() as waiting:
+        for _ in range(8):
+            held = waiting.enter_context(socket.socket())
+            held.setblocking(False)
+            held.connect_ex(full.getsockname())
+        async with client() as asking:
+            with pytest.raises(httpx.ConnectTimeout):
+                await asking.get(f"http://127.0.0.1:{full.getsockname()[1]}/", timeout=httpx.Timeout(20, connect=0.2))
+
+
+async def test_a_header_that_would_begin_another_is_refused() -> None:
+    async with serving(WHOLE) as (server, url), client() as asking:
+        with pytest.raises(httpx.LocalProtocolError):
+            await asking.get(url, headers={"Cookie": "route=2\r\nX-Other: 1"})
+    assert server.requests == 0
 
 
 async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
@@ -294,118 +303,16 @@ async def test_a_request_names_the_host_as_httpx_does(url: str, host: str) -> No
     assert upstream._headers["Host"] == host == httpx.Request("GET", upstream._address("/v1/models")).headers["Host"]
 
 
-@asynccontextmanager
-async def connection() -> AsyncIterator[tuple[Stream, socket.socket]]:
-    """A connection, and the server's end of it."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        host, port = listening.getsockname()
-        stream = await connected(host, port, None)
-        server, _ = listening.accept()
-        with server:
-            try:
-                yield stream, server
-            finally:
-                stream.close()
+@pytest.mark.parametrize("seconds", [0, 0.05])
+async def test_what_came_before_a_connection_broke_is_read(seconds: float) -> None:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(CHUNKED + b"5\r\nhello\r\n")
 
-
-class Watched:
-    """Counts how often the event loop begins and ends to watch a socket."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.begun = self.ended = 0
-        loop = asyncio.get_running_loop()
-        add, remove = loop.add_reader, loop.remove_reader
-
-        def added(descriptor: int, callback: Callable[[], None]) -> None:
-            self.begun += 1
-            add(descriptor, callback)
-
-        def removed(descriptor: int) -> bool:
-            self.ended += 1
-            return remove(descriptor)
-
-        monkeypatch.setattr(loop, "add_reader", added)
-        monkeypatch.setattr(loop, "remove_reader", removed)
-
-
-async def waiting_read(stream: Stream, deadline: float | None = None) -> asyncio.Task[bytes]:
-    read = asyncio.create_task(stream.read(deadline))
-    await asyncio.sleep(0.01)
-    assert not read.done()
-    return read
-
-
-async def test_reads_that_wait_one_after_the_other_watch_the_socket_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with connection() as (stream, server):
-        watched = Watched(monkeypatch)
-        for piece in (b"Two", b" and", b" two"):
-            read = await waiting_read(stream)
-            server.sendall(piece)
-            assert await read == piece
-        assert (watched.begun, watched.ended) == (1, 0)
-    assert (watched.begun, watched.ended) == (1, 1), "closing ends it: another socket may get the same number"
-
-
-async def test_bytes_that_no_read_waits_for_wake_the_event_loop_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with connection() as (stream, server):
-        watched = Watched(monkeypatch)
-        read = await waiting_read(stream)
-        server.sendall(b"Two")
-        await read
-        for piece in (b" and", b" two"):
-            server.sendall(piece)
-            await asyncio.sleep(0.01)
-            assert (watched.begun, watched.ended) == (1, 1)
-        assert await stream.read(None) == b" and two"
-        assert watched.begun == 1
-        read = await waiting_read(stream)
-        server.sendall(b" is four")
-        assert await read == b" is four"
-
-
-@pytest.mark.parametrize("is_cancelled", [False, True])
-async def test_after_a_read_that_ended_without_bytes_the_next_one_gets_them(is_cancelled: bool) -> None:
-    async with connection() as (stream, server):
-        read = await waiting_read(stream, asyncio.get_running_loop().time() + (20 if is_cancelled else 0.02))
-        if is_cancelled:
-            read.cancel()
-        with pytest.raises(asyncio.CancelledError if is_cancelled else TimeoutError):
-            await read
-        later = await waiting_read(stream)
-        server.sendall(b"late")
-        assert await later == b"late"
-
-
-async def test_a_deadline_that_has_passed_ends_a_read_that_would_wait() -> None:
-    async with connection() as (stream, server):
-        with pytest.raises(TimeoutError):
-            await stream.read(asyncio.get_running_loop().time() - 1)
-        server.sendall(b"in time")
-        assert await stream.read(asyncio.get_running_loop().time() + 20) == b"in time"
-
-
-async def test_a_connection_that_breaks_or_ends_during_a_read_ends_it() -> None:
-    async with connection() as (stream, server):
-        read = await waiting_read(stream)
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        server.close()
-        with pytest.raises(ConnectionResetError):
-            await read
-        assert not stream.is_usable()
-    async with connection() as (stream, server):
-        read = await waiting_read(stream)
-        server.close()
-        assert await read == b""
-        assert not stream.is_usable()
-
-
-async def test_an_idle_connection_is_usable_only_while_the_server_is_silent() -> None:
-    async with connection() as (stream, server):
-        read = await waiting_read(stream)
-        server.sendall(b"all of it")
-        await read
-        assert stream.is_usable()
-        server.sendall(b"more than it said")
-        assert not stream.is_usable(), "before the event loop looked"
-        await asyncio.sleep(0.01)
-        assert not stream.is_usable(), "and after it"
+    async with serving_play(say) as url, client() as asking, asking.stream("GET", url) as response:
+        await asyncio.sleep(seconds)
+        pieces = response.aiter_raw()
+        assert await anext(pieces) == b"hello"
+        await asyncio.sleep(seconds)
+        with pytest.raises(httpx.RemoteProtocolError):
+            await anext(pieces)

@@ -27,7 +27,7 @@ async def test_a_call_on_a_lost_connection_is_not_sent_again() -> None:
         connections = Connections()
         ask = HttpRequest("POST", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
         assert (await connections.answer(ask)).body == b"{}"
-        with pytest.raises(ServerError, match="GoneError"):
+        with pytest.raises(ServerError, match="RemoteProtocolError"):
             await connections.answer(ask)
         assert seen == [0, 1], "on one connection, each once"
         await connections.close()
