@@ -174,6 +174,7 @@ class _Judge:
         if not (glued := _GLUED_FINAL.match(self._text, at)):
             return at
         self._show(glued[1])
+        self._hide("final")
         return glued.end()
 
     def _prose(self, at: int) -> int | None:

@@ -176,11 +176,17 @@ _TRIANGLE = re.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,
 _COLLAPSED = re.compile(
     rf"{_spread('assistant')}(?P<line>{_Z}\s*\n\s*)?{_Z}(?P<name>{'|'.join(map(_spread, ('analysis', 'commentary', 'final')))})"
 )
+_CALLER = r"(?:assistant\s?(?:analysis|commentary)|assistant|analysis|commentary)"
+_BODY = r"(?:json|code)(?!\w?[.,;:!?)]|\w?[ \t]+[a-z])"
 _CALL = re.compile(
-    rf"(?:assistant|commentary|analysis)\s?to=[\w.-]{{1,60}}"
-    rf"(?:\s?(?:json|code)(?![a-z])|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|(?:[ \t]+\w{{1,20}}){{0,3}}\s*(?=\{{))",
+    rf"(?:{_CALLER}\s{{0,4}})?to=[\w./-]{{1,60}}(?:\s?(?:analysis|commentary))?\s{_BODY}"
+    rf"|{_CALLER}\s{{0,4}}to=[\w./-]{{1,60}}(?:\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|(?:[ \t]+\w{{1,20}}){{0,3}}\s*(?=\{{))"
+    rf"|{_CALLER}\s?json\s*(?=\{{)",
     re.IGNORECASE,
 )
+"""A header that names the recipient of a call, or has lost the name; then the body, whatever it is."""
+CALL = "to"
+"""The name of this sign. Nobody speaks of a call like this: it is hidden wherever it stands outside code."""
 _XTML = re.compile(
     rf"{_LT}{_Z}{_BAR}{_Z} ?(?P<step>{_spread('open')}|{_spread('close')}) ?{_Z}{_BAR}?{_Z}{_GT}"
     rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}",
@@ -193,7 +199,7 @@ _DETAILS_OF_REASONING = re.compile(
     re.IGNORECASE,
 )
 TRIGGER = re.compile(
-    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b])|(?:commentary|analysis)(?=\s?to=)",
+    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b])|(?:commentary|analysis)(?=\s{{0,4}}to=|\s?json)|(?<!\S)to=",
     re.IGNORECASE,
 )
 """Characters and words where a sign may begin."""
@@ -265,8 +271,8 @@ def _bracket(text: str, match: re.Match[str]) -> _Found:
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[str, re.Match[str]], _Found]], ...] = (
     ("◁", _TRIANGLE, _triangle),
     ("[\\", _BRACKET, _bracket),
+    ("aAcCtT", _CALL, lambda *_: (SignKind.COLLAPSED, CALL)),
     ("aA", _COLLAPSED, lambda _, match: (SignKind.COLLAPSED, "\n" if match["line"] else bare(match["name"]))),
-    ("aAcC", _CALL, lambda *_: (SignKind.COLLAPSED, "to")),
     ("", _XTML, _xtml),
     ("", _SPECIAL, _special),
     ("", _TAG, _tag),
@@ -281,6 +287,11 @@ def sign_at(text: str, at: int) -> Sign | None:
             found = read(text, match)
             return Sign(*found, *match.span()) if found else None
     return None
+
+
+def begins_code(line: str, at: int = 0) -> bool:
+    """Whether an indented line, which begins at ``at``, is about the sign that it begins with."""
+    return line.startswith(("<", "[", "\\", "◁"), at)
 
 
 def signs_in(text: str, at: int = 0) -> Iterator[Sign]:

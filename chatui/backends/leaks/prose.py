@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -19,7 +19,7 @@ from operator import itemgetter
 from markdown_it import MarkdownIt
 
 from chatui.backends.leaks import patterns
-from chatui.backends.leaks.patterns import Sign, SignKind, bare
+from chatui.backends.leaks.patterns import CALL, Sign, SignKind, bare, folded
 
 _SPAN = re.compile(
     r"(?<![\\`])`(?=[^`\s])(?:[^`\n]|``++|(?<=[\s(\[{])`(?=[^\W_])){0,400}?(?:(?<![`\s(\[{])`|(?<!`)`(?![^\W_]))(?!`)"
@@ -28,11 +28,14 @@ _SPAN = re.compile(
 """A code span. A backtick that looks like the opening of another span does not close one that may have begun with a stray backtick, and
 longer ones do not count: a stray backtick must not turn a whole page into code."""
 _CLOSING = re.compile(r"[ \t>]*(?P<run>`{3,}|~{3,})[ \t]*\n?\Z")
+_BEHIND_RUN = re.compile(r"^(?P<run>[ \t>]*(?:`{3,}|~{3,}))(?P<rest>[^\s`~][^\n]*)", re.MULTILINE)
 _MARKDOWN = MarkdownIt("commonmark").disable(["inline", "text_join", "html_block", "reference"])
 
 
 class Code:
-    """The code in a text. A fence that nothing closes is none, nor is an indented first line: raw output may begin with spaces, too."""
+    """The code in a text: spans, what is between two fences, and lines of indented code that begin with a sign: other indented text may
+    be a list's, or have a sign glued to it. Nor is an indented first line code: raw output may begin with spaces, too.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -46,25 +49,31 @@ class Code:
         return [span.span() for span in _SPAN.finditer(self._text)]
 
     @cached_property
-    def _blocks(self) -> list[tuple[int, int]]:
+    def _blocks(self) -> list[list[int]]:
         lines = self._text.split("\n")
         starts = [0, *accumulate(len(line) + 1 for line in lines)]
         first = next((number for number, line in enumerate(lines) if line.strip()), 0)
-        blocks: list[tuple[int, int]] = []
+        blocks: list[list[int]] = []
         # The same number of lines: the parser takes these characters for their ends, too.
-        for token in _MARKDOWN.parse(self._text.replace("\r", " ").replace("\0", " ")):
+        text = _BEHIND_RUN.sub(_without_sign, self._text.replace("\r", " ").replace("\0", " "))
+        for token in _MARKDOWN.parse(text):
             begin, end = token.map or (0, 0)
-            if token.type == "fence":
-                closing = _CLOSING.match(lines[end - 1]) if end - begin > 1 else None
-                is_code = closing is not None and closing["run"].startswith(token.markup)
-            else:
-                is_code = token.type == "code_block" and begin > first
-            if is_code:
-                blocks.append((starts[begin], starts[end]))
+            if token.type == "code_block" and begin > first:
+                blocks += (starts[line : line + 2] for line in range(begin, end) if patterns.begins_code(lines[line].lstrip()))
+            closing = _CLOSING.match(text[starts[end - 1] : starts[end]]) if token.type == "fence" and end - begin > 1 else None
+            is_opened = text[starts[begin] : starts[begin + 1]].rstrip() == lines[begin].rstrip()
+            if closing and is_opened and closing["run"].startswith(token.markup):
+                blocks.append([starts[begin], starts[end - 1]])
         return blocks
 
 
-def _end_at(place: int, ranges: list[tuple[int, int]]) -> int:
+def _without_sign(run: re.Match[str]) -> str:
+    """The line of a fence. Glued to a sign, it opens nothing, and may close."""
+    view = folded(run["rest"])
+    return run["run"] + " " * len(run["rest"]) if patterns.TRIGGER.match(view) and patterns.sign_at(view, 0) else run[0]
+
+
+def _end_at(place: int, ranges: Sequence[Sequence[int]]) -> int:
     index = bisect_right(ranges, place, key=itemgetter(0)) - 1
     return ranges[index][1] if index >= 0 and ranges[index][1] > place else 0
 
@@ -112,7 +121,7 @@ class Prose:
         if sign.kind is SignKind.PLAIN or (sign.kind is SignKind.CLOSING and self._plain[sign.name]):
             self._plain[sign.name] += 1 if sign.kind is SignKind.PLAIN else -1
             return None
-        if is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD]):
+        if sign.name != CALL and is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD]):
             return None
         return EmittedSign(sign, sign.kind in (SignKind.CLOSING, SignKind.COLLAPSED))
 

@@ -1,4 +1,4 @@
-"""546 answers that were written to get past the wall, over Chat Completions and, wrapped as messages, over Responses.
+"""More than 550 answers that were written to get past the wall, over Chat Completions and, wrapped as messages, over Responses.
 
 What must stay hidden is hidden at every moment. Where the server sent its reasoning in a field of its own, honest text is whole and
 streams; elsewhere as many honest answers are whole as the judgement of the whole text leaves.
