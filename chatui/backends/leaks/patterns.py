@@ -199,7 +199,8 @@ _DETAILS_OF_REASONING = re.compile(
     re.IGNORECASE,
 )
 TRIGGER = re.compile(
-    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b])|(?:commentary|analysis)(?=\s{{0,4}}to=|\s?json)|(?<!\S)to=",
+    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b])"
+    r"|(?:commentary|analysis)(?=\s{0,4}to=|\s?json)|(?<!\S)to=",
     re.IGNORECASE,
 )
 """Characters and words where a sign may begin."""

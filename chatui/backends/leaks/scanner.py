@@ -20,12 +20,15 @@ _LEAD = re.compile(r"[ \t\u200b\ufeff\r]*")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*(?P<run>`{3,}|~{3,})(?P<info>[^\n]*)")
 _FENCE_BEGUN = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)]?)[ \t]*)*(?:`{0,2}|~{0,2})\Z")
 _ENDS = ".!?…。！？"
+_ATTACHED = re.compile(r"(?:(?<=[^\s\"'“‘«„「『(\[{\\])|(?<=[^\s(\[{][\"'“‘«]))(?=<|\\{1,8}<|assistant)")
 _PLACE = re.compile(
     r"\n|`+"
     rf"|(?<=[{_ENDS}])(?=[^\s{_ENDS}])"
-    r"|(?:(?<=[^\s\"'“‘«„「『(\[{/\\])|(?<=[^\s(\[{][\"']))(?=<|\\{1,8}<|assistant|(?:commentary|analysis)\s?to=)"
+    rf"|{_ATTACHED.pattern}"
+    r"|(?=<\||assistant(?:analysis|commentary|final|\s)|(?:analysis|commentary)(?:[A-Z]|\s{0,4}to=|\s?json)|(?<!\S)to=)"
 )
-"""The end of a line or of a sentence, backticks; or where a sign may be glued to anything but an opening quotation mark or bracket."""
+"""The end of a line or of a sentence, backticks; or where a sign may be glued to anything but an opening quotation mark or bracket, or is
+a header that stands anywhere."""
 _LONGEST_SIGN = 90
 _LONGEST_FENCE = 200
 _AFTER = 4
@@ -37,19 +40,32 @@ def _begun(*words: str) -> str:
     return "|".join(re.escape(word[:end]) for word in words for end in range(len(word), 0, -1))
 
 
-_ROLE = "(?:assistant|commentary|analysis)"
+_ROLE = "(?:assistant(?:commentary|analysis)?|commentary|analysis)"
 _CALL = re.compile(rf"(?:{_ROLE}\s?)?to=[\w.-]{{1,60}}[^\n{{]{{0,60}}\s*\{{")
+_HEADER = re.compile(
+    r"<\|(?:(?:end|return)\|>\s*<\|start|start\|>\s*\w{1,20}\s*<\|channel|channel\|>\s*(?:analysis|commentary|final)\s*<\|message)\|>"
+    r"|(?P<word>(?:assistant|(?=[ac]))(?:analysis|commentary|final)(?=[A-Z]))"
+)
+"""A header is one wherever it stands."""
+_HEADER_BEGUN = re.compile(
+    r"<(?:\|(?:[a-z]{0,9}(?:\|(?:>\s{0,2}[a-z]{0,12}(?:\s{0,2}<[|a-z]{0,10})?)?)?)?)?\Z"
+    rf"|{_ROLE}\s{{0,4}}(?:t|to|to=[^\n{{]{{0,60}}\s{{0,4}}|j|js|jso|json\s*)?\Z|to=[^\n{{]{{0,60}}\Z"
+)
 _MAY_BECOME = re.compile(
     rf"(?:\\{{0,8}}(?:<\s{{0,2}}[|/]?[\w.:|/-]{{0,60}})?"
     rf"|{_begun('assistant', 'analysis', 'commentary', *(f'{name}|>' for name in patterns.HARMONY))}"
-    rf"|{_ROLE}\s{{0,4}}(?:[acft][a-z]{{0,9}}=?)?|(?:{_ROLE}\s?)?(?:t|to|to=[\w.-]{{0,60}}[^\n{{]{{0,60}}\s*))\Z",
+    rf"|{_ROLE}\s{{0,4}}(?:[acfjt][a-z]{{0,9}}=?)?|(?:{_ROLE}\s?)?(?:t|to|to=[\w.-]{{0,60}}[^\n{{]{{0,60}}\s*))\Z",
     re.IGNORECASE,
 )
 """What may become a sign with more text."""
 _IS_OPEN = re.compile(rf"[<\[◁\\&|][^>\]▷\n]*(?:[>\]▷][^\n]{{0,{_AFTER - 1}}})?\Z")
 """The same, where a sign is likely."""
-_TAIL_BEGUN = re.compile(rf"(?<=\S)(?:{_begun('assistant', 'analysis to', 'commentary to')}|&[#\w]{{0,7}}|\\{{1,8}}\w{{0,4}})\Z")
+_TAIL_BEGUN = re.compile(
+    rf"(?:{_begun('assistantcommentary', 'assistantanalysis', 'commentary', 'analysis', 'assistantfinal')}\s{{0,4}}(?:t|to|j|js|jso)?"
+    r"|(?<!\S)(?:t|to)|(?<=\S)(?:&[#\w]{0,7}|\\{1,8}\w{0,4})|<)\Z"
+)
 _GLUED = re.compile(r"(?:analysis|commentary)(?:(?![\s.,:;!?'’)/-])|[ \t]*\n|[ \t]+(?=[A-Z]))")
+_OPEN_WORD = re.compile(r" {0,2}[a-z]{0,12}\Z")
 _NAMES_REASONING = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 _EXPLAINED = re.compile(r"\s?[:|=–—]| [^\W\d_A-Z]")
 _NAMES_A_PLACE = re.compile(r" (?:to=|(?:assistant|analysis|commentary|final|user|system|developer|tool|functions)\b)")
@@ -73,7 +89,7 @@ class Scanner:
         self._kept: list[str] | None = None
         """The text from a sign in an open fence on: it counts if nothing closes the fence."""
         self._shown: list[str] = []
-        self._is_blank = self._is_indented = False
+        self._is_blank = self._is_indented = self._is_code = False
         self._ticks = 0
 
     def feed(self, text: str) -> str:
@@ -111,20 +127,30 @@ class Scanner:
         if view[place] == "\n":
             self._is_blank = True
             return place + 1
-        if fence := _FENCE.match(view, at):
-            if fence.end() == len(view) and not is_end and fence.end() - at < _LONGEST_FENCE:
-                return None
-            if self._takes(fence["run"], fence["info"]):
-                return min(fence.end() + 1, len(view))
+        if (fence := _FENCE.match(view, at)) and (step := self._at_fence(view, fence, is_end=is_end)) != 0:
+            return step
         is_deep = "\t" in view[at:place] or place - at >= 4
         self._is_indented = is_deep and not self._is_first and (self._is_blank or self._is_indented)
-        if not self._is_indented:
+        self._is_code = self._is_indented and patterns.begins_code(view, place)
+        if not self._is_code:
             decided = self._at_place(view, place, is_end=is_end, begins_line=True)
             if decided is None or self.held:
                 return None if decided is None else place
         self._at_line = self._is_first = self._is_blank = False
         self._ticks = 0
-        return place
+        # The place is judged.
+        return place if view[place] == "`" else place + 1
+
+    def _at_fence(self, view: str, fence: re.Match[str], *, is_end: bool) -> int | None:
+        """Read the line of a fence. None if more text is needed, 0 if it is text of the block."""
+        if fence.end() == len(view) and not is_end and fence.end() - fence.start() < _LONGEST_FENCE:
+            return None
+        behind = fence.end("run")
+        if fence["info"] and self._kept is None and self._sign(view, behind, is_end=True, begins_line=False):
+            # A sign that is glued to a fence ends the block: no language is called like this.
+            self.held, self.is_doubtful = self._buffer[behind:], True
+            return behind
+        return min(fence.end() + 1, len(view)) if self._takes(fence["run"], fence["info"]) else 0
 
     def _takes(self, run: str, info: str) -> bool:
         """Whether the line opens a block of code, or closes it."""
@@ -160,7 +186,7 @@ class Scanner:
 
     def _at_place(self, view: str, place: int, *, is_end: bool, begins_line: bool) -> bool | None:
         """Whether a sign stands here; then the text from it on is held. None if more text is needed."""
-        if self._is_indented or self._kept is not None:
+        if self._is_code or self._kept is not None:
             return False
         found = self._sign(view, place, is_end=is_end, begins_line=begins_line)
         if not found:
@@ -170,7 +196,9 @@ class Scanner:
             return False
         if self._ticks % 2 and (closing := _closing_tick(view, place, is_end=is_end)) is not False:
             return None if closing is None else False
-        self.held, self.is_doubtful = self._buffer[place:], not begins_line and view[place - 1] not in _ENDS
+        header = None if self._is_first else _HEADER.match(view, place)
+        is_word = header is not None and header["word"] is not None
+        self.held, self.is_doubtful = self._buffer[place:], is_word or (not begins_line and view[place - 1] not in _ENDS)
         return True
 
     def _sign(self, view: str, at: int, *, is_end: bool, begins_line: bool) -> bool | None:
@@ -180,12 +208,17 @@ class Scanner:
         is_sure = begins_line or view[at - 1] in _ENDS
         if may_grow and (_MAY_BECOME.match(bare(rest)) or (is_sure and _IS_OPEN.match(rest))):
             return None
-        if _CALL.match(rest) or (self._is_first and _GLUED.match(bare(rest))):
+        if may_grow and not is_sure and _HEADER_BEGUN.match(rest):
+            return None
+        is_call = begins_line and _CALL.match(rest)
+        if is_call or (self._is_first and _GLUED.match(bare(rest))) or _HEADER.match(rest):
             return True
         sign = patterns.sign_at(view, at) if patterns.TRIGGER.match(view, at) else None
+        if sign and sign.name == patterns.CALL:
+            return True
         if not is_sure:
-            return sign is not None and sign.kind in (SignKind.SPECIAL, SignKind.COLLAPSED)
-        if sign and may_grow and len(view) < sign.end + _AFTER and "\n" not in view[sign.end :]:
+            return sign is not None and sign.kind in _HARMONY and _ATTACHED.match(view, at) is not None
+        if sign and may_grow and (_OPEN_WORD.match(view, sign.end) or (len(view) < sign.end + _AFTER and "\n" not in view[sign.end :])):
             return None
         return sign is not None and _counts(view, sign, begins_line=begins_line)
 
@@ -208,6 +241,7 @@ def _counts(view: str, sign: Sign, *, begins_line: bool) -> bool:
     return not is_explained
 
 
+_HARMONY = (SignKind.SPECIAL, SignKind.COLLAPSED)
 _LEAST_THOUGHT = 24
 """A thought with fewer characters than that, white space aside, may well be how its answer begins, too."""
 
