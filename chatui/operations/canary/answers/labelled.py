@@ -80,6 +80,8 @@ def _at_once(planter: Planter, chooser: random.Random) -> Script:
         steps += [_chunk({"role": "assistant"}), _chunk({"content": [part]})]
         steps += [_chunk({"role": "assistant"}), _chunk({"content": "", **label}), _chunk({"content": planter.text(f"{name} ahead")})]
         steps += [_chunk({"role": "assistant"}), _chunk({"refusal": planter.text(f"{name} on a refusal"), **label})]
+    # What follows such a tag is shown when the answer is complete, and only then.
+    steps += [_chunk({"role": "assistant"}), _chunk({"refusal": f"<think>{planter.text('think tag in a refusal')}</think>"})]
     steps += [_chunk({"role": "assistant", "content": f"Answer {shown}."}), _chunk({}, finish="stop"), _DONE]
     return Script("labels", tuple(scattered(steps, chooser)), (shown,))
 
@@ -98,7 +100,6 @@ def _in_other_fields(planter: Planter, chooser: random.Random) -> Script:
         {"content": [{"type": "text", "text": "", "annotations": [{"title": text("annotation of a part")}]}]},
         {"refusal": [{"type": "reasoning", "text": text("refusal that is a list")}]},
         {"refusal": {"text": text("refusal that is an object")}},
-        {"refusal": f"<think>{text('think tag in a refusal')}</think>"},
         {"audio": {"transcript": text("transcript"), "id": planter.word("id of audio")}},
         {"annotations": [{"type": "url_citation", "url_citation": {"title": text("citation"), "url": text("address of a citation")}}]},
         {"images": [{"image_url": {"url": f"data:{planter.word('image')}"}}], "files": [{"file_id": planter.word("id of a file")}]},
