@@ -91,6 +91,14 @@ _ENDS_A_CALL = (200012, "200012", "<|call|>")
 """The stop token that says that the last message was a call. If the server has read none, it is in the text."""
 
 
+def _ends_in_call(end: object) -> bool:
+    """Whether a choice says so, or what SGLang puts into it."""
+    return isinstance(end, dict) and (
+        any(end.get(name) in _ENDS_A_CALL for name in ("stop_reason", "matched_stop", "matched"))
+        or any(_ends_in_call(end.get(name)) for name in ("finish_reason", "meta_info"))
+    )
+
+
 class Deltas:
     """Parses one sample. ``feed`` takes decoded chunks in order; then either ``finish`` or ``break_off`` closes everything."""
 
@@ -190,7 +198,7 @@ class Deltas:
         delta = self._delta_of(choice)
         self._given.feed(delta)
         events = self._delta(delta, choice, chunk)
-        self._ends_in_call = self._ends_in_call or any(choice.get(name) in _ENDS_A_CALL for name in ("stop_reason", "matched_stop"))
+        self._ends_in_call = self._ends_in_call or _ends_in_call(choice)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._reason = reason
@@ -217,11 +225,18 @@ class Deltas:
         self._is_whole = complete
         spans = self._guard.finish(complete=complete) if self._guard else []
         # A sign behind a call says of the text before it that it was raw output, too.
-        is_raw = self._ends_in_call and not self._calls
+        is_raw = self._ends_in_call or (
+            self._guard is not None and (self._guard.ends_in_call or (self._says_calls and self._guard.is_data))
+        )
+        is_raw &= not self._calls
         is_raw |= complete and self._separation is Separation.UNPROVEN and judged(self._after_call, follows=True).hides_before
         if not is_raw and not self._speaker.late_label():
             return self._spans(spans)
         return [*self._writer.withdraw(), *self._spans([replace(span, visible=False, is_withheld=True) for span in spans])]
+
+    @property
+    def _says_calls(self) -> bool:
+        return _FINISH_REASONS.get((self._reason or "").lower()) is EndReason.TOOL_CALLS
 
     def _end_reason(self) -> EndReason:
         reason = _FINISH_REASONS.get((self._reason or "").lower(), EndReason.STOP)

@@ -171,6 +171,9 @@ class Parser(Protocol):
 class StreamReader(ABC):
     """Stream events in, raw events out. Detects the end of the answer, and errors inside the stream."""
 
+    own_names: tuple[str, ...] = ()
+    """How the names of events begin that the format fixes. Any other name may be a label."""
+
     def __init__(self, parser: Parser, text_of: Callable[[Any], tuple[dict[str, Any], str] | None]) -> None:
         """``text_of``: as for ``Repetitions``."""
         self.parser = parser
@@ -181,7 +184,7 @@ class StreamReader(ABC):
 
     def feed(self, events: Iterable[ServerSentEvent]) -> Iterator[RawEvent]:
         """The raw events of what was read together, up to the end of the answer."""
-        for event, data in joined(self._repetitions.feed((event, _decoded(event)) for event in events)):
+        for event, data in joined(self._repetitions.feed((event, _decoded(event, self.own_names)) for event in events)):
             yield from self._take(event, data)
             if self.is_done:
                 return
@@ -227,12 +230,12 @@ class StreamReader(ABC):
         return []
 
 
-def _decoded(event: ServerSentEvent) -> Any:
+def _decoded(event: ServerSentEvent, own_names: tuple[str, ...]) -> Any:
     try:
         data = json.loads(event.data)
     except (ValueError, RecursionError):
         return None
-    if isinstance(data, dict) and event.name and not event.name.startswith("response."):
+    if isinstance(data, dict) and event.name and not event.name.startswith(own_names):
         # The name of an event is a label as well.
         data["sse_event"] = event.name
     return data

@@ -51,13 +51,16 @@ def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT) -> Judg
 
     ``follows``: the same completion has a text before this one.
     """
-    if not asked.is_json and labels.is_bare_call(text, asked.tools):
-        return Judgement([TextSpan(False, text, is_withheld=True)])
+    ends_in_call = bool(_ENDS_IN_CALL.search(folded(text[-_TAIL_CHARS:])))
+    if ends_in_call or (not asked.is_json and labels.is_bare_call(text, asked.tools)):
+        return Judgement([TextSpan(False, text, is_withheld=True)], hides_before=ends_in_call and follows)
     judge_of_text = _Judge(text, follows=follows, is_json=asked.is_json)
     judge_of_text.read()
     return Judgement([span for span in judge_of_text.spans if span.text or span.is_withheld], judge_of_text.hides_before)
 
 
+_ENDS_IN_CALL, _TAIL_CHARS = re.compile(r"[^\s`\"'“‘«(\[{\\]<\|call\|>\s*\Z"), 200
+"""The token that ends a call, glued to the text: all of it was one."""
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
 _COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")

@@ -59,7 +59,7 @@ class Code:
         for token in _MARKDOWN.parse(text):
             begin, end = token.map or (0, 0)
             if token.type == "code_block" and begin > first:
-                blocks += (starts[line : line + 2] for line in range(begin, end) if patterns.begins_code(lines[line].lstrip()))
+                blocks += (starts[line : line + 2] for line in range(begin, end) if patterns.begins_code(lines[line].lstrip(" \t>")))
             closing = _CLOSING.match(text[starts[end - 1] : starts[end]]) if token.type == "fence" and end - begin > 1 else None
             is_opened = text[starts[begin] : starts[begin + 1]].rstrip() == lines[begin].rstrip()
             if closing and is_opened and closing["run"].startswith(token.markup):

@@ -268,11 +268,17 @@ class LeakGuard:
         self._begin: str | None = ""
         """The beginning of a text that may be nothing but calls, while that is not decided; then None."""
         self._has_shown = False
-        self.has_sign = False
+        self.has_sign = self.ends_in_call = False
+        """``ends_in_call``: a token behind the text says that all of it was a call."""
 
     def reasoned(self, text: str) -> None:
         """More reasoning came after the text began: servers repeat it in pieces, too."""
         self._thought += "".join(text.split())
+
+    @property
+    def is_data(self) -> bool:
+        """At the end: whether the text is data that nobody asked for."""
+        return not self._asked.is_json and labels.begins(self._whole)
 
     @property
     def is_holding(self) -> bool:
@@ -286,7 +292,7 @@ class LeakGuard:
             return []
         if self._begin is not None:
             self._begin += text
-            if self._repeats_thought() or self._may_be_calls():
+            if not self._begin.strip() or self._repeats_thought() or self._may_be_calls():
                 return []
             begin, self._begin = self._begin, None
             return self._past_thought(begin)
@@ -305,6 +311,7 @@ class LeakGuard:
         if self._separation is Separation.UNPROVEN:
             return self._judged(whole, complete=complete)
         spans = self._rest(complete=complete)
+        self.ends_in_call = complete and self._scanner.held.strip() == "<|call|>"
         if self._separation is Separation.PLAIN:
             self.has_sign = self.has_sign or judged(whole, asked=self._asked).has_sign
         return spans
@@ -348,7 +355,7 @@ class LeakGuard:
     def _repeats_thought(self) -> bool:
         """Whether the text so far is how the reasoning of the same completion began."""
         text = "".join((self._begin or "").split())
-        return bool(text) and self._thought.startswith(text)
+        return self._thought.startswith(text)
 
     def _is_thought(self, text: str, *, complete: bool) -> bool:
         """Whether a whole text is the reasoning once more, or may have become it. A short answer may well begin like its reasoning."""
@@ -362,7 +369,7 @@ class LeakGuard:
             return False
         data = _DATA.match(text)
         if data is None:
-            return bool(text.strip()) and (bool(_DATA_BEGUN.match(text)) or labels.may_be_bare_call(text, self._asked.tools))
+            return bool(_DATA_BEGUN.match(text)) or labels.may_be_bare_call(text, self._asked.tools)
         key = data["key"].lower()
         keys = labels.CALL_KEYS.union(name.lower() for tool in self._asked.tools for name in labels.keys_of(tool))
         return key in keys if data["closed"] else any(known.startswith(key) for known in keys)

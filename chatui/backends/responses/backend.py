@@ -215,6 +215,7 @@ class ResponsesBackend(TextBackend):
 
 class _Reader(StreamReader):
     parser: Reducer
+    own_names = ("response.",)
 
     def __init__(self, reducer: Reducer) -> None:
         super().__init__(reducer, text_of_event)

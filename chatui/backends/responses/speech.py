@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chatui.backends.base import Usage
@@ -284,7 +284,11 @@ class Speech:
         events: list[RawEvent] = []
         if item.guard is not None:
             events += self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
-            events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
+            spans = item.guard.finish(complete=is_whole and item.status != "incomplete")
+            if item.guard.ends_in_call:
+                events += self._withdraw(item)
+                spans = [replace(span, visible=False, is_withheld=True) for span in spans]
+            events += self._spans(item, spans)
             self._has_sign = self._has_sign or item.guard.has_sign
         self._is_followed = False
         if self._writer.open == FrameSource(item.place, TEXT, ANSWER) and not self._is_late_preamble(item):

@@ -94,10 +94,16 @@ def test_raw_output_of_a_broken_stream_proves_no_answer() -> None:
 def test_text_that_ends_like_a_call_is_hidden_unless_the_server_read_one() -> None:
     text = {"delta": {"content": "I look it up."}}
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
-    for end in ({"stop_reason": 200012}, {"matched_stop": 200012}):
+    for end in ({"stop_reason": 200012}, {"matched_stop": 200012}, {"meta_info": {"finish_reason": {"matched": 200012}}}):
         assert visible_text(read(text, {"delta": {}, "finish_reason": "stop", **end})[0]) == ""
         assert visible_text(read(text, {"delta": call, "finish_reason": "stop", **end})[0]) == "I look it up."
     assert visible_text(read(text, {"delta": {}, "finish_reason": "stop", "stop_reason": 200002})[0]) == "I look it up."
+    as_data = {"delta": {"content": '{"q": "x"}'}}
+    assert visible_text(read(as_data, {"delta": {}, "finish_reason": "tool_calls"})[0]) == ""
+    assert visible_text(read(as_data, {"delta": {}, "finish_reason": "stop"})[0]) == '{"q": "x"}'
+    thought = {"delta": {"reasoning": "I think, and then I look."}}
+    as_token = {"delta": {"content": '{"q": "x"}<|call|>'}}
+    assert visible_text(read(thought, as_token, {"delta": {}, "finish_reason": "stop"})[0]) == ""
 
 
 @pytest.mark.parametrize(("before", "then"), [(None, True), (False, True), ("", "thinking"), ([False], [True]), ("harmless", "analysis")])

@@ -98,7 +98,7 @@ def test_what_tags_surround_is_hidden_while_the_answer_is_written(text: str, res
     ("Hi.<|return|>", "Hi."),
     ("Hi.<|end|>", "Hi."),
     ("Hi.<|endoftext|> \n", "Hi."),
-    ("Hi.<|call|>", "Hi.{!<|call|>}"),
+    ("Hi.<|call|>", "{!Hi.<|call|>}"),
     ("Hi.<|return|>x", "Hi.{!<|return|>x}"),
     (f"So:\n{HEADER[7:]}x", f"So:\n{{!{HEADER[7:]}x}}"),
     (f"So:\n{HEADER[7:]}x{HEADER}y", f"So:\n{{!{HEADER[7:]}x{HEADER}y}}"),
@@ -178,7 +178,7 @@ def test_data_is_judged_once_it_is_complete(text: str, result: str) -> None:
     ('{"a": 1} assistantfinalHi', '{!{"a": 1} }{assistantfinal}^Hi'),
     ('{"a": 1}</think>analysis x.assistantfinalHi', '{!{"a": 1}</think>}{analysis x.assistantfinal}^Hi'),
     ('{"a": 1}</think>analysis x', '{!{"a": 1}</think>}analysis x'),
-    ('{"a": 1}<|call|>', '{"a": 1}{!<|call|>}'),
+    ('{"a": 1}<|call|>', '{!{"a": 1}<|call|>}'),
     ('{"a": 1}<|return|>', '{"a": 1}'),
     ('{"a": 1}<think>x</think> so', '{"a": 1}{!<think>x</think>} so'),
     (f'{{"a": 1}}{FINAL}Hi', f'{{!{{"a": 1}}}}{{{FINAL}}}^Hi'),
@@ -188,13 +188,13 @@ def test_signs_after_data_count(text: str, result: str) -> None:
 
 
 @for_each([
-    ("finalHi", "Hi"),
-    ("final*Hi*", "*Hi*"),
-    (" final4", " 4"),
-    ("final#Hi", "#Hi"),
-    ("finalÉtat", "État"),
+    ("finalHi", "{final}Hi"),
+    ("final*Hi*", "{final}*Hi*"),
+    (" final4", " {final}4"),
+    ("final#Hi", "{final}#Hi"),
+    ("finalÉtat", "{final}État"),
     ("finalfinalHi", "finalfinalHi"),
-    ("finalHi finalHi", "Hi finalHi"),
+    ("finalHi finalHi", "{final}Hi finalHi"),
 ])  # fmt: skip
 def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: str) -> None:
     assert judged(text) == result
@@ -206,7 +206,7 @@ def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: st
 @for_each([
     ("<think>x</think>Hi", "{!<think>x</think>}Hi"),
     ("<think>x", "{!<think>x}"),
-    ("Hi.<|call|>", "#Hi.{!<|call|>}"),
+    ("Hi.<|call|>", "#{!Hi.<|call|>}"),
     ("Hi.<|return|>x", "#Hi.{!<|return|>x}"),
     ("Hi.<|return|>", "Hi."),
     (" </think>Hi", "#{! </think>}Hi"),

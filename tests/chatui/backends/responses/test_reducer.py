@@ -447,7 +447,7 @@ LEAKS = [
     (f"<|channel|>analysis<|message|>{SECRET}<|end|>Hello!", ""),
     (f"<think>{SECRET}</think>Hello!", "Hello!"),
     (f"<reasoning>{SECRET}</reasoning>Hello!", "Hello!"),
-    ("Show <|start|>assistant<|channel|>analysis<|message|> to me.", "Show <|start|>assistant"),
+    ("Show <|start|>assistant<|channel|>analysis<|message|> to me.", "Show "),
 ]
 
 
