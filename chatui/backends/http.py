@@ -15,7 +15,6 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import Protocol, cast, runtime_checkable
 
 import httpx
@@ -23,7 +22,7 @@ import httpx
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest
 from chatui.backends.failures import RejectedFields, blame_request, connection_lost, error_of_status, timed_out, unreachable
 from chatui.backends.http1 import READING, BodyReading, Transport
-from chatui.backends.pace import pace
+from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, credentials
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError
 from chatui.codes import Cause, ProductCode
@@ -138,11 +137,16 @@ class Upstream:
             return None
 
     async def stream(
-        self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None = None
+        self,
+        path: str,
+        payload: Mapping[str, object],
+        on_sent: Callable[[str, bytes], None] | None = None,
+        is_hidden: Callable[[], bool] = lambda: False,
     ) -> AsyncGenerator[list[ServerSentEvent], None]:
         """Send ``payload`` and yield the events of the answer in batches, as they were read, until the server closes the stream.
 
         ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
+        ``is_hidden``: as for AnswerPace.
 
         An optional field that the server rejects is left out from then on.
 
@@ -152,7 +156,7 @@ class Upstream:
         while True:
             sent = self._rejected.without(payload)
             try:
-                async with aclosing(self._stream(path, sent, on_sent)) as read:
+                async with aclosing(self._stream(path, sent, on_sent, is_hidden)) as read:
                     async for events in read:
                         yield events
                 return
@@ -163,14 +167,14 @@ class Upstream:
                 _log.warning("the model server at %s rejects the field %s: it is not sent there any more", self.place, name)
 
     async def _stream(
-        self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None
+        self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None, is_hidden: Callable[[], bool]
     ) -> AsyncGenerator[list[ServerSentEvent], None]:
         clock = _Clock(self.limits)
         body = _json_of(payload).encode()
         request = self._request("POST", path, self._stream_headers, body)
         if traces := spans.headers():
             request.headers.update(traces)
-        request.extensions[READING] = BodyReading(clock.deadline, partial(pace().rest, self.limits.read_interval))
+        request.extensions[READING] = BodyReading(clock.deadline, AnswerPace(self.limits.read_interval, is_hidden).rest)
         if on_sent is not None:
             on_sent(path, body)
         async with self._opened(request, clock.deadline()) as response:

@@ -25,16 +25,14 @@ READING = "chatui.reading"
 IDLE_SECONDS = 4.0
 """How long a connection is kept for another request: a second less than many servers keep it."""
 _MAX_HEADER = 16 * 1024
-_AT_ONCE_AT_FIRST = 3
-"""Reads of a body before the first pause: a server may send its first words in several pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyReading:
     """How the body of a response is read.
 
-    ``deadline``: returns until when more must arrive, in the loop's time; called before each read. ``pause``: waits between two reads, so
-    that bytes are read in batches.
+    ``deadline``: returns until when more must arrive, in the loop's time; called before each read. ``pause``: waits before each read, so
+    that bytes are read in batches; not called once the whole body has arrived.
     """
 
     deadline: Callable[[], float]
@@ -115,16 +113,14 @@ class _Content(httpx.AsyncByteStream):
     def __init__(self, response: aiohttp.ClientResponse, reading: BodyReading | None) -> None:
         self._response = response
         self._reading = reading
-        self._reads = 0
         self._let_flow(False)
 
     def __aiter__(self) -> _Content:
         return self
 
     async def __anext__(self) -> bytes:
-        if self._reading and self._reads >= _AT_ONCE_AT_FIRST and self._response.connection is not None:
+        if self._reading and self._response.connection is not None:
             await self._reading.pause()
-        self._reads += 1
         with _errors_of_httpx():
             async with asyncio.timeout_at(self._reading.deadline() if self._reading else None):
                 self._let_flow(True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 TICK_SECONDS = 0.01
@@ -18,6 +19,8 @@ IDLE_SHARE = 0.2
 BUSY_SHARE = 0.4
 """Shares of a core: up to the first, answers are read at the usual pace; from the second on, at the slowest."""
 SLOWEST = 2.0
+AT_ONCE = 3
+"""Reads without a pause: a server may send its first words in several pieces, and the first may not be shown without the second."""
 
 
 class Pace:
@@ -39,13 +42,13 @@ class Pace:
             self._factor = 1 + (SLOWEST - 1) * min(1.0, max(0.0, (share - IDLE_SHARE) / (BUSY_SHARE - IDLE_SHARE)))
         return self._factor
 
-    async def rest(self, seconds: float) -> None:
-        """Wait for about ``seconds``, or longer if the process is busy."""
+    async def rest(self, seconds: float, *, may_lengthen: bool = True) -> None:
+        """Wait for about ``seconds``, or longer if the process is busy and ``may_lengthen``."""
         if seconds <= TICK_SECONDS:
             await asyncio.sleep(seconds)
             return
         loop = asyncio.get_running_loop()
-        tick = math.ceil((loop.time() + seconds * self.factor()) / TICK_SECONDS)
+        tick = math.ceil((loop.time() + seconds * (self.factor() if may_lengthen else 1)) / TICK_SECONDS)
         waiting = self._waiting.get(tick)
         if waiting is None:
             waiting = self._waiting[tick] = []
@@ -70,3 +73,27 @@ def pace() -> Pace:
     if found is None:
         found = _paces[loop] = Pace()
     return found
+
+
+class AnswerPace:
+    """When one answer is read: AT_ONCE times without a pause at its beginning, and again where text for people begins. Until then a busy
+    process reads as often as an idle one: hidden text is neither rendered nor sent, and the first word for people may be in the next read.
+    """
+
+    def __init__(self, seconds: float, is_hidden: Callable[[], bool]) -> None:
+        """``seconds``: the usual pause. ``is_hidden``: whether nothing that people may see is being written; asked before each read."""
+        self._seconds = seconds
+        self._is_hidden = is_hidden
+        self._was_hidden = True
+        self._at_once = AT_ONCE
+
+    async def rest(self) -> None:
+        """Await this before each read."""
+        is_hidden = self._is_hidden()
+        if self._was_hidden and not is_hidden:
+            self._at_once = AT_ONCE
+        self._was_hidden = is_hidden
+        if self._at_once:
+            self._at_once -= 1
+        else:
+            await pace().rest(self._seconds, may_lengthen=not is_hidden)

@@ -248,12 +248,13 @@ class TextBackend(DetectedServer):
         self, path: str, payload: Mapping[str, Any], reader: StreamReader, request: SampleRequest
     ) -> AsyncGenerator[SampleEvent, None]:
         """Send the payload, and read its answer to the end."""
-        parser, model, on_held = reader.parser, payload.get("model"), request.on_held
+        parser, model, on_held, is_hidden = reader.parser, payload.get("model"), request.on_held, True
         try:
-            async with aclosing(self._upstream.stream(path, payload, request.on_sent)) as read:
+            async with aclosing(self._upstream.stream(path, payload, request.on_sent, lambda: is_hidden)) as read:
                 async for events in read:
                     for raw in reader.feed(events):
                         yield raw
+                    is_hidden = not parser.read.has_text
                     if on_held and parser.is_holding:
                         on_held()
                         on_held = None

@@ -23,6 +23,7 @@ from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, FrameClosed, FrameOpened, RawEvent
 from renderer.frame_kinds import is_preamble, is_reasoning
 from renderer.frames import Frame, Header, Terminator
+from renderer.gate import why_hidden
 from renderer.harmony.hip1 import pieces_of_frame
 from renderer.harmony.pieces import Marker, Piece
 from renderer.harmony.reader import HarmonyReader
@@ -66,6 +67,12 @@ class HarmonyAnswer:
     def is_over(self) -> bool:
         """Whether reading can stop: the server is done, the model wrote too much, or it continues after the end of its turn."""
         return self._is_done or self._chars_left < 0 or self._events_left <= 0
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether people may not see what is being written."""
+        header = self._reader.open_header
+        return header is None or why_hidden(header) is not None
 
     def continue_with(self, cut_answer: Frame) -> None:
         """The prompt ends inside this frame: new text continues its body. The frame is opened with the first text."""
@@ -251,7 +258,8 @@ class Wire:
 
     async def written(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
         """Send one request, and read its answer until reading can stop."""
-        async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent)) as read:
+        stream = self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent, lambda: answer.is_hidden)
+        async with aclosing(stream) as read:
             async for events in read:
                 for raw in answer.feed_all(events):
                     yield raw

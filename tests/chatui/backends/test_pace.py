@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatui.backends.pace import Pace, pace
+from chatui.backends.pace import AT_ONCE, AnswerPace, Pace, pace
 
 
 def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +40,27 @@ async def test_paused_readers_resume_together_and_cancellation_does_not_disturb_
     await asyncio.wait(resting)
     assert len(ends) == 19 and min(ends) >= 0.049
     assert not pace()._waiting
+
+
+@pytest.mark.asyncio
+async def test_an_answer_is_read_at_once_where_it_begins_and_where_text_for_people_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[bool] = []
+
+    async def rest(self: Pace, seconds: float, *, may_lengthen: bool = True) -> None:
+        rests.append(may_lengthen)
+
+    async def reads(count: int) -> list[bool]:
+        rests.clear()
+        for _ in range(count):
+            await reading.rest()
+        return list(rests)
+
+    monkeypatch.setattr(Pace, "rest", rest)
+    is_hidden = True
+    reading = AnswerPace(0.05, lambda: is_hidden)
+    assert await reads(AT_ONCE + 2) == [False] * 2, "hidden text is read as often under load"
+    is_hidden = False
+    assert await reads(AT_ONCE) == []
+    assert await reads(2) == [True] * 2
+    reading = AnswerPace(0.05, lambda: False)
+    assert await reads(AT_ONCE + 1) == [True]

@@ -120,6 +120,16 @@ def test_a_few_events_are_read_after_the_end_and_no_more() -> None:
     assert next(events).data == event("more", usage=(7, 1)).data
 
 
+def test_only_what_people_may_see_is_not_hidden() -> None:
+    answer = HarmonyAnswer(Chunks(), 10_000)
+    hidden = [answer.is_hidden]
+    for text in ("<|channel|>analysis", "<|message|>I think.", "<|end|><|start|>assistant", FINAL, "Hi"):
+        list(answer.feed_all([event(text)]))
+        hidden.append(answer.is_hidden)
+    assert hidden == [True] * 4 + [False] * 2
+    assert read(event(CALL.partition("{}")[0]))[0].is_hidden
+
+
 def test_reading_stops_at_the_end_of_the_stream() -> None:
     for last in (event(name=WHOLE), event(stop=True), ServerSentEvent("", " [DONE]\n")):
         answer, raws = read(event(f"{FINAL}Hi"), last, event(" more"))
