@@ -226,7 +226,7 @@ async def test_what_no_server_says_has_ended_is_shown_only_where_separation_is_p
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(("name", "visible"), [("thinking", "Hi"), ("message", "SECRETHi")])
+@pytest.mark.parametrize(("name", "visible"), [("thinking", "Hi"), ("response.reasoning.delta", "Hi"), ("message", "SECRETHi")])
 async def test_the_name_of_an_event_is_a_label(name: str, visible: str) -> None:
     events = f"event: {name}\n".encode() + chunk(content="SECRET") + chunk(content="Hi") + END
     async with stub.running(stub.plays(events)) as server:
