@@ -31,7 +31,6 @@ class RequestCause(StrEnum):
     EMBEDDED = "another site's page"
     PREFETCH = "prefetch"
     RECONNECT = "reconnect"
-    CLIENT = "client library"
 
 
 NOT_BY_PERSON = tuple(cause.value for cause in RequestCause if cause is not RequestCause.PERSON)

@@ -185,8 +185,10 @@ class Upstream:
             decoder = Decoder(self.limits.max_line_bytes)
             # An answer may end before its body does. httpx's wrappers around the stream would then be left to the event loop, which needs
             # a task and a pass of its own to close each layer.
+            is_empty = True
             async with aclosing(aiter(_content(response))) as chunks:  # type: ignore[type-var]  # each has aclose
                 while (chunk := await _next(chunks, clock)) is not None:
+                    is_empty = False
                     if events := _fed(decoder, chunk):
                         clock.restart()
                         yield events
@@ -194,7 +196,7 @@ class Upstream:
                 clock.restart()
                 yield events
             if not clock.response_started:
-                _check_is_stream(response)
+                _check_is_stream(response, is_empty)
 
     @asynccontextmanager
     async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
@@ -314,13 +316,16 @@ def _json_object(body: bytes) -> str:
     return text
 
 
-def _check_is_stream(response: httpx.Response) -> None:
-    """Check that an answer without events was meant as a stream. A proxy's sign-in page has status 200, too."""
+def _check_is_stream(response: httpx.Response, is_empty: bool) -> None:
+    """Check that an answer without events was meant as a stream. A proxy's sign-in page has status 200, too. ``is_empty``: nothing came
+    behind its head; a connection that was reset looks like this, too."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("text/html", "application/xhtml+xml"):
         raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).because(Cause.WEB_PAGE)
     if kind not in ("", "text/event-stream", "text/plain", "application/octet-stream"):
         raise BackendError(ProductCode.BACKEND, f"{_NO_STREAM}: {kind[:_SHOWN]}").because(Cause.UNREADABLE, _NO_STREAM)
+    if is_empty:
+        raise connection_lost(httpx.RemoteProtocolError("the server sent nothing behind its head"), response_started=False)
 
 
 async def _bounded(response: httpx.Response, most: int) -> bytes:

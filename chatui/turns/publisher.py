@@ -230,8 +230,10 @@ class Publisher:
         self._ended_unwatched = False
         # Right after a flush, so that no later event repeats what the snapshot contains.
         self.flush()
-        while self.is_watched and self._people.has_unshown:
-            self.flush()
+        if self.is_watched and self._people.has_unshown and not self._is_stopped:
+            # A long text that nobody watched: other turns go on between its steps.
+            self._loop.call_soon(self.send_snapshot, audience, process, group)
+            return
         snapshot: wire.Event = self._debug.snapshot() if audience is Audience.DEBUG else self._people.snapshot(self.elapsed())
         self._bus.send_to(process, group, {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])})
 
