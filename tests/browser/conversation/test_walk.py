@@ -62,7 +62,7 @@ def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, v
 
 
 def recording_scripts(route: Route) -> None:
-    """Serve the script's source instead of the bundled one, with each function recording its call. Addresses contain a digest."""
+    """Serve the script's source with each function recording its call. Addresses contain a digest."""
     path = re.sub(r"\.[0-9a-f]{12}(?=\.js$)", "", urlsplit(route.request.url).path).lstrip("/")
     text = (ROOT / path).read_text(encoding="utf-8")
     if "/vendor/" not in path:
