@@ -224,5 +224,7 @@ LOGGING = {
         "renderer": {"level": ENVIRONMENT.log_level},
         # "django" keeps Django's own configuration: with error mails, and without DEBUG lines, which have the parameters of statements.
         "django.channels.server": {"level": "WARNING"},
+        # Its lines have headers, with keys and the ids of sessions.
+        "httpcore": {"level": "WARNING"},
     },
 }
