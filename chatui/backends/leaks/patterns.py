@@ -180,7 +180,8 @@ _CALLER = r"(?:assistant\s?(?:analysis|commentary)|assistant|analysis|commentary
 _BODY = r"(?:json|code)(?!\w?[.,;:!?)]|\w?[ \t]+[a-z])"
 _CALL = re.compile(
     rf"(?:{_CALLER}\s{{0,4}})?to=[\w./-]{{1,60}}(?:\s?(?:analysis|commentary))?\s{_BODY}"
-    rf"|{_CALLER}\s{{0,4}}to=[\w./-]{{1,60}}(?:\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|(?:[ \t]+\w{{1,20}}){{0,3}}\s*(?=\{{))"
+    rf"|{_CALLER}\s{{0,4}}to=[\w./-]{{1,60}}"
+    rf"(?:\s?(?:json|code)(?!\w)|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|(?:[ \t]+\w{{1,20}}){{0,3}}\s*(?=\{{))"
     rf"|{_CALLER}\s?json\s*(?=\{{)",
     re.IGNORECASE,
 )
