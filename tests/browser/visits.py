@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,17 @@ PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch":
 LONGEST_MS = 120_000
 """How long a test waits for what it expects or clicks. Only what never appears takes so long: on a busy machine, a long answer of the model
 took more than Playwright's 30 seconds."""
+_STEP_MS = 20
 _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
+
+
+def until(page: Page, is_true: Callable[[], object]) -> None:
+    """Let the page go on until something is true in this process. Pytest's own limit does not reach into Playwright's waiting."""
+    for _ in range(LONGEST_MS // _STEP_MS):
+        if is_true():
+            return
+        page.wait_for_timeout(_STEP_MS)
+    raise AssertionError("did not become true")
 
 
 @dataclass

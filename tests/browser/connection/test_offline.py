@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Route, expect
 from tests.browser.cable import Cable
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.cases import drawn
 from tests.support.served import Deployment, Server, served
 
@@ -205,14 +205,16 @@ def test_an_open_editor_goes_on_where_the_page_shows_news_from_another_tab(cable
 
 
 def test_an_editor_that_is_still_loading_moves_to_the_news_as_well(cable: Cable, chat: Chat, demo: Server) -> None:
+    # A page that has sent something has loaded the editor already.
+    chat.page.reload()
+    chat.page.wait_for_load_state()
     held: list[Route] = []
     chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
     chat.button("Edit").click()
     box = chat.page.get_by_role("form", name="Edit your message").get_by_role("textbox")
     expect(box).to_be_focused()
     chat.page.keyboard.type(", half an edit")
-    while not held:
-        chat.page.wait_for_timeout(20)
+    until(chat.page, lambda: held)
     cable.cut()
     expect(chat.banner).to_have_text(NO_CONNECTION)
     other = Chat(chat.page.context.new_page())

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Request, expect
 
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -178,8 +178,7 @@ def test_an_answer_that_is_stopped_after_a_silence_needs_no_fetch_in_any_tab(lla
         for tab in (chat, twin):
             expect(tab.answer).to_contain_text("1, 2, 3, 4")
         beats.clear()
-        while not beats:
-            twin.page.wait_for_timeout(50)
+        until(twin.page, lambda: beats)
         chat.stop.click()
         for tab in (chat, twin):
             tab.finish("stopped")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -135,8 +135,7 @@ def test_an_answer_that_was_stopped_during_its_reasoning_is_finished(llama: Serv
     relay.hold_after(60)
     chat.ask(HARD)
     expect(chat.working).to_be_visible()
-    while not relay.is_holding:
-        chat.page.wait_for_timeout(50)
+    until(chat.page, lambda: relay.is_holding)
     chat.page.wait_for_timeout(1000)
     chat.stop.click()
     chat.finish("stopped")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.installed.conftest import CACHES, READY, Opening
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.services.proxy import Proxy
 from tests.support.cases import extended
 from tests.support.served import Deployment, Server
@@ -90,7 +90,6 @@ def test_an_unreachable_page_is_retried_less_and_less_often(own: Deployment, wit
 
     page.route(MANIFEST, answer)
     page.reload()
-    while len(moments) < 3:
-        page.wait_for_timeout(100)
+    until(page, lambda: len(moments) >= 3)
     first, second, third = moments[:3]
     assert second - first > 3 and third - second > 7, "2, 4 and 8 seconds after a page came"

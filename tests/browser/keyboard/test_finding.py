@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conversation.long_talks import make_long_talk
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -60,8 +60,7 @@ def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortc
     chat.page.locator("main").focus()
     chat.page.keyboard.press("Alt+Shift+F")
     chat.page.keyboard.type("ret")
-    while not held:
-        chat.page.wait_for_timeout(20)
+    until(chat.page, lambda: held)
     held[0].continue_()
     box = bar(chat.page).get_by_role("searchbox")
     expect(box).to_have_value("ret")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.chat import Chat
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -16,14 +16,16 @@ def test_what_is_typed_while_the_editor_of_a_question_is_loaded_stands_in_it(dem
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")
     chat.settle()
+    # A page that has sent something has loaded the editor already.
+    chat.page.reload()
+    chat.page.wait_for_load_state()
     turn = chat.last.get_attribute("data-turn") or ""
     held: list[Route] = []
     chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
     chat.page.locator("main").focus()
     chat.page.keyboard.press("Alt+Shift+E")
     chat.page.keyboard.type(" there")
-    while not held:
-        chat.page.wait_for_timeout(20)
+    until(chat.page, lambda: held)
     chat.page.keyboard.press("ControlOrMeta+A")
     chat.page.keyboard.type("Hello, rest of the text")
     held[0].continue_()
@@ -49,6 +51,8 @@ def test_an_editor_that_could_not_be_loaded_leaves_nothing_behind(demo: Server, 
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")
     chat.settle()
+    chat.page.reload()
+    chat.page.wait_for_load_state()
     chat.page.route("**/exchange/question-editor*.js", lambda route: route.abort())
     chat.button("Edit").focus()
     chat.page.keyboard.press("Enter")
@@ -59,11 +63,13 @@ def test_an_editor_that_could_not_be_loaded_leaves_nothing_behind(demo: Server, 
 
 def opened_early(chat: Chat) -> tuple[Locator, list[Route]]:
     """The text box of an editor that is still loading, and its requests, which are held back."""
+    # A page that has sent something has loaded the editor already.
+    chat.page.reload()
+    chat.page.wait_for_load_state()
     held: list[Route] = []
     chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
     chat.button("Edit").click()
-    while not held:
-        chat.page.wait_for_timeout(20)
+    until(chat.page, lambda: held)
     return chat.page.get_by_role("textbox", name="Your message"), held
 
 

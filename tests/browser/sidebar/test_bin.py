@@ -8,7 +8,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
 from tests.browser.test_phone import fits
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Visits, until
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -62,8 +62,7 @@ def test_a_tab_whose_running_conversation_is_deleted_shows_no_refusal_that_nobod
     chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
     gone = other.page.locator(".banner-deleted")
     expect(gone).to_be_visible()
-    while not any("E-X-NOT-FOUND" in frame for frame in frames):
-        other.page.wait_for_timeout(20)
+    until(other.page, lambda: any("E-X-NOT-FOUND" in frame for frame in frames))
     other.page.wait_for_timeout(100)
     expect(other.problem).to_be_empty()
 
@@ -99,8 +98,7 @@ def connected(page: Page, address: str) -> list[str]:
     frames: list[str] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda data: frames.append(str(data))))
     page.goto(address)
-    while not frames:
-        page.wait_for_timeout(20)
+    until(page, lambda: frames)
     return frames
 
 
