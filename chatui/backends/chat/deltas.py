@@ -231,7 +231,7 @@ class Deltas:
         is_raw &= not self._calls
         is_raw |= complete and self._separation is Separation.UNPROVEN and judged(self._after_call, follows=True).hides_before
         if not is_raw and not self._speaker.late_label():
-            return self._spans(spans)
+            return [*(self._writer.withdraw() if self._guard and self._guard.hides_before else []), *self._spans(spans)]
         return [*self._writer.withdraw(), *self._spans([replace(span, visible=False, is_withheld=True) for span in spans])]
 
     @property

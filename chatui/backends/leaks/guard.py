@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+import regex
+
 from chatui.backends.leaks import labels
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
-from chatui.backends.leaks.patterns import SignKind, bare, folded
-from chatui.backends.leaks.prose import Code, EmittedSign, Prose, has_text
+from chatui.backends.leaks.patterns import BEGINS_ANSWER, GLUED, PARTICLES, Sign, SignKind, bare, folded
+from chatui.backends.leaks.prose import VISIBLE, Code, Prose
 from renderer.events import Finished
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import read_answer
@@ -51,16 +53,42 @@ def judged(text: str, *, follows: bool = False, asked: Asked = ANY_TEXT) -> Judg
 
     ``follows``: the same completion has a text before this one.
     """
-    ends_in_call = bool(_ENDS_IN_CALL.search(folded(text[-_TAIL_CHARS:])))
-    if ends_in_call or (not asked.is_json and labels.is_bare_call(text, asked.tools)):
-        return Judgement([TextSpan(False, text, is_withheld=True)], hides_before=ends_in_call and follows)
-    judge_of_text = _Judge(text, follows=follows, is_json=asked.is_json)
+    if ends_in_call(text):
+        return Judgement(withheld(text), hides_before=follows)
+    end = call_at(text, asked)
+    judge_of_text = _Judge(text[:end], follows=follows, is_json=asked.is_json)
     judge_of_text.read()
-    return Judgement([span for span in judge_of_text.spans if span.text or span.is_withheld], judge_of_text.hides_before)
+    spans = [span for span in judge_of_text.spans if span.text or span.is_withheld]
+    return Judgement([*spans, *withheld(text[end:])], judge_of_text.hides_before)
 
 
-_ENDS_IN_CALL, _TAIL_CHARS = re.compile(r"[^\s`\"'“‘«(\[{\\]<\|call\|>\s*\Z"), 200
-"""The token that ends a call, glued to the text: all of it was one."""
+def withheld(text: str) -> list[TextSpan]:
+    """The span of a text that is hidden as a whole."""
+    return [TextSpan(False, text, is_withheld=True)] if text else []
+
+
+def call_at(text: str, asked: Asked, *, complete: bool = True) -> int:
+    """Where a call begins that is written as text; the text's end if there is none."""
+    code = Code(text)
+    return next((at for at in labels.calls_in(text, asked, complete=complete) if not code.end_at(at)), len(text))
+
+
+def ends_in_call(text: str) -> bool:
+    """Whether a token behind a whole text says that all of it was a call."""
+    return bool(_ENDS_IN_CALL.search(folded(text[-_TAIL_CHARS:])))
+
+
+def begins_answer(text: str) -> bool:
+    """Whether a text begins with the header of an answer, so that what came before it was none."""
+    return bool(_ANSWER.match(bare(folded(text[: 2 * _TAIL_CHARS]))))
+
+
+_ENDS_IN_CALL, _TAIL_CHARS = re.compile(r"(?:[^\s`\"'“‘«(\[{\\]|[.!?…。！？}\])]\s|\n[ \t]*)<\|call\|>\s*\Z"), 200
+"""The token that ends a call, behind all of the text: all of it was one."""
+_ANSWER = re.compile(
+    rf"assistant\s*final|(?:(?!<\|(?:message|channel)\|)[\s\S]){{0,200}}?<\|(?:channel\|>\s*final(?![a-z])|(?:{BEGINS_ANSWER.pattern})\|>)",
+    re.IGNORECASE,
+)
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
 _COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
@@ -125,10 +153,9 @@ def _may_be_quoted(before: str, after: str) -> bool:
 
 # An answer with such a beginning may be raw output whose markers were stripped.
 _DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|", "channel analysis")
-_GLUED = re.compile(r"\s*(?:(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|to=\w)")
 # "finally" and "finală" are words; "finalHello" and "final你好" are the label and an answer.
 _SMALL_LATIN = "".join(filter(str.islower, map(chr, range(0x250))))
-_GLUED_FINAL = re.compile(rf"(\s*)final(?=[0-9*#]|[^\W\d_{_SMALL_LATIN}])")
+_GLUED_FINAL = re.compile(rf"(\s*)final(?![{PARTICLES}은을의]\s)(?=[0-9*#]|[^\W\d_{_SMALL_LATIN}])")
 _BLANK = re.compile(r"[\s\u200b]*")
 _BEGINNING_CHARS = 2000
 _MAX_DOUBTS = 3
@@ -184,18 +211,16 @@ class _Judge:
         """Show the text up to the first sign; returns where to go on, None at the end."""
         prose = Prose(self._code, self._view, at)
         prose.has_text = self._has_shown
-        while found := prose.next_sign():
-            sign = found.sign
+        while sign := prose.next_sign():
             self._show(self._text[at : sign.start])
             at = sign.end
             if sign.kind is not SignKind.WRAPPER:
-                return self._at_sign(found)
+                return self._at_sign(sign)
             self._hide(self._text[sign.start : sign.end])
         self._show(self._text[at:])
         return None
 
-    def _at_sign(self, found: EmittedSign) -> int | None:
-        sign = found.sign
+    def _at_sign(self, sign: Sign) -> int | None:
         if sign.kind is SignKind.OPENING:
             return self._past_tag(sign.name, sign.start, sign.end)
         if sign.kind in (SignKind.CLOSING, SignKind.ANSWER):
@@ -205,7 +230,7 @@ class _Judge:
             return sign.end
         rest = self._text[sign.start :]
         if rest.strip() not in STOP_TOKENS:
-            if found.withdraws:
+            if sign.kind in (SignKind.COLLAPSED, SignKind.HEADER) or begins_answer(rest):
                 self._hide_shown()
             self._take(judge(rest))
         return None
@@ -214,11 +239,11 @@ class _Judge:
         """Hide what is in a tag, counting nested ones."""
         prose, depth = Prose(self._code, self._view, at, _TAGS_ONLY), 1
         while found := prose.next_sign():
-            if found.sign.name == name:
-                depth += 1 if found.sign.kind is SignKind.OPENING else -1
+            if found.name == name:
+                depth += 1 if found.kind is SignKind.OPENING else -1
             if not depth:
-                self._hide(self._text[start : found.sign.end], is_withheld=self._has_shown)
-                return found.sign.end
+                self._hide(self._text[start : found.end], is_withheld=self._has_shown)
+                return found.end
         self._hide(self._text[start:], is_withheld=True)
         return None
 
@@ -232,7 +257,7 @@ class _Judge:
             if may_be_prose and (answer_at := labels.answer_after(text)) is not None:
                 self._hide(text[:answer_at], is_withheld=True)
                 return at + answer_at
-            if may_be_prose and not _GLUED.match(beginning) and view.find("<|", at) < 0 and view.find("|>", at) < 0:
+            if may_be_prose and not regex.match(GLUED, beginning) and view.find("<|", at) < 0 and view.find("|>", at) < 0:
                 return self._prose(at)
         self._take(judge(text))
         return None
@@ -248,7 +273,7 @@ class _Judge:
     def _show(self, text: str) -> None:
         if text:
             self.spans.append(TextSpan(True, text))
-            self._has_shown = self._has_shown or has_text(folded(text))
+            self._has_shown = self._has_shown or bool(VISIBLE.search(folded(text)))
 
     def _hide(self, text: str, *, is_withheld: bool = False) -> None:
         self.spans.append(TextSpan(False, text, is_withheld=is_withheld))

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from chatui.backends.leaks.patterns import ZERO, bare, folded
+import regex
+
+from chatui.backends.leaks.patterns import BEGINNING, ZERO, bare, folded
 from renderer.harmony.prompt import FunctionTool
 
 _ANNOUNCED = (
@@ -161,13 +163,6 @@ def visible_of(text: str) -> str | None:
     return "" if is_signed or any(map(_has_call, _lines(text) if value is None else (value,))) else None
 
 
-def is_calls(text: str, *, complete: bool) -> bool:
-    """Whether an answer that begins as data is nothing but calls, with exactly a call's keys. Cut, it may be one."""
-    values = [_read(text)]
-    values = list(_lines(text)) if values == [None] else values
-    return all(map(_has_call, values)) if values else not complete or bool(_CUT_CALL.match(text))
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What the request asked for. ``is_json``: JSON, which may have any key. ``tools``: those that it offered; without them, arguments
@@ -181,22 +176,60 @@ class Asked:
 ANY_TEXT = Asked()
 
 
-def is_bare_call(text: str, tools: Sequence[FunctionTool]) -> bool:
-    """Whether an answer is nothing but a call of an offered tool, in the form ``[look(q="…")]`` or its arguments alone."""
-    names = "|".join(re.escape(tool.name) for tool in tools)
-    if names and re.fullmatch(rf"\s*\[?\s*(?:functions\.)?(?:{names})(?::\d+)?\s*[({{].*[)}}]\s*\]?\s*", text, re.DOTALL):
-        return True
-    value = _read(text) if names and begins(text) else None
+def calls_begin(asked: Asked) -> regex.Pattern[str] | None:
+    """How a call begins that is written as text: as JSON with a call's keys at the beginning of the text; and, at any beginning, with the
+    name of an offered tool, which may also head a result that the model made up, or with its arguments.
+    """
+    if asked.is_json:
+        return None
+    names = sorted(re.escape(tool.name) for tool in asked.tools)
+    keys = sorted({re.escape(key) for tool in asked.tools for key in keys_of(tool)})
+    dotted = [*(rf"functions\.{name}" for name in names), *(name for name in names if "." in name)]
+    forms = [rf"(?<=\A\s{{0,16}})(?:\[\s{{0,20}})?\{{\s{{0,20}}[\"'](?:{'|'.join(sorted(CALL_KEYS))})[\"']"]
+    forms += [rf"{BEGINNING}\[?(?P<dotted>{'|'.join(dotted)})(?:[:\[]|\s?[({{]|\s{{1,4}}to=)"] if names else []
+    forms += [rf"{BEGINNING}\[?(?P<name>{'|'.join(names)})(?::\d{{1,3}})?\s?(?=[({{])"] if names else []
+    forms += [rf"{BEGINNING}(?P<keys>\{{\s{{0,20}}[\"'](?:{'|'.join(keys)})[\"']\s{{0,20}}:)"] if keys else []
+    return regex.compile("|".join(forms), regex.IGNORECASE)
+
+
+_ARGUMENTS_ALONE = re.compile(r"[({][^\n]*[)}]\]?[ \t\r]*(?:\n|\Z)")
+_MAX_CALLS = 8
+"""So that text which looks like a call again and again takes linear time."""
+
+
+def _writes_call(text: str, asked: Asked, *, complete: bool) -> bool:
+    """Whether a text that begins like one of ``calls_begin`` is a call. Cut, it may be one."""
+    begin = pattern.match(text) if (pattern := calls_begin(asked)) else None
+    groups = begin.groupdict() if begin else {}
+    if not begin or groups.get("dotted") or (groups.get("name") and not complete):
+        return begin is not None
+    if groups.get("name"):
+        return bool(_ARGUMENTS_ALONE.match(text, begin.end()))
+    return _are_arguments(text, asked.tools) or _are_calls(text, complete=complete)
+
+
+def calls_in(text: str, asked: Asked, *, complete: bool = True) -> Iterator[int]:
+    """The places in a text where calls begin."""
+    pattern = calls_begin(asked)
+    for number, begin in enumerate(pattern.finditer(text) if pattern else ()):
+        if number >= _MAX_CALLS or _writes_call(text[begin.start() :], asked, complete=complete):
+            yield begin.start()
+
+
+def _are_arguments(text: str, tools: Sequence[FunctionTool]) -> bool:
+    """Whether a text begins with the arguments of a tool, or is them in Python's notation."""
+    value = next(_lines(text), None)
+    value = _read(text) if value is None else value
     return isinstance(value, dict) and any(
         keys_of(tool).issuperset(value) and set(value).issuperset((tool.parameters or {}).get("required") or ()) for tool in tools
     )
 
 
-def may_be_bare_call(text: str, tools: Sequence[FunctionTool]) -> bool:
-    """Whether a text may begin a call of an offered tool by its name."""
-    begun = text.lstrip().removeprefix("[").lstrip()
-    names = [name for tool in tools for name in (tool.name, f"functions.{tool.name}")]
-    return any(name.startswith(begun) or (begun.startswith(name) and begun[len(name)] in "({:") for name in names)
+def _are_calls(text: str, *, complete: bool) -> bool:
+    """Whether a text is nothing but calls, with exactly a call's keys. Cut, it may be."""
+    values = [_read(text)]
+    values = list(_lines(text)) if values == [None] else values
+    return all(map(_has_call, values)) if values else not complete or bool(_CUT_CALL.match(text))
 
 
 def keys_of(tool: FunctionTool) -> frozenset[str]:

@@ -1,7 +1,8 @@
-"""The signs of raw model output in an answer: reasoning tags, special tokens, and the remains of stripped markers.
+"""The signs of raw model output in an answer: reasoning tags, special tokens, and headers of which the tokens were stripped.
 
 Tag and token names mark raw output around reasoning, around tool calls and around the answer. All signs are matched in *folded* text, in
-which look-alike characters and escapes become the characters that a reader sees, with their positions.
+which look-alike characters and escapes become the characters that a reader sees, with their positions. Each pattern also says what may
+still become a sign: while text is coming, a partial match is undecided. So every pattern has a bound.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import html
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+
+import regex
 
 from renderer.characters import is_invisible
 
@@ -36,7 +39,7 @@ _BRACKETED_TOKENS = re.compile(r"TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_
 _BRACKETED_ALONE = {"unused16": "OPENING", "unused17": "CLOSING", "begin final response": "ANSWER", "end final response": "WRAPPER"}
 
 _AROUND_ANSWER = re.compile(r"(?:start|end|begin|begin_of|end_of)_(?:response|text|solution|answer)")
-_BEGINS_ANSWER = re.compile(
+BEGINS_ANSWER = re.compile(
     r"(?:start|begin|begin_of)_(?:response|solution|answer)|start_text|content(?:_text)?|(?:assistant_)?final|response|solution"
 )
 _ABOUT_REASONING = re.compile(r"think|thought|reasoning|scratchpad|analysis|inner_(?:prefix|suffix)")
@@ -81,16 +84,17 @@ _LOOKS = _Looks(
     }
 )
 # A letter of another script inside a Latin word; words of that script are not changed.
-_FOREIGN = re.compile(rf"(?<=[A-Za-z])[{''.join(_CYRILLIC)}]+|[{''.join(_CYRILLIC)}]+(?=[A-Za-z])")
+_FOREIGN = re.compile(r"(?<=[A-Za-z])[{0}]+|(?<![{0}])[{0}]+(?=[A-Za-z])".format("".join(_CYRILLIC)))
 # Neither line ends nor backticks: only literal characters delimit code.
 _UNESCAPED = frozenset(string.ascii_letters + string.digits + "<>|/[]{}_:=\"'-().")
 # Longer names first: the semicolon at the end may be missing.
 _NAMES = "lt|gt|VerticalLine|verbar|vert|sol|lsqb|rsqb|lbrack|rbrack|lowbar|colon"
-_ESCAPE = re.compile(
+_ESCAPE = regex.compile(
     rf"&(?:amp;){{0,4}}(?P<named>{_NAMES}|\#0{{0,6}}\d{{2,3}}|\#x0{{0,6}}[0-9a-f]{{2}});?"
     r"|\\{1,8}(?:u00|x)(?P<hexadecimal>[2-7][0-9a-f])",
-    re.IGNORECASE,
+    regex.IGNORECASE,
 )
+_LONGEST_ESCAPE = 48
 _PLAIN = re.compile(r"[^&\\\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
 
 
@@ -98,7 +102,8 @@ def folded(text: str) -> str:
     """``text`` with each look-alike and each escape replaced; positions do not change."""
     if text.isascii() and _PLAIN.fullmatch(text):
         return text
-    return _ESCAPE.sub(_unescaped, _FOREIGN.sub(_latin, text.translate(_LOOKS)))
+    plain: str = _ESCAPE.sub(_unescaped, _FOREIGN.sub(_latin, text.translate(_LOOKS)))
+    return plain
 
 
 def _latin(match: re.Match[str]) -> str:
@@ -110,7 +115,17 @@ def bare(text: str) -> str:
     return text.replace(ZERO, "")
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def readable(text: str) -> int:
+    """How much of a text that is growing can be folded: more may complete an escape, or a Latin word around a foreign letter."""
+    begin: int = max(len(text) - _LONGEST_ESCAPE, 0)
+    if "&" in (tail := text[begin:]) or "\\" in tail:
+        for found in _ESCAPE.finditer(tail, partial=True):
+            if found.partial or found.end() == len(tail):
+                return begin + int(found.start())
+    return len(text) - (text[-1:] in _CYRILLIC)
+
+
+def _unescaped(match: regex.Match[str]) -> str:
     if named := match["named"]:
         known = named if named == "VerticalLine" else named.lower()
         character = html.unescape(f"&{known};")
@@ -134,6 +149,8 @@ class SignKind(Enum):
     """Opens an element with the same closing sign as reasoning, without being reasoning."""
     COLLAPSED = auto()
     """``assistantfinal`` and the like: the remains of stripped markers."""
+    HEADER = auto()
+    """The same, where nobody speaks of it: with a recipient, or glued to the end of one text and to the beginning of the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +164,10 @@ class Sign:
 
 
 _Z = "\u200b{0,16}"
+ENDS = ".!?…。！？"
+"""They end a sentence."""
+PARTICLES = "는란를"
+"""Korean particles. With a space behind it, none begins a text."""
 _LT = r"\\{0,8}<"
 _GT = rf"\\{{0,8}}>{_Z}"
 _BAR = r"\\{0,8}\|"
@@ -158,7 +179,7 @@ def _spread(word: str) -> str:
 
 _NAME = r"/?[\w.:/|\u200b-]{1,60}?"
 _KNOWN = "(?:" + "|".join(map(_spread, HARMONY)) + ")"
-_SPECIAL = re.compile(
+_SPECIAL = regex.compile(
     rf"{_LT}{_Z}{_BAR}{_Z} ?(?P<a>{_NAME}) ?{_Z}{_BAR}?{_Z}{_GT}"
     rf"|{_LT}{_Z} ?(?P<b>{_NAME}) ?{_Z}{_BAR}{_Z}{_GT}"
     rf"|{_LT}{_Z}{_BAR}{_Z} ?(?P<c>{_KNOWN}) ?{_Z}{_BAR}"
@@ -166,59 +187,99 @@ _SPECIAL = re.compile(
     re.IGNORECASE,
 )
 _VALUE = r"(?:\"[^\"\n<>]{0,80}\"|'[^'\n<>]{0,80}'|[^\s<>\"']{1,80})"
-_TAG = re.compile(
+_TAG = regex.compile(
     rf"{_LT}{_Z}\s{{0,2}}(?P<slash>/?){_Z}\s{{0,2}}(?P<name>[a-z][\w.:|\u200b-]{{0,60}}(?:=[\w.:\u200b-]{{1,60}})?)"
     rf"(?:\s+(?:[\w:-]+\s*=\s*{_VALUE}|open|hidden)){{0,6}}\s{{0,2}}/?{_GT}",
     re.IGNORECASE,
 )
-_BRACKET = re.compile(rf"\\?\[{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Za-z][\w \u200b]{{2,40}}?)\s?{_Z}\\?\]{_Z}")
-_TRIANGLE = re.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,40}})\s?{_Z}▷", re.IGNORECASE)
-_COLLAPSED = re.compile(
+_BRACKET = regex.compile(rf"\\?\[{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Za-z][\w \u200b]{{2,40}}?)\s?{_Z}\\?\]{_Z}")
+_TRIANGLE = regex.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,40}})\s?{_Z}▷", re.IGNORECASE)
+_COLLAPSED = regex.compile(
     rf"{_spread('assistant')}(?P<line>{_Z}\s*\n\s*)?{_Z}(?P<name>{'|'.join(map(_spread, ('analysis', 'commentary', 'final')))})"
 )
-_CALLER = r"(?:assistant\s?(?:analysis|commentary)|assistant|analysis|commentary)"
-_BODY = r"(?:json|code)(?!\w?[.,;:!?)]|\w?[ \t]+[a-z])"
-_CALL = re.compile(
-    rf"(?:{_CALLER}\s{{0,4}})?to=[\w./-]{{1,60}}(?:\s?(?:analysis|commentary))?\s{_BODY}"
-    rf"|{_CALLER}\s{{0,4}}to=[\w./-]{{1,60}}"
-    rf"(?:\s?(?:json|code)(?!\w)|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|(?:[ \t]+\w{{1,20}}){{0,3}}\s*(?=\{{))"
-    rf"|{_CALLER}\s?json\s*(?=\{{)",
-    re.IGNORECASE,
+_GAP = r"[\s\u200b]{0,4}"
+_HIDDEN_CHANNEL = f"(?:{_spread('analysis')}|{_spread('commentary')})"
+_LINE_BEGINS = r"(?:\A|\n)[ \t\u200b]{0,8}"
+_CALL = regex.compile(
+    rf"(?P<by>(?:{_spread('assistant')}{_GAP})?(?:{_HIDDEN_CHANNEL}{_GAP})?)"
+    r"(?:to=(?P<to>[a-z_][\w./-]{0,60})(?P<value>[@&;])?|json\s{0,20}(?=\{))",
+    regex.IGNORECASE,
 )
-"""A header that names the recipient of a call, or has lost the name; then the body, whatever it is."""
-CALL = "to"
-"""The name of this sign. Nobody speaks of a call like this: it is hidden wherever it stands outside code."""
-_XTML = re.compile(
+"""A header that names the recipient of a call, or has lost the name."""
+_CALL_BODY = regex.compile(
+    rf"(?P<kind>\s?(?=\\{{0,8}}<{_Z}{_BAR})|\s?(?:analysis|commentary)?\s{{0,4}}(?:json|code)(?=\w\w|\s{{0,4}}(?:[^\s\w.,;:!?)]|\n)))"
+    r"|(?:[ \t]+\w{1,20}){0,3}\s{0,20}(?=\{)",
+    regex.IGNORECASE,
+)
+"""What stands between the recipient and the body: a token, the kind of the body, or nothing where the body is an object."""
+BEGINNING = rf"(?<={_LINE_BEGINS}|[{ENDS}]\s{{0,2}})"
+_BEGINS = regex.compile(BEGINNING)
+"""A beginning: of the text, of a line, or behind a sentence. A recipient there needs nothing else."""
+_OPENING_MARKS = r"\s\"'“‘«„「『(\[{\\"
+_GOES_ON = regex.compile(rf"(?<=[^{_OPENING_MARKS}])")
+_GLUED_CHANNEL = regex.compile(
+    rf"(?<={_LINE_BEGINS}|[{ENDS}]){_HIDDEN_CHANNEL}(?=[^\W\d_{PARTICLES}]|[{PARTICLES}]\S)"
+    rf"|(?<=[\p{{L}}\p{{N}}]){_HIDDEN_CHANNEL}(?=\p{{Lu}})"
+    rf"|(?<=[\p{{N}}\p{{So}}\p{{Sk}}]|\w[*)\]]{{1,3}}){_HIDDEN_CHANNEL}(?=[\p{{Lu}}\p{{Lo}}\p{{IsCyrillic}}])"
+)
+"""The name of a channel between two texts, which no space keeps apart."""
+GLUED = rf"{_HIDDEN_CHANNEL}(?:(?=[^\s.,:;!?'’)/{PARTICLES}-])|(?=[{PARTICLES}]\S))"
+"""The name of a channel at the beginning of a text that does not go on as a sentence about it."""
+HIDDEN_BEGINS = regex.compile(rf"{GLUED}|{_HIDDEN_CHANNEL}(?:[ \t]{{0,9}}\n|[ \t]{{1,9}}(?=[A-Z]))")
+"""The same, or alone in its line or before a sentence: then the whole text decides."""
+_XTML = regex.compile(
     rf"{_LT}{_Z}{_BAR}{_Z} ?(?P<step>{_spread('open')}|{_spread('close')}) ?{_Z}{_BAR}?{_Z}{_GT}"
     rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}",
     re.IGNORECASE,
 )
 """``<|open|>think<|sep|>``: three tokens that form one tag."""
-_CHANNEL = re.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
-_DETAILS_OF_REASONING = re.compile(
+_CHANNEL = regex.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
+_LINKS = regex.compile(r"[(\[:]|\Z")
+_DETAILS_OF_REASONING = regex.compile(
     r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|reasoning|chain of thought|raw reasoning)",
     re.IGNORECASE,
 )
+HEADER = regex.compile(
+    r"<\|(?:(?:end|return|call)\|>\s{0,4}<\|start|start\|>\s{0,4}\w{1,20}\s{0,4}<\|channel"
+    r"|channel\|>\s{0,4}(?:analysis|commentary|final)\s{0,4}<\|message)\|>"
+)
+"""A whole header is one wherever it stands."""
+LEAVES_CODE = regex.compile(rf"(?<=\n[ \t]{{0,8}}|[^{_OPENING_MARKS}=]){HEADER.pattern}")
+"""It is no code either, unless its block begins with it or has other tokens before it: the model ended its answer inside the block."""
+HEADER_BEGINS = rf"<\||{_spread('assistant')}(?=[acfjt\s\u200b])|{_HIDDEN_CHANNEL}(?=[^\W\d_]|{_GAP}to=|\s?json)|(?<![^\s{ENDS}])to=[a-z_]"
+"""Where a header may begin, wherever that is."""
 TRIGGER = re.compile(
-    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b])"
-    r"|(?:commentary|analysis)(?=\s{0,4}to=|\s?json)|(?<!\S)to=",
-    re.IGNORECASE,
+    rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{HEADER_BEGINS}",
+    regex.IGNORECASE,
 )
 """Characters and words where a sign may begin."""
 
 
+class UndecidedError(Exception):
+    """More text may change what is found."""
+
+
+def matched(pattern: regex.Pattern[str], text: str, at: int, *, may_grow: bool = False) -> regex.Match[str] | None:
+    """What a pattern finds at a place. May the text grow, a match that reaches its end is undecided."""
+    found = pattern.match(text, at, partial=may_grow)
+    if found and may_grow and (found.partial or found.end() == len(text)):
+        raise UndecidedError
+    return found
+
+
 _Found = tuple[SignKind, str] | None
+_Look = Callable[[regex.Pattern[str], int], regex.Match[str] | None]
 
 
-def _special(text: str, match: re.Match[str]) -> _Found:
+def _special(look: _Look, match: regex.Match[str]) -> _Found:
     written = next(name for name in (match["a"], match["b"], match["c"], match["d"]) if name)
     name = bare(written).lower().strip("_ ")
-    if match["b"] and name == "channel" and not _CHANNEL.match(text, match.end()):
+    if match["b"] and name == "channel" and not look(_CHANNEL, match.end()):
         # It closes Gemma's reasoning, unless a channel name follows.
         return SignKind.CLOSING, "|channel"
     if name.strip("/") in HARMONY or name in ("open", "close"):
         return SignKind.SPECIAL, name
-    if _BEGINS_ANSWER.fullmatch(name):
+    if BEGINS_ANSWER.fullmatch(name):
         return SignKind.ANSWER, name
     if _AROUND_ANSWER.fullmatch(name):
         return SignKind.WRAPPER, name
@@ -227,7 +288,7 @@ def _special(text: str, match: re.Match[str]) -> _Found:
     return (SignKind.SPECIAL, name) if len(name) > 1 and not match["b"] else None
 
 
-def _xtml(_: str, match: re.Match[str]) -> _Found:
+def _xtml(_: _Look, match: regex.Match[str]) -> _Found:
     step, inner = bare(match["step"]).lower(), bare(match["name"]).lower()
     if inner == "think":
         return SignKind.OPENING if step == "open" else SignKind.CLOSING, "|open think"
@@ -236,13 +297,13 @@ def _xtml(_: str, match: re.Match[str]) -> _Found:
     return SignKind.SPECIAL, step
 
 
-def _tag(text: str, match: re.Match[str]) -> _Found:
+def _tag(look: _Look, match: regex.Match[str]) -> _Found:
     name = bare(match["name"]).lower()
     if name == "details" and not match["slash"]:
-        names_reasoning = re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or _DETAILS_OF_REASONING.match(text, match.end())
+        names_reasoning = re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or look(_DETAILS_OF_REASONING, match.end())
         return SignKind.OPENING if names_reasoning else SignKind.PLAIN, name
     if name == "channel" and not match["slash"]:
-        return (SignKind.SPECIAL, name) if _CHANNEL.match(text, match.end()) else None
+        return (SignKind.SPECIAL, name) if look(_CHANNEL, match.end()) else None
     if _TOKEN.fullmatch(name):
         return None if match["slash"] else (SignKind.SPECIAL, name)
     opening = _CLOSES.get(name, name)
@@ -251,13 +312,13 @@ def _tag(text: str, match: re.Match[str]) -> _Found:
     return SignKind.CLOSING if match["slash"] or name in _CLOSES else SignKind.OPENING, opening.partition("=")[0]
 
 
-def _triangle(_: str, match: re.Match[str]) -> _Found:
+def _triangle(_: _Look, match: regex.Match[str]) -> _Found:
     name = bare(match["name"]).lower()
     kind = SignKind.CLOSING if match["slash"] else SignKind.OPENING
     return (kind, f"◁{name}") if _BRACKETED.fullmatch(name.upper()) else None
 
 
-def _bracket(text: str, match: re.Match[str]) -> _Found:
+def _bracket(look: _Look, match: regex.Match[str]) -> _Found:
     name = bare(match["name"])
     if alone := _BRACKETED_ALONE.get(name.lower()):
         # The one that opens and the one that closes have different names, and only the same name closes what was opened.
@@ -265,42 +326,46 @@ def _bracket(text: str, match: re.Match[str]) -> _Found:
     if _BRACKETED_TOKENS.fullmatch(name):
         return SignKind.SPECIAL, name.lower()
     # ``[thinking](…)`` is a link.
-    is_link = not match["slash"] and text[match.end() : match.end() + 1] in ("", *"([:")
+    is_link = not match["slash"] and look(_LINKS, match.end())
     is_sign = _BRACKETED.fullmatch(name) or (_BRACKETED_SMALL.fullmatch(name) and not is_link)
     return (SignKind.CLOSING if match["slash"] else SignKind.OPENING, f"[{name.lower()}") if is_sign else None
 
 
-_FORMS: tuple[tuple[str, re.Pattern[str], Callable[[str, re.Match[str]], _Found]], ...] = (
+def _call(look: _Look, match: regex.Match[str]) -> _Found:
+    by, name, at = match["by"], match["to"], match.start()
+    if name is None:
+        return (SignKind.HEADER, "json") if by else None
+    is_call = bool(by or not match["value"]) and (look(_BEGINS, at) or (by and look(_GOES_ON, at)))
+    if not is_call and (body := look(_CALL_BODY, match.end())):
+        is_call = by or "." in name or body["kind"] is not None
+    return (SignKind.HEADER, "to") if is_call else None
+
+
+_FORMS: tuple[tuple[str, regex.Pattern[str], Callable[[_Look, regex.Match[str]], _Found]], ...] = (
     ("◁", _TRIANGLE, _triangle),
     ("[\\", _BRACKET, _bracket),
-    ("aAcCtT", _CALL, lambda *_: (SignKind.COLLAPSED, CALL)),
+    ("aAcCtT", _CALL, _call),
+    ("ac", _GLUED_CHANNEL, lambda *_: (SignKind.HEADER, "channel")),
     ("aA", _COLLAPSED, lambda _, match: (SignKind.COLLAPSED, "\n" if match["line"] else bare(match["name"]))),
-    ("", _XTML, _xtml),
-    ("", _SPECIAL, _special),
-    ("", _TAG, _tag),
+    ("<\\", _XTML, _xtml),
+    ("<\\|semcrSEMCR", _SPECIAL, _special),
+    ("<\\", _TAG, _tag),
 )
-"""The first characters of a form, any if empty; its pattern; and what it says."""
+"""The first characters of a form, its pattern, and what it says."""
 
 
-def sign_at(text: str, at: int) -> Sign | None:
+def sign_at(text: str, at: int, *, may_grow: bool = False) -> Sign | None:
     """The sign that begins at a trigger in folded text, None if there is none."""
+
+    def look(pattern: regex.Pattern[str], place: int) -> regex.Match[str] | None:
+        return matched(pattern, text, place, may_grow=may_grow)
+
     for begins, pattern, read in _FORMS:
-        if (not begins or text[at] in begins) and (match := pattern.match(text, at)):
-            found = read(text, match)
-            return Sign(*found, *match.span()) if found else None
+        if text[at] in begins and (match := look(pattern, at)) and (found := read(look, match)):
+            return Sign(*found, *match.span())
     return None
 
 
 def begins_code(line: str, at: int = 0) -> bool:
     """Whether an indented line, which begins at ``at``, is about the sign that it begins with."""
     return line.startswith(("<", "[", "\\", "◁"), at)
-
-
-def signs_in(text: str, at: int = 0) -> Iterator[Sign]:
-    """All signs in a complete text from ``at`` on, in order."""
-    while trigger := TRIGGER.search(text, at):
-        sign = sign_at(text, trigger.start())
-        at = trigger.end()
-        if sign:
-            at = sign.end
-            yield sign

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
@@ -19,7 +18,7 @@ from operator import itemgetter
 from markdown_it import MarkdownIt
 
 from chatui.backends.leaks import patterns
-from chatui.backends.leaks.patterns import CALL, Sign, SignKind, bare, folded
+from chatui.backends.leaks.patterns import Sign, SignKind, bare, folded
 
 _SPAN = re.compile(
     r"(?<![\\`])`(?=[^`\s])(?:[^`\n]|``++|(?<=[\s(\[{])`(?=[^\W_])){0,400}?(?:(?<![`\s(\[{])`|(?<!`)`(?![^\W_]))(?!`)"
@@ -38,7 +37,7 @@ class Code:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._text, self._view = text, folded(text)
 
     def end_at(self, place: int) -> int:
         """Where the code around ``place`` ends; 0 if it stands in prose."""
@@ -58,13 +57,21 @@ class Code:
         text = _BEHIND_RUN.sub(_without_sign, self._text.replace("\r", " ").replace("\0", " "))
         for token in _MARKDOWN.parse(text):
             begin, end = token.map or (0, 0)
+            left = self._left_at(starts[begin + (token.type == "fence")], starts[end]) if token.type in ("fence", "code_block") else 0
             if token.type == "code_block" and begin > first:
-                blocks += (starts[line : line + 2] for line in range(begin, end) if patterns.begins_code(lines[line].lstrip(" \t>")))
+                code = (line for line in range(begin, end) if starts[line + 1] <= left)
+                blocks += (starts[line : line + 2] for line in code if patterns.begins_code(lines[line].lstrip(" \t>")))
             closing = _CLOSING.match(text[starts[end - 1] : starts[end]]) if token.type == "fence" and end - begin > 1 else None
             is_opened = text[starts[begin] : starts[begin + 1]].rstrip() == lines[begin].rstrip()
             if closing and is_opened and closing["run"].startswith(token.markup):
-                blocks.append([starts[begin], starts[end - 1]])
+                blocks.append([starts[begin], min(starts[end - 1], left)])
         return blocks
+
+    def _left_at(self, begin: int, end: int) -> int:
+        """Where the model left a block of code without closing it; else its end."""
+        token = self._view.find("<|", begin, end)
+        is_left = token >= 0 and self._view[begin:token].strip() and patterns.LEAVES_CODE.match(self._view, token)
+        return token if is_left else end
 
 
 def _without_sign(run: re.Match[str]) -> str:
@@ -81,14 +88,6 @@ def _end_at(place: int, ranges: Sequence[Sequence[int]]) -> int:
 _LINE_CHARS = 240
 
 
-@dataclass(frozen=True, slots=True)
-class EmittedSign:
-    """A sign that was emitted, not mentioned. ``withdraws``: the text before it was not the answer."""
-
-    sign: Sign
-    withdraws: bool = False
-
-
 class Prose:
     """A text from ``at`` on. ``next_sign`` gives one emitted sign after another."""
 
@@ -97,10 +96,9 @@ class Prose:
         self._view, self._begin, self._at, self._kinds = view, at, at, kinds
         self._code = code
         self._plain: Counter[str] = Counter()
-        self._text_until = at
         self.has_text = False
 
-    def next_sign(self) -> EmittedSign | None:
+    def next_sign(self) -> Sign | None:
         """The next sign that was emitted; None if there is no more."""
         while trigger := patterns.TRIGGER.search(self._view, self._at):
             sign = patterns.sign_at(self._view, trigger.start())
@@ -109,47 +107,36 @@ class Prose:
                 continue
             if code_end := self._code.end_at(sign.start):
                 self._at = max(code_end, self._at)
-            elif found := self._judged(sign):
-                return found
+            elif self._is_emitted(sign):
+                return sign
         return None
 
-    def _judged(self, sign: Sign) -> EmittedSign | None:
+    def _is_emitted(self, sign: Sign) -> bool:
         view = self._view
         line = view[max(view.rfind("\n", 0, sign.start) + 1, self._begin, sign.start - _LINE_CHARS) : sign.start]
         if sign.kind is SignKind.SPECIAL:
-            return self._of_token(sign, line)
+            return self._is_header(sign, line)
         if sign.kind is SignKind.PLAIN or (sign.kind is SignKind.CLOSING and self._plain[sign.name]):
             self._plain[sign.name] += 1 if sign.kind is SignKind.PLAIN else -1
-            return None
-        if sign.name != CALL and is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD]):
-            return None
-        return EmittedSign(sign, sign.kind in (SignKind.CLOSING, SignKind.COLLAPSED))
+            return False
+        return sign.kind is SignKind.HEADER or not is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD])
 
-    def _of_token(self, sign: Sign, line: str) -> EmittedSign | None:
+    def _is_header(self, sign: Sign, line: str) -> bool:
         """A token that a name of a channel, a role or another token follows is a header, and no mention."""
         view = self._view
         rest = view[sign.end : sign.end + _HEADER_CHARS]
         after = bare(rest).lstrip()
-        if not self._has_text_before(sign.start):
-            return EmittedSign(sign)
+        if not (self.has_text or VISIBLE.search(view, self._begin, sign.start)):
+            return True
         is_announced = not line.strip(" \t>*+•-") or line.rstrip().endswith(":")
         if is_announced and (example := _EXAMPLE.match(view, sign.start)):
             self._at = example.end()
-            return None
-        is_header = bool(_AFTER_TOKEN.match(after)) or _begins_token(after)
-        return _emitted(view, sign) if is_header or not is_mention(sign, line, rest[:LOOK_AHEAD]) else None
-
-    def _has_text_before(self, place: int) -> bool:
-        self.has_text = self.has_text or has_text(self._view[self._text_until : place])
-        self._text_until = place
-        return self.has_text
+            return False
+        return bool(_AFTER_TOKEN.match(after)) or _begins_token(after) or not is_mention(sign, line, rest[:LOOK_AHEAD])
 
 
-def has_text(view: str) -> bool:
-    """Whether a person sees anything in folded text."""
-    return bool(bare(view).strip())
-
-
+VISIBLE = re.compile(r"[^\s\u200b]")
+"""What a person sees in folded text."""
 LOOK_AHEAD = 40
 """This many characters after a sign are enough to decide."""
 
@@ -173,7 +160,7 @@ def is_mention(sign: Sign, line: str, after: str) -> bool:
         return bool(_EXPLAINED.match(after) or _GOES_ON_AFTER_MARKER.match(after))
     if _SENTENCE_OVER.search(line) and not _GOES_ON_AFTER_MARKER.match(after):
         return False
-    if not _BEFORE_MENTION.search(line):
+    if not _BEFORE_MENTION.search(line) or (sign.kind is SignKind.COLLAPSED and line[-1].isalpha() and after[:1].isalpha()):
         return False
     if not after:
         return not is_word
@@ -186,7 +173,6 @@ def _is_glued(after: str) -> bool:
 
 
 _HEADER_CHARS = 200
-_CHANNEL_WORD = re.compile(r"[\s\u200b]{0,20}(analysis|commentary|final)(?![a-z])", re.IGNORECASE)
 _AFTER_TOKEN = re.compile(r"(?:analysis|commentary|final)(?![a-z])|assistant|user|system|developer|tool|functions", re.IGNORECASE)
 _EXAMPLE = re.compile(
     r"<\|start\|>\w[^<]{0,80}(?:<\|(?:channel|constrain)\|>[^<]{0,80}){0,2}<\|message\|>(?:(?!<\|)[\s\S]){0,2000}<\|(?:end|return|call)\|>"
@@ -199,16 +185,3 @@ _GOES_ON_AFTER_MARKER = re.compile(r"\s[a-z]|[.,;:!?)]")
 def _begins_token(text: str) -> bool:
     following = patterns.sign_at(text, 0) if patterns.TRIGGER.match(text) else None
     return following is not None and following.kind is SignKind.SPECIAL
-
-
-def _emitted(view: str, sign: Sign) -> EmittedSign:
-    """If a final message follows, the text before it was not the answer and is withdrawn."""
-    for found in patterns.signs_in(view[sign.start : sign.start + _HEADER_CHARS]):
-        if found.kind is SignKind.ANSWER:
-            return EmittedSign(sign, withdraws=True)
-        if found.name == "message":
-            break
-        if found.name == "channel":
-            word = _CHANNEL_WORD.match(view, sign.start + found.end)
-            return EmittedSign(sign, withdraws=word is not None and word[1].lower() == "final")
-    return EmittedSign(sign)

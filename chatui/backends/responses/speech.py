@@ -285,8 +285,9 @@ class Speech:
         if item.guard is not None:
             events += self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
             spans = item.guard.finish(complete=is_whole and item.status != "incomplete")
-            if item.guard.ends_in_call:
+            if item.guard.ends_in_call or item.guard.hides_before:
                 events += self._withdraw(item)
+            if item.guard.ends_in_call:
                 spans = [replace(span, visible=False, is_withheld=True) for span in spans]
             events += self._spans(item, spans)
             self._has_sign = self._has_sign or item.guard.has_sign

@@ -76,6 +76,7 @@ def test_harmless_answers_about_markers_stay_whole(capsys: pytest.CaptureFixture
 
 HOSTILE = ["<", "<a", "`", "`a ", "\n", "<\u200b", "<|", "\\", "&lt;", "the tag <think> ", "<think>a</think>", "`<think>", "```\n<think>\n"]
 HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n    <think>\n\nx", "[", ">", "~", "</think>"]
+HOSTILE += ["а", "`<|end|>a"]
 
 
 @pytest.mark.slow

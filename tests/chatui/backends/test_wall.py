@@ -26,7 +26,7 @@ ROWS: list[Row] = [json.loads(line) for line in (Path(__file__).parent / "data" 
 SECRET = "SECRETzzq"
 STREAMS_BEYOND = 60
 """A shorter text may be held for its last characters."""
-WHOLE_WITHOUT_PROOF = 83
+WHOLE_WITHOUT_PROOF = 84
 """Of 102 honest answers. It may only grow."""
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
+from chatui.backends.chat.deltas import Deltas
 from chatui.backends.leaks.guard import TextSpan
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.leaks.scanner import LeakGuard, Scanner
+from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from renderer.harmony.prompt import FunctionTool
 from tests.chatui.backends.honest import HONEST
-from tests.chatui.backends.test_leak_shapes import cuts
+from tests.chatui.backends.test_leak_shapes import cuts, visible_text
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 
@@ -46,7 +49,10 @@ LOOK = FunctionTool("look", parameters={"type": "object", "properties": {"q": {}
     ('{"q": "SECRET", "topN": 3}', True),
     ('{"topN": 3}', False),
     ('{"q": "x", "note": "y"}', False),
+    ('functions.look: SECRET', True),
+    ('functions.look to=assistantcommentary{"result": "SECRET"}', True),
     ("look up the word.", False),
+    ("look(q) takes a word.", False),
     ("[look](x) is a link.", False),
 ])  # fmt: skip
 def test_a_bare_call_is_hidden_only_where_its_tool_was_offered(text: str, is_call: bool) -> None:
@@ -56,6 +62,24 @@ def test_a_bare_call_is_hidden_only_where_its_tool_was_offered(text: str, is_cal
                 guard = LeakGuard(separation, asked=Asked(tools=tools))
                 spans = [span for piece in pieces for span in guard.feed(piece)]
                 assert visible([*spans, *guard.finish(complete=True)]) == expected, (separation, pieces)
+
+
+@for_each([
+    ('Let me see.\n\n{"q": "SECRET"}', "Let me see.\n\n"),
+    ("Let me see. {'q': 'SECRET'}", "Let me see. "),
+    ('So:\n{"q": 1, "note": 2}\n\n{"q": "SECRET"}', 'So:\n{"q": 1, "note": 2}\n\n'),
+    ('I looked.\nfunctions.look[0] SECRET', "I looked.\n"),
+    ('I looked.\nlook{"q": "SECRET"}', "I looked.\n"),
+    ('Look:\n\n```json\n{"q": "x"}\n```\n', 'Look:\n\n```json\n{"q": "x"}\n```\n'),
+])  # fmt: skip
+def test_a_call_or_its_result_behind_a_text_is_hidden_where_its_tool_was_offered(text: str, result: str) -> None:
+    for separation in (Separation.STRUCTURED, Separation.UNPROVEN):
+        for tools, expected in (((LOOK,), result), ((), text)):
+            for pieces in cuts(text):
+                guard = LeakGuard(separation, asked=Asked(tools=tools))
+                begun = [span for piece in pieces for span in guard.feed(piece)]
+                assert visible([*begun, *guard.finish(complete=True)]) == expected, (separation, pieces)
+                assert not tools or "SECRET" not in visible(begun)
 
 
 def streamed(text: str) -> str:
@@ -86,6 +110,18 @@ def streamed(text: str) -> str:
     ("</think>\n\nHi", "\n\nHi"),
     ("Hi.<|return|>", "Hi."),
     (f"    {HEADER}{SECRET}", "    "),
+    (f"It is 42assistant to=pythonimport os  # {SECRET}", "It is 42"),
+    (f"Hi. to=container.execls {SECRET}", "Hi. "),
+    (f"Hi\nto=pythonprint('{SECRET}')", "Hi\n"),
+    (f"It is 42 to=functions.look<|channel|>commentary json<|message|>{SECRET}<|call|>", "It is 42 "),
+    (f"정답은 42입니다assistantanalysis사용자가 {SECRET}", "정답은 42입니다"),
+    (f"答案是四十二assistantanalysis用户 {SECRET}", "答案是四十二"),
+    (f"Готово.analysisПользователь {SECRET}", "Готово."),
+    (f"Hi.\n\nanalysisthe user {SECRET}", "Hi.\n\n"),
+    (f"It is 42analysis{SECRET}", "It is 42"),
+    (f"```\ncode\n{HEADER}{SECRET}\n```\nmore", "```\ncode\n"),
+    (f"```py\ncode\n<|end|>{HEADER}```py\n{SECRET}\n```\n", "```py\ncode\n"),
+    (f"Hi.\n\n    code\n    <|end|>{HEADER}{SECRET}", "Hi.\n\n    code\n    "),
 ])  # fmt: skip
 def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> None:
     assert shown(text) == shown(text, Separation.PLAIN) == result
@@ -107,6 +143,10 @@ def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> Non
     '{"reasoning": "x", "category": "y", "channel": "commentary"}',
     '{"name": "Ada", "age": 36}',
     "<details>\n<summary>Thinking</summary>\nx\n</details>\n\nSo.",
+    "analysis는 분석이라는 뜻입니다. 使用analysis和final两个频道。",
+    "to=<root@example.org>, from=a to=b; the query string ?to=functions.look&x=1",
+    f"Look:\n\n```\n{HEADER}x\n<|end|>{HEADER}y\n```\n\nSo it is.",
+    f"Look:\n\n```python\nheader = '{HEADER}'\n```\n\nSo it is.",
     "Dear assistant to=me and to=you {x}. The assistants finally came.",
     "A [thinking](x) and [THINK] in a line.",
 ])  # fmt: skip
@@ -128,7 +168,10 @@ def test_prose_is_held_for_a_few_characters_at_most(text: str) -> None:
         assert at + 1 - count <= 16
 
 
-@pytest.mark.parametrize("unit", ["<", "`", "\n", "[", "a.", ".<", "\n<", "```\n<think>\n", "assistant", "&", "    x\n\n", ". to="])
+@pytest.mark.parametrize(
+    "unit",
+    ["<", "`", "\n", "[", "a.", ".<", "\n<", "```\n<think>\n", "assistant", "&", "    x\n\n", ". to=", " ", "`<|end|>a", "analysis", "а"],
+)
 def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
     def scan(length: int, size: int) -> None:
         text, scanner = (unit * length)[:length], Scanner()
@@ -180,3 +223,28 @@ def test_a_model_that_never_reasons_is_found_out_by_one_sign(text: str, has_sign
     assert guard.feed("So ") and guard.feed(text) is not None
     guard.finish(complete=True)
     assert guard.has_sign is has_sign
+
+
+@for_each([
+    (f"{SECRET}assistantfinalHi", "Hi"),
+    (f"{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>", "Hi"),
+    (f"{SECRET}\n<|call|>", ""),
+    (f"{SECRET} <|call|>\n", ""),
+    (f"Hi.assistantanalysis{SECRET}", "Hi."),
+    ("Say `assistantfinal`, they said.", "Say `assistantfinal`, they said."),
+])  # fmt: skip
+def test_an_end_that_says_that_all_before_was_raw_output_withdraws_it(text: str, result: str) -> None:
+    for pieces in cuts(text):
+        reader, speech = Deltas(lambda: "c", max_chars=1000, separation=Separation.STRUCTURED), Reducer(lambda: "c", max_chars=1000)
+        events = [raw for piece in pieces for raw in reader.feed({"choices": [{"index": 0, "delta": {"content": piece}}]})]
+        events += reader.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        assert visible_text([*events, *reader.finish()[0]]) == result
+        thought = {"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": "Apart."}]}
+        item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        sent: list[dict[str, Any]] = [
+            {"type": "response.output_item.done", "item": thought},
+            {"type": "response.output_item.added", "item": {**item, "content": []}},
+            *({"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces),
+            {"type": "response.completed", "response": {"status": "completed", "output": [thought, item]}},
+        ]
+        assert visible_text([*(raw for event in sent for raw in speech.feed(event["type"], event)), *speech.finish()[0]]) == result
