@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_phone import fits
 from tests.browser.visits import PHONE, Visits
-from tests.chatui.operations.doctor.test_served import FAULTY, PAGE, SILENT, answering, deployed
+from tests.chatui.operations.doctor.peers import answering
+from tests.chatui.operations.doctor.test_served import FAULTY, PAGE, SILENT, deployed
 
 pytestmark = pytest.mark.browser
 
@@ -22,7 +23,7 @@ def picture(page: Page, name: str) -> None:
 
 
 def test_the_page_follows_the_examination_and_shows_the_report(tmp_path: Path, visits: Visits) -> None:
-    with answering(FAULTY) as url, deployed(tmp_path, url) as (_, server):
+    with answering(FAULTY) as peer, deployed(tmp_path, peer.url) as (_, server):
         page = visits.open(server, "kim", "/manage/servers/")
         page.get_by_role("link", name="Examine… main").click()
         page.get_by_role("button", name="Examine").click()
@@ -41,7 +42,7 @@ def test_the_page_follows_the_examination_and_shows_the_report(tmp_path: Path, v
 
 @pytest.mark.extended
 def test_without_scripts_people_look_again(tmp_path: Path, visits: Visits) -> None:
-    with answering(SILENT) as url, deployed(tmp_path, url) as (_, server):
+    with answering(SILENT) as peer, deployed(tmp_path, peer.url) as (_, server):
         page = visits.open(server, "kim", PAGE, java_script_enabled=False)
         page.get_by_role("button", name="Examine").click()
         expect(page.get_by_role("progressbar")).to_be_visible()
