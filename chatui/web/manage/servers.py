@@ -155,8 +155,9 @@ class ServerForm(forms.Form):
         self.asks_about_test = False
         self._has_proposed_name = False
         fields: dict[str, Any] = self.fields
-        fields["groups"].queryset = Group.objects.order_by("name")
-        if not fields["groups"].queryset.exists():
+        if groups := list(Group.objects.order_by("name").values_list("pk", "name")):
+            fields["groups"].queryset, fields["groups"].choices = Group.objects.all(), groups
+        else:
             del fields["groups"]
         if place := stored.key_place(before):
             fields["key"].help_text = _("A key is stored for %(place)s. Leave this empty to keep it.") % {"place": place}
@@ -227,9 +228,12 @@ def servers(request: HttpRequest) -> HttpResponse:
         if not may_add:
             raise NotFoundError
         return _entered(request, None)
+    kept = model_servers.kept_servers()
     context = {
         "servers": model_servers.all_of_them(),
-        "not_offered": [kept for kept in model_servers.kept_servers() if not kept.is_offered],
+        "not_offered": [each for each in kept if not each.is_offered],
+        "kept_here": {each.name for each in kept},
+        "may_change": administration.may_examine(staff),
         "form": ServerForm(staff, None) if may_add else None,
         "done": request.GET.get("done") == "removed",
     }
