@@ -1,6 +1,6 @@
 """The API keys of model servers: where they are stored, and the one origin that each may be sent to.
 
-A key that staff enter on the page of a model server is stored encrypted, and the encryption is bound to the origin of the server's address.
+A key that staff enter on the page of a model server is stored encrypted for the origin of its address (``model_servers.connected``).
 A key that they only name, for example ACME, is in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data directory,
 as ``https://api.example.org sk-…``: the origin, then the key. Somebody who can change an address could point it at their own server; the
 key would not be sent there, because they cannot change its origin.
@@ -12,7 +12,6 @@ import os
 import re
 from pathlib import Path
 
-from chatui import sealing
 from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec
 
@@ -37,36 +36,9 @@ def key_of(spec: BackendSpec, data_dir: Path) -> str | None:
         return checked(os.environ.get(spec.key_env, ""), f"the variable {spec.key_env}")
     if spec.key_file:
         return checked(_read(Path(spec.key_file), f"the file {spec.key_file}"), f"the file {spec.key_file}")
-    if spec.sealed_key:
-        return unsealed(spec.sealed_key, spec.url)
     if spec.key_name:
         return _bound(spec.key_name, spec.url, data_dir)
     return None
-
-
-def sealed(key: str, url: str, holder: str = "") -> str:
-    """The key as it is stored, for the origin of ``url`` only. ``holder``: who alone may hand it back, if it is not for the table.
-
-    Raises:
-        KeyUnusableError: it contains characters that cannot be sent.
-    """
-    return sealing.seal(checked(key, "the field").encode(), _purpose(url, holder))
-
-
-def unsealed(token: str, url: str, holder: str = "") -> str:
-    """The key that was sealed for the origin of ``url`` and this holder.
-
-    Raises:
-        KeyUnusableError: it was sealed for another origin or holder, or with a secret key that the product no longer has.
-    """
-    key = sealing.unseal(token, _purpose(url, holder))
-    if key is None:
-        raise KeyUnusableError("the stored key cannot be opened: CHATUI_SECRET_KEY or the address has changed since. Enter the key again")
-    return key.decode()
-
-
-def _purpose(url: str, holder: str) -> bytes:
-    return f"key of a model server, {origin(url)}, {holder}".encode()
 
 
 def checked(value: str, place: str) -> str:

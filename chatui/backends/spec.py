@@ -268,7 +268,7 @@ class BackendSpec(BaseModel):
 
     @property
     def sealed_key(self) -> str:
-        """The key that staff entered for it, encrypted and bound to its origin (``backends.keys``); empty if there is none."""
+        """The key that staff entered for it, encrypted and bound to its origin (``model_servers.connected``); empty if there is none."""
         return self._sealed_key
 
     def with_sealed_key(self, token: str) -> BackendSpec:

@@ -1,7 +1,7 @@
 """The model servers that staff keep on the administration pages: how one is checked, saved, confirmed and removed.
 
 Whoever may change them decides which servers receive what people write, so each change is recorded, and only somebody who may see hidden
-channels decides where reasoning is sent. A key that was entered is stored sealed for the origin of its address (``backends.keys``): with
+channels decides where reasoning is sent. A key that was entered is stored sealed for the origin of its address (``connected``): with
 another address it has to be entered again.
 """
 
@@ -19,7 +19,6 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from chatui.audit_log.record import Visitor, record
-from chatui.backends import keys
 from chatui.backends.auto import AUTO
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import address_problem, origin
@@ -124,7 +123,7 @@ def kept_key(typed: str, kept: str, url: str, staff: str) -> str:
     if address_problem(url):
         return ""
     try:
-        return keys.sealed(typed, url, staff) if typed else kept
+        return connected.sealed(typed, url, staff) if typed else kept
     except KeyUnusableError:
         return ""
 
@@ -156,11 +155,11 @@ def _sealed_key(entered: Entered, row: StoredBackend, before: StoredBackend | No
     stored = before.sealed_key if before else ""
     try:
         if entered.key:
-            return keys.sealed(entered.key, row.url)
+            return connected.sealed(entered.key, row.url)
         if entered.kept:
-            return keys.sealed(keys.unsealed(entered.kept, row.url, entered.staff), row.url)
+            return connected.sealed(connected.unsealed(entered.kept, row.url, entered.staff), row.url)
         if stored:
-            keys.unsealed(stored, row.url)
+            connected.unsealed(stored, row.url)
         return stored
     except KeyUnusableError as error:
         if entered.key:
@@ -191,7 +190,7 @@ def _problems(checked: Checked, *, may_see_hidden: bool) -> list[tuple[str, str]
         words = _("Only people who may see hidden channels can set where reasoning is sent, or whose summaries choose the lines.")
         found.append(("summaries", words))
     try:
-        keys.key_of(spec, env.data_dir)
+        connected.key_of(spec)
     except KeyUnusableError as error:
         found.append(("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error}))
     return found

@@ -27,7 +27,7 @@ class StoredBackend(models.Model):
     ``model_servers.configured`` lists the allowed ones.
 
     At most one of ``key_name``, which names a key that the operator stores, and ``sealed_key``, one that staff entered: encrypted, and
-    bound to the origin of the address (``backends.keys``). ``unconfirmed_by`` names who created or changed the row without the permission
+    bound to the origin of the address. ``unconfirmed_by`` names who created or changed the row without the permission
     to see hidden channels, which its server will receive. Until somebody with that permission confirms it, nobody can use the server;
     confirming empties the column.
 
