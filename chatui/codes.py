@@ -132,7 +132,8 @@ class Cause(StrEnum):
         "key-refused",
         noop("The model server refuses the key, or does not allow this with it."),
         noop(
-            "Configure the right one: key name, key_env or key_file of the back end, or CHATUI_BACKEND_KEY. It is sent as a bearer token."
+            "Configure the right one: in the settings of the model server, with key_env or key_file in the file, or CHATUI_BACKEND_KEY. "
+            "It is sent as a bearer token."
         ),
         False,
     )

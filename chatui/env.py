@@ -30,7 +30,9 @@ class Environment(BaseModel):
 
     data_dir: Path = Field(BASE_DIR / "var", description="Directory for the database, the secret key and collected static files.")
     secret_key: str = Field("", description="Signs sessions. Empty: generated once and stored in the data directory.")
-    sealing_key: str = Field("", description="Encrypts the reasoning that programs store. Empty: derived from the secret key.", repr=False)
+    sealing_key: str = Field(
+        "", description="Encrypts reasoning for programs, and keys of model servers. Empty: the secret key.", repr=False
+    )
     sealing_keys_before: list[str] = Field([], description="Earlier sealing keys, for decryption only.", repr=False)
     file_key: str = Field("", description="Encrypts stored files. Empty: they are not encrypted.", repr=False)
     file_keys_before: list[str] = Field([], description="Earlier file keys, for decryption only.", repr=False)

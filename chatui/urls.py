@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from chatui.admin import examining
 from chatui.api import documentation
 from chatui.web import (
     access_notices,
@@ -34,7 +33,7 @@ from chatui.web import (
     tools,
     usage,
 )
-from chatui.web.manage import groups, operating, overview, people
+from chatui.web.manage import groups, operating, overview, people, servers
 from chatui.web.sign_in import links, methods, passkeys, second_factor, single_sign_on
 from chatui.web.sign_in import pages as sign_in_pages
 
@@ -110,8 +109,10 @@ urlpatterns = [
     path("manage/people/<uuid:person_id>/<slug:what>/", people.person_act, name="manage_person_act"),
     path("manage/groups/", groups.groups, name="manage_groups"),
     path("manage/groups/<int:group_id>/", groups.group, name="manage_group"),
-    path("manage/servers/", operating.servers, name="manage_servers"),
-    path("manage/servers/<str:name>/", examining.server, name="manage_server"),
+    path("manage/servers/", servers.servers, name="manage_servers"),
+    path("manage/servers/<str:name>/", servers.server, name="manage_server"),
+    path("manage/servers/<str:name>/settings/", servers.server_settings, name="manage_server_settings"),
+    path("manage/servers/<str:name>/<slug:what>/", servers.server_act, name="manage_server_act"),
     path("manage/failures/", operating.failures, name="manage_failures"),
     path("manage/looks/", operating.looks, name="manage_looks"),
     path("manage/settings/", operating.settings, name="manage_settings"),

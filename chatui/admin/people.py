@@ -39,7 +39,6 @@ from chatui.accounts import people as accounts_people
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.api_keys import CreatedKey, TooManyKeysError
 from chatui.accounts.groups import problem_with_new_name, settings_that_name
-from chatui.admin.backends import StoredBackendAdmin
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
@@ -431,8 +430,5 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
 
 def _references_to(group: Group) -> list[str]:
     """The settings and model servers that refer to this group. A model server without groups would become available to everybody."""
-    back_ends = StoredBackend.objects.filter(groups=group).order_by("name")
-    return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in back_ends)]
-
-
-admin.site.register(StoredBackend, StoredBackendAdmin)
+    servers = StoredBackend.objects.filter(groups=group).order_by("name")
+    return [*settings_that_name(group.name), *(f"{StoredBackend._meta.verbose_name} {row.name}" for row in servers)]

@@ -26,7 +26,7 @@ class ChatUiAdminSite(AdminSite):
 
     site_header = _("Admin")
     site_title = _("Admin")
-    index_title = _("People, groups and back ends")
+    index_title = _("People and groups")
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Redirect staff to the admin pages, and visitors to the product's sign-in page, which limits guesses; refuse everybody else."""

@@ -1,8 +1,9 @@
 """The API keys of model servers: where they are stored, and the one origin that each may be sent to.
 
-A key that the admin pages name, for example ACME, is in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data
-directory, as ``https://api.example.org sk-…``: the origin, then the key. Somebody who can change an address on the admin pages could
-point it at their own server; the key would not be sent there, because they cannot change its origin.
+A key that staff enter on the page of a model server is stored encrypted for the origin of its address (``model_servers.connected``).
+A key that they only name, for example ACME, is in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data directory,
+as ``https://api.example.org sk-…``: the origin, then the key. Somebody who can change an address could point it at their own server; the
+key would not be sent there, because they cannot change its origin.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """BackendSpec: the checked configuration of one model server, and how a person's choice of a model is resolved to it.
 
-It never holds a key. A choice is ``name`` or ``name/model``.
+It never holds a key, except sealed. A choice is ``name`` or ``name/model``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from chatui.backends.auto import AUTO
 from chatui.backends.base import Effort, SampleLimits
@@ -220,6 +220,8 @@ class BackendSpec(BaseModel):
     certificate_file: FileName = ""
     certificate_key_file: FileName = ""
     proxy: Annotated[str, _optional(_proxy)] = Field("", repr=False)
+    # Private: no file and no form can set it, and it is in no dump, digest or repr of a spec.
+    _sealed_key: str = PrivateAttr(default="")
 
     def __hash__(self) -> int:
         return hash((self.name, self.url, self.kind))
@@ -263,6 +265,27 @@ class BackendSpec(BaseModel):
                 self.summaries == "server" and self.kind not in (AUTO, "chat", "responses"),
             ),
         ]
+
+    @property
+    def sealed_key(self) -> str:
+        """The key that staff entered for it, encrypted and bound to its origin (``model_servers.connected``); empty if there is none."""
+        return self._sealed_key
+
+    def with_sealed_key(self, token: str) -> BackendSpec:
+        """This model server with such a key.
+
+        Raises:
+            SpecError: it names a key as well, or has several addresses: the key is bound to one origin.
+        """
+        if self.key_name:
+            raise SpecError(["key_name cannot be given with a stored key"])
+        if self.more_urls:
+            raise SpecError(["more_urls cannot be given with a stored key: that key is bound to one origin"])
+        if self.is_demo:
+            raise SpecError(["kind: the demo has no key"])
+        copy = self.model_copy()
+        copy._sealed_key = token
+        return copy
 
     @property
     def route(self) -> Route:

@@ -25,8 +25,9 @@ from chatui.backends.spec import BackendSpec, find
 from chatui.codes import Cause
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS
-from chatui.model_servers import configured, connected
+from chatui.model_servers import configured, connected, stored
 from chatui.models.keys import first_key_at
+from chatui.models.model_servers import StoredBackend
 from chatui.models.turn import Turn, TurnState
 
 ASK_SECONDS = 2.0
@@ -89,6 +90,24 @@ class ShownServer:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptServer:
+    """A model server that staff keep on the pages. ``unconfirmed_by``: whose change nobody has confirmed yet. ``problems``: sentences about
+    faulty settings, in English, as the operator's file gets them."""
+
+    name: str
+    label: str
+    place: str
+    is_enabled: bool
+    unconfirmed_by: str
+    problems: tuple[str, ...]
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether people can choose it, if they are in one of its groups."""
+        return self.is_enabled and not self.unconfirmed_by and not self.problems
+
+
+@dataclass(frozen=True, slots=True)
 class _Status:
     """``problems``: the place, if there are several, and the cause, or what is wrong with a key; cached, so not translated."""
 
@@ -112,6 +131,18 @@ def all_of_them() -> list[ShownServer]:
     statuses, work = _ask(specs), _work(specs)
     outside = {spec.name for spec in configured.operator_backends(environment())}
     return [_server(spec, statuses[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
+
+
+def kept_servers() -> list[KeptServer]:
+    """The model servers that staff keep on the pages, offered or not, in order; not those that the operator's configuration replaces."""
+    outside = {spec.name for spec in configured.operator_backends(environment())}
+    rows = StoredBackend.objects.prefetch_related("groups")
+    return [kept_server(row) for row in rows if row.name not in outside]
+
+
+def kept_server(row: StoredBackend) -> KeptServer:
+    """One of them."""
+    return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, stored.problems_of(row))
 
 
 def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> ShownServer:

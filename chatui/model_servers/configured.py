@@ -1,4 +1,4 @@
-"""Collects the configured model servers: from the operator's file, the admin pages and the environment variables."""
+"""Collects the configured model servers: from the operator's file, the administration pages and the environment variables."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
     Raises:
         SpecError: something in it is invalid.
     """
-    return check_spec(
+    spec = check_spec(
         {
             "name": row.name,
             "label": row.label,
@@ -149,6 +149,7 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
             **_other_settings(row.other_settings),
         }
     )
+    return spec.with_sealed_key(row.sealed_key) if row.sealed_key else spec
 
 
 def _other_settings(text: str) -> dict[str, Any]:

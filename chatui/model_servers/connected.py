@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import DatabaseError, InterfaceError
 
+from chatui import sealing
 from chatui.backends import keys, registry
 from chatui.backends import spec as backend_spec
 from chatui.backends.address_pool import PooledBackend
@@ -22,6 +23,7 @@ from chatui.backends.auto import AUTO, AutoBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
 from chatui.backends.context_window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
+from chatui.backends.route import origin
 from chatui.backends.separation import HasSeparation, Known
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause, ProductCode
@@ -162,7 +164,34 @@ def key_of(wanted: BackendSpec) -> str | None:
     env = environment()
     if not wanted.is_demo and env.backends_file is None and wanted in configured.operator_backends(env):
         return environment_key()
+    if wanted.sealed_key:
+        return unsealed(wanted.sealed_key, wanted.url)
     return keys.key_of(wanted, env.data_dir)
+
+
+def sealed(key: str, url: str, holder: str = "") -> str:
+    """The key as it is stored, for the origin of ``url`` only. ``holder``: who alone may hand it back, if it is not for the table.
+
+    Raises:
+        KeyUnusableError: it contains characters that cannot be sent.
+    """
+    return sealing.seal(keys.checked(key, "the field").encode(), _purpose(url, holder))
+
+
+def unsealed(token: str, url: str, holder: str = "") -> str:
+    """The key that was sealed for the origin of ``url`` and this holder.
+
+    Raises:
+        KeyUnusableError: it was sealed for another origin or holder, or with a secret key that the product no longer has.
+    """
+    key = sealing.unseal(token, _purpose(url, holder))
+    if key is None:
+        raise KeyUnusableError("the stored key cannot be opened: CHATUI_SECRET_KEY or the address has changed since. Enter the key again")
+    return key.decode()
+
+
+def _purpose(url: str, holder: str) -> bytes:
+    return f"key of a model server, {origin(url)}, {holder}".encode()
 
 
 def environment_key() -> str | None:

@@ -56,14 +56,14 @@ GROUPS: dict[str, dict[str, str]] = {
             noop("Delete groups on the admin pages"),
         ),
     ),
-    noop("Back ends"): _table(
+    noop("Model servers"): _table(
         "chatui",
         "storedbackend",
         (
-            noop("See back ends on the admin pages"),
-            noop("Add back ends on the admin pages"),
-            noop("Change back ends on the admin pages"),
-            noop("Delete back ends on the admin pages"),
+            noop("See model servers, and why answers failed"),
+            noop("Connect model servers"),
+            noop("Change and examine model servers"),
+            noop("Remove model servers"),
         ),
     ),
 }
@@ -127,8 +127,18 @@ def require_part(user: User | None, part: AdminPart | None = None) -> User:
 
 
 def may_examine(staff: User) -> bool:
-    """Whether they may send test questions to a model server, which uses its key. Requires the permission to configure model servers."""
+    """Whether they may change model servers, and send test questions to one, which uses its key."""
     return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.change_storedbackend")
+
+
+def may_add_servers(staff: User) -> bool:
+    """Whether they may connect a new model server, and test it before."""
+    return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.add_storedbackend")
+
+
+def may_remove_servers(staff: User) -> bool:
+    """Whether they may remove model servers."""
+    return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.delete_storedbackend")
 
 
 def may_see_groups(staff: User) -> bool:

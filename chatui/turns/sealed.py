@@ -1,38 +1,28 @@
 """Seals texts into tokens and opens them, and gives a program the sealed reasoning of a turn in place of the reasoning itself.
 
-This is authenticated encryption, bound to a person, a purpose and a time. Each token has its own key, derived from the server's key and 32
-random bytes, so that no key is used too often, however many tokens there are. The plain text is padded to one of a few lengths. A token
-that is forged, another person's, for another purpose or expired opens to nothing, without saying which of these was the reason.
+A token (``chatui.sealing``) is bound to a person, a purpose and a time. The plain text is padded to one of a few lengths. A token that is
+forged, another person's, for another purpose or expired opens to nothing, without saying which of these was the reason.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
 import time
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from chatui.env import environment
+from chatui import sealing
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_reasoning
 from renderer.frames import Terminator
 from renderer.gate import Audience, may_see
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 
 SMALLEST, LARGEST = 2**11, 2**18
 """The padded lengths in bytes before encryption, including time and length, are the powers of two between these."""
 MAX_CHARS = 4 * LARGEST // 3 + 1024
 """A longer token is rejected without trying to decrypt it."""
 
-_BEGINS = "cus1."
-_SALT_BYTES, _KEY_BYTES, _NONCE_BYTES = 32, 32, 12
 _AHEAD_SECONDS = 60
 """How much the clocks of two servers may differ."""
 
@@ -58,53 +48,16 @@ def seal(person: UUID, purpose: Purpose, texts: Sequence[str]) -> str | None:
         size *= 2
     if size > LARGEST:
         return None
-    salt = secrets.token_bytes(_SALT_BYTES)
-    plain = (head + content).ljust(size, b"\0")
-    cipher, nonce = _cipher(_keys()[0], salt)
-    return _BEGINS + urlsafe_b64encode(salt + cipher.encrypt(nonce, plain, _bound(person, purpose))).decode().rstrip("=")
+    return sealing.seal((head + content).ljust(size, b"\0"), _bound(person, purpose))
 
 
 def unseal(person: UUID, purpose: Purpose, token: str) -> tuple[str, ...]:
     """The texts of a token that this server sealed for this person and purpose, if it has not expired; otherwise none."""
-    plain = next(_plain(person, purpose, token), b"")
+    plain = (sealing.unseal(token, _bound(person, purpose)) if len(token) <= MAX_CHARS else None) or b""
     age = time.time() - int.from_bytes(plain[:8], "big")
     if not plain or not -_AHEAD_SECONDS <= age <= LASTS_SECONDS[purpose]:
         return ()
     return tuple(json.loads(plain[12 : 12 + int.from_bytes(plain[8:12], "big")]))
-
-
-def _plain(person: UUID, purpose: Purpose, token: str) -> Iterator[bytes]:
-    """The content of a token, decrypted with the first of the server's keys that fits."""
-    if not token.startswith(_BEGINS) or len(token) > MAX_CHARS or not token.isascii():
-        return
-    body = token.removeprefix(_BEGINS)
-    try:
-        data = urlsafe_b64decode(body + "=" * (-len(body) % 4))
-    except ValueError:
-        return
-    from cryptography.exceptions import InvalidTag  # as in ``_cipher``
-
-    for secret in _keys():
-        cipher, nonce = _cipher(secret, data[:_SALT_BYTES])
-        try:
-            yield cipher.decrypt(nonce, data[_SALT_BYTES:], _bound(person, purpose))
-        except InvalidTag:
-            continue
-
-
-def _keys() -> list[str]:
-    """The key that seals new tokens, followed by older keys that only open them."""
-    env = environment()
-    return [env.sealing_key or env.signing_key(), *env.sealing_keys_before]
-
-
-def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # ``cryptography`` takes 6 MB, only for programs
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    derived = HKDF(SHA256(), _KEY_BYTES + _NONCE_BYTES, salt, b"chatui sealed token 1").derive(secret.encode())
-    return AESGCM(derived[:_KEY_BYTES]), derived[_KEY_BYTES:]
 
 
 def _bound(person: UUID, purpose: Purpose) -> bytes:

@@ -137,7 +137,7 @@ def places(world: World) -> dict[str, str]:
         "more": str(both.pk),
         "bystander": str(bystander.pk),
         "group": str(group.pk),
-        "backend": str(StoredBackend.objects.create(name="planted", url="http://127.0.0.1:9", is_enabled=False).pk),
+        "server": StoredBackend.objects.create(name="planted", url="http://127.0.0.1:9", is_enabled=False).name,
         "limit": str(UsageLimit.objects.create(group=group, day_turns=1000).pk),
         "price": str(ModelPrice.objects.create(model="planted", since=timezone.now().date(), input_price=1, output_price=2).pk),
         "event": str(event.pk),

@@ -256,11 +256,55 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/manage/people/{bystander}/nothing/", _NOBODY),
         ),
     ),
-    Route("manage/servers/", "Staff who may see back ends: states, counts and codes.", (Ask("GET", "/manage/servers/", _USAGE),)),
+    Route(
+        "manage/servers/",
+        "Staff who may see model servers: states, counts and codes. Whoever may add them tests a new one, and saves it. Recorded.",
+        (
+            Ask("GET", "/manage/servers/", _USAGE),
+            Ask(
+                "POST",
+                "/manage/servers/",
+                _MANAGER_ACTS,
+                {"url": "http://127.0.0.1:9", "name": "new", "key": "planted-key", "save": "1"},
+                "back end created",
+                "waits for confirmation; address http://127.0.0.1:9; key stored for http://127.0.0.1:9; wire format auto; enabled False",
+            ),
+        ),
+    ),
     Route(
         "manage/servers/<str:name>/",
-        "Staff who may see back ends: what the doctor found, in words of ours. Whoever may change them begins it. Recorded. None is here.",
-        (Ask("GET", "/manage/servers/nothing/", _NOBODY), Ask("POST", "/manage/servers/demo/", _NOBODY)),
+        "Staff who may see model servers: settings in use, and what the doctor found, in words of ours. Whoever may change them begins it.",
+        (
+            Ask("GET", "/manage/servers/{server}/", _USAGE),
+            Ask("GET", "/manage/servers/nothing/", _NOBODY),
+            Ask("POST", "/manage/servers/demo/", _NOBODY),
+        ),
+    ),
+    Route(
+        "manage/servers/<str:name>/settings/",
+        "Staff who may change model servers: the settings of one, never its key. They test and save others. Recorded.",
+        (
+            Ask("GET", "/manage/servers/{server}/settings/", _USAGE),
+            Ask("GET", "/manage/servers/nothing/settings/", _NOBODY),
+            Ask(
+                "POST",
+                "/manage/servers/{server}/settings/",
+                _MANAGER_ACTS.replace("*", ""),
+                {"url": "http://127.0.0.1:9", "name": "{server}", "kind": "chat", "save": "1"},
+            ),
+        ),
+    ),
+    Route(
+        "manage/servers/<str:name>/<slug:what>/",
+        "Staff who may change model servers offer or pause one; whoever may see hidden channels confirms one; whoever may delete them "
+        "removes one. Recorded.",
+        (
+            Ask("POST", "/manage/servers/{server}/pause/", _MANAGER_ACTS.replace("*", "")),
+            Ask("POST", "/manage/servers/{server}/offer/", _USAGE.replace("200", "409")),
+            Ask("POST", "/manage/servers/{server}/confirm/", _NOBODY),
+            Ask("POST", "/manage/servers/{server}/remove/", _MANAGER_ACTS, action="back end deleted", detail="http://127.0.0.1:9"),
+            Ask("POST", "/manage/servers/{server}/nothing/", _NOBODY),
+        ),
     ),
     Route(
         "manage/groups/",
@@ -1309,15 +1353,6 @@ ROUTES: tuple[Route, ...] = (
         "auth/group",
         "{group}",
         "Those with the permission: groups.",
-        _ADMIN_SEES,
-        may_change=_ADMIN_SEES,
-        add=_ADMIN_SEES,
-        missing=_ADMIN_GOES,
-    ),
-    *_admin_pages(
-        "chatui/storedbackend",
-        "{backend}",
-        "Those with the permission: model servers, with their addresses and the name of a key, never a key.",
         _ADMIN_SEES,
         may_change=_ADMIN_SEES,
         add=_ADMIN_SEES,

@@ -147,7 +147,7 @@ class ExaminedServer:
     """The model server that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token
     ids.
 
-    ``second``: reads token ids a second time; None to skip that.
+    ``second``: reads token ids a second time; None to skip that. ``is_brief``: only the first question is asked, in the configured format.
     """
 
     name: str
@@ -159,6 +159,7 @@ class ExaminedServer:
     summaries: str = "none"
     second: SecondReader | None = None
     route: Route = DIRECT
+    is_brief: bool = False
 
 
 async def examine(
@@ -204,7 +205,8 @@ class _Examination:
             self._identity = ServerIdentity(self.upstream.place, dialect, model=target.model)
         self._target = target = replace(target, kind=await self._chosen_kind())
         asked = [await self._asked(target.kind)]
-        if not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503):
+        is_answering = not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503)
+        if is_answering and not target.is_brief:
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
         await self._read_again(asked)
         by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
@@ -254,7 +256,7 @@ class _Examination:
             return answers
         questions = self._questions
         answers.sum = await self._ask(kind, questions.sum(), self._first_seconds)
-        if answers.sum.error is not None:
+        if answers.sum.error is not None or self._target.is_brief:
             return answers
         answers.cut = await self._ask_in_time(answers, questions.cut())
         answers.plan = await self._ask_in_time(answers, questions.plan())

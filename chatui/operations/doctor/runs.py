@@ -1,7 +1,7 @@
-"""Runs the doctor in the background, with a time limit, and stores its reports for the admin pages.
+"""Runs the doctor for the administration pages: whole examinations in the background, and brief tests of settings before they are saved.
 
-A report is stored, and shown on a page, with only known names and numbers, and no text of a server. Each server has at most one examination
-at a time, and so has each process.
+A report is stored, and shown on a page, with only known names and numbers, and no text of a server: whoever may enter an address must not
+read other services through it. Each server has at most one examination at a time, and so has each process.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.core.signing import BadSignature, TimestampSigner
 from django.db import DatabaseError, InterfaceError, connections, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec import BackendSpec
+from chatui.backends.route import origin
+from chatui.backends.spec import BackendSpec, is_model_name
 from chatui.codes import Cause
 from chatui.database import connections as clock
 from chatui.env import environment
@@ -175,7 +177,8 @@ def _stored_report(report: DoctorReport) -> dict[str, Any]:
 
 
 def _stored_finding(finding: DetectedFault) -> list[str | int]:
-    is_safe = finding.fault in _SAFE_EVIDENCE or (isinstance(finding.fault, Cause) and finding.fault is not Cause.KIND_NOT_SPOKEN)
+    is_cause = isinstance(finding.fault, Cause) and finding.fault not in (Cause.KIND_NOT_SPOKEN, Cause.MODEL_UNKNOWN)
+    is_safe = finding.fault in _SAFE_EVIDENCE or is_cause
     return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if is_safe else ""]
 
 
@@ -204,7 +207,13 @@ _RELEVANT_SETTINGS = {
 LEASE = timedelta(seconds=15)
 """How long a run counts as running after its process last stored its progress."""
 PROGRESS_SECONDS = 1.0
+TEST_SECONDS = 30.0
+"""The time limit of a brief test, for which a page waits."""
 _EXTRA_SECONDS = 5.0
+_WORST_TO_PASS = Level.FAULT
+"""People get answers without hidden text from a server with such faults."""
+_PROOF_LASTS = 60 * 60
+_MAX_NAMES = 20
 _examination_lock = threading.Lock()
 """Held while this process examines a server, because each examination takes a thread and connections."""
 
@@ -233,6 +242,34 @@ class ExaminationStatus:
     def worst(self) -> ShownReport | None:
         """The worst report of all addresses, which is the result for the server; None without reports."""
         return max(self.reports, key=lambda report: report.level, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTest:
+    """The result of a brief test. ``reports``: one for each address. ``models``: those that the server lists, the first 20; none unless it
+    answered like a model server. ``has_passed``: people may use it. ``proof`` says so later, see ``has_passed``; empty if it did not pass.
+    """
+
+    reports: tuple[ShownReport, ...]
+    product: str
+    models: tuple[str, ...]
+    has_passed: bool
+    proof: str = field(repr=False)
+
+    @property
+    def worst(self) -> ShownReport:
+        """The worst report of all addresses."""
+        return max(self.reports, key=lambda report: report.level)
+
+    @property
+    def separation(self) -> str:
+        """Whether reasoning came apart from the answer: "apart", "unproven", or "mixed"; empty if there was no answer to tell by."""
+        faults = {finding.fault for report in self.reports for one in report.formats for finding in one.findings}
+        if any(fault.startswith("leak-") for fault in faults):
+            return "mixed"
+        if not self.has_passed:
+            return ""
+        return "unproven" if ServerFault.SEPARATION_UNPROVEN in faults else "apart"
 
 
 @dataclass(slots=True)
@@ -266,7 +303,7 @@ def status_of(spec: BackendSpec) -> ExaminationStatus | None:
         return None
     is_running = row.finished_at is None and row.is_leased
     reports = from_stored(row.report) if row.report else ()
-    is_outdated = row.report is not None and row.report.get("of") != _configuration_digest(spec)
+    is_outdated = row.report is not None and row.report.get("of") != configuration_digest(spec)
     return ExaminationStatus(row.begun_at, is_running, not is_running and not reports, row.asked, row.kind, reports, is_outdated)
 
 
@@ -284,6 +321,49 @@ def begin(visitor: Visitor, spec: BackendSpec) -> None:
     except BaseException:
         _examination_lock.release()
         raise
+
+
+def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
+    """Identify this server and ask it one question, waiting for the result at most TEST_SECONDS. Nothing is stored. Recorded.
+
+    Raises:
+        BusyError: this process is examining a server; nothing is recorded.
+    """
+    if not _examination_lock.acquire(blocking=False):
+        raise BusyError
+    try:
+        record("back end tested", visitor, spec.name, detail=origin(spec.url))
+        progress = _Progress()
+        # In a thread that the page does not have to wait for: a DNS lookup that hangs would block the closing of the event loop.
+        asking = threading.Thread(target=_examine, args=(spec, progress), kwargs={"is_brief": True}, name="test of a server", daemon=True)
+        asking.start()
+        asking.join(TEST_SECONDS + _EXTRA_SECONDS)
+    finally:
+        _examination_lock.release()
+    silent = DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (DetectedFault(Cause.SILENT, Level.UNASKED),))
+    reports = progress.reports or (silent,)
+    passed = all(report.level <= _WORST_TO_PASS for report in reports)
+    shown = tuple(_shown(_stored_report(report)) for report in reports)
+    models = tuple(name for name in reports[0].identity.models if is_model_name(name))[:_MAX_NAMES] if passed else ()
+    return ServerTest(shown, shown[0].product, models, passed, _signer().sign(configuration_digest(spec)) if passed else "")
+
+
+def has_passed(spec: BackendSpec, proof: str = "") -> bool:
+    """Whether a server passed a test with exactly these settings and this key: the one of ``proof``, or its last examination."""
+    if spec.is_demo:
+        return True
+    digest = configuration_digest(spec)
+    try:
+        if constant_time_compare(_signer().unsign(proof, max_age=_PROOF_LASTS), digest):
+            return True
+    except BadSignature:
+        pass
+    status = status_of(spec)
+    return status is not None and status.worst is not None and not status.is_outdated and status.worst.level <= _WORST_TO_PASS
+
+
+def _signer() -> TimestampSigner:
+    return TimestampSigner(salt="chatui.server-test")
 
 
 @transaction.atomic
@@ -308,7 +388,7 @@ def _run(spec: BackendSpec, run: UUID) -> None:
         while asking.is_alive() and time.monotonic() < end:
             asking.join(PROGRESS_SECONDS)
             _store(run, lease_until=clock.after(LEASE), asked=progress.asked, kind=progress.kind)
-        report = to_stored(progress.reports, _configuration_digest(spec)) if progress.reports else None
+        report = to_stored(progress.reports, configuration_digest(spec)) if progress.reports else None
         _store(run, finished_at=timezone.now(), asked=progress.asked, report=report)
     except (DatabaseError, InterfaceError) as error:
         # The lease expires soon, and then the page shows that the examination was lost.
@@ -322,14 +402,14 @@ def _store(run: UUID, **values: object) -> None:
     Examination.objects.filter(run=run, finished_at=None).update(**values)
 
 
-def _examine(spec: BackendSpec, progress: _Progress) -> None:
+def _examine(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) -> None:
     try:
-        progress.reports = _reports(spec, progress)
+        progress.reports = _reports(spec, progress, is_brief=is_brief)
     except Exception as error:  # noqa: BLE001 - only the type is logged, because the message may quote the server
         log.warning("back end %s could not be examined (%s)", spec.name, type(error).__name__)
 
 
-def _reports(spec: BackendSpec, progress: _Progress) -> tuple[DoctorReport, ...]:
+def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) -> tuple[DoctorReport, ...]:
     """The reports of all addresses, in order. The addresses are examined in parallel, so that several take no longer than one."""
     try:
         key = connected.key_of(spec)
@@ -337,16 +417,25 @@ def _reports(spec: BackendSpec, progress: _Progress) -> tuple[DoctorReport, ...]
         finding = DetectedFault(Cause.KEY_MISSING, Level.UNASKED, f"{error}.")
         return (DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (finding,)),)
     model = next(iter(spec.models), None)
-    second = SecondReader(lambda: vocabulary.find(environment().data_dir))
-    target = ExaminedServer(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route)
+    second = None if is_brief else SecondReader(lambda: vocabulary.find(environment().data_dir))
+    target = ExaminedServer(
+        spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route, is_brief
+    )
+    seconds = TEST_SECONDS if is_brief else SECONDS
 
     async def ask() -> list[DoctorReport]:
         targets = [replace(target, url=url) for url in (spec.url, *spec.more_urls)]
-        return await asyncio.gather(*(examine(each, progress=partial(progress.note, at)) for at, each in enumerate(targets)))
+        found = (examine(each, seconds=seconds, progress=partial(progress.note, at)) for at, each in enumerate(targets))
+        return await asyncio.gather(*found)
 
     return tuple(asyncio.run(ask()))
 
 
-def _configuration_digest(spec: BackendSpec) -> str:
-    """A digest of the settings that affect an examination, without revealing them."""
-    return salted_hmac("chatui.examination", spec.model_dump_json(include=_RELEVANT_SETTINGS), algorithm="sha256").hexdigest()
+def configuration_digest(spec: BackendSpec) -> str:
+    """A digest of the settings that affect an examination and of the key, without revealing them."""
+    try:
+        key = connected.key_of(spec) or ""
+    except KeyUnusableError:
+        key = ""
+    relevant = f"{spec.model_dump_json(include=_RELEVANT_SETTINGS)} {key}"
+    return salted_hmac("chatui.examination", relevant, algorithm="sha256").hexdigest()

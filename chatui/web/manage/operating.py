@@ -1,4 +1,4 @@
-"""The administration pages about the system: model servers, failed answers, debug views, settings, updates and storage."""
+"""The administration pages about the system: failed answers, debug views, settings, updates and storage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from chatui.accounts import groups
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
 from chatui.display import failures as display_failures
-from chatui.display import model_servers
 from chatui.display import system as display_system
 from chatui.display.failures import FailureFilter
 from chatui.env import environment
@@ -32,12 +31,6 @@ class AccessesForm(forms.Form):
     who = forms.CharField(label=_("Who"), max_length=150, required=False)
     whose = forms.CharField(label=_("Whose"), max_length=150, required=False)
     days = forms.ChoiceField(label=_("Since"), required=False, choices=[("7", _("7 days")), ("31", _("31 days")), ("366", _("one year"))])
-
-
-@for_part(AdminPart.SERVERS)
-def servers(request: HttpRequest) -> HttpResponse:
-    """Each model server: whether it answers, its load, and its failures."""
-    return page(request, AdminPart.SERVERS, "manage/servers.html", {"servers": model_servers.all_of_them()})
 
 
 @for_part(AdminPart.FAILURES)

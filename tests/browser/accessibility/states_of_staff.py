@@ -21,10 +21,10 @@ def reason_refused(world: World, page: Page) -> None:
     expect(page.locator("#debug-reason-problem")).to_be_visible()
 
 
-def erase_backend(world: World, page: Page) -> None:
-    page.locator("input[name=_selected_action]").first.check()
-    page.locator("select[name=action]").select_option("delete_selected")
-    page.get_by_role("button", name="Run").or_(page.get_by_role("button", name="Go")).click()
+def server_tested(world: World, page: Page) -> None:
+    page.get_by_label("Address").fill(world.model.url)
+    page.get_by_role("button", name="Test", exact=True).click()
+    expect(page.locator("#test-heading")).to_be_visible(timeout=40_000)
 
 
 def invite_refused(world: World, page: Page) -> None:
@@ -86,6 +86,10 @@ STATES = (
     State("administration debuggers", "grace", "/manage/people/?show=debug"),
     State("administration servers", "grace", "/manage/servers/", visible_at(".manage-part")),
     State("administration server", "grace", "/manage/servers/writer/"),
+    State("administration kept server", "grace", "/manage/servers/added/", unfold),
+    State("administration server settings", "grace", "/manage/servers/added/settings/", unfold),
+    State("administration server refused", "grace", "/manage/servers/added/settings/", each(press("Test"), visible_at(".field-wrong"))),
+    State("administration server tested", "grace", "/manage/servers/", server_tested),
     State("administration groups", "grace", "/manage/groups/", visible_at(".manage-row")),
     State("administration group", "grace", "/manage/groups/", first_group),
     State("administration failures", "grace", "/manage/failures/?hours=168"),
@@ -107,9 +111,6 @@ STATES = (
     State("admin erase person", "grace", "{user}delete/"),
     State("admin groups", "grace", "/admin/auth/group/"),
     State("admin new group", "grace", "/admin/auth/group/add/"),
-    State("admin back ends", "grace", "/admin/chatui/storedbackend/"),
-    State("admin new back end", "grace", "/admin/chatui/storedbackend/add/"),
-    State("admin delete back ends", "grace", "/admin/chatui/storedbackend/", erase_backend),
     State("admin conversations", "grace", "/admin/chatui/conversation/"),
     State("admin failed answers", "grace", "/admin/chatui/failedanswer/"),
     State("admin for the wrong person", "vera", "/admin/chatui/user/"),

@@ -186,9 +186,9 @@ def test_errors_are_in_the_readers_language() -> None:
 
 def test_recorded_values_are_in_english(olga: User) -> None:
     """The record is in English, no matter who did it."""
-    from chatui.admin.backends import _values_by_label
+    from chatui.model_servers.stored import _values_by_label
     from chatui.models.model_servers import StoredBackend
 
     row = StoredBackend.objects.create(name="small", url="http://127.0.0.1:9")
     with translation.override("de"):
-        assert _values_by_label(row)["address"] == "http://127.0.0.1:9" and str(StoredBackend._meta.verbose_name) == "Backend"
+        assert _values_by_label(row)["address"] == "http://127.0.0.1:9" and str(StoredBackend._meta.verbose_name) == "Modellserver"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from chatui.operations.doctor.trial import CUT_AT, Questions
@@ -32,7 +33,7 @@ Answer = bytes | Play
 
 
 @asynccontextmanager
-async def peer(answers: dict[str, Answer], models: object = MODELS, **options: Any) -> AsyncIterator[stub.Stub]:
+async def peer(answers: Mapping[str, Answer], models: object = MODELS, **options: Any) -> AsyncIterator[stub.Stub]:
     """``answers`` by format and question, such as ``chat sum``, or by format alone. What is not in it is not found."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
@@ -45,6 +46,31 @@ async def peer(answers: dict[str, Answer], models: object = MODELS, **options: A
 
     async with stub.running(answer, models=models, **options) as server:
         yield server
+
+
+MODEL = "a-model-by-its-own-name"
+
+
+@contextmanager
+def answering(answers: Mapping[str, Answer], models: object = None) -> Iterator[stub.Stub]:
+    """A peer that runs alongside a test which is not asynchronous itself."""
+    servers: list[stub.Stub] = []
+    is_up, is_over = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with peer(answers, models=models or {"data": [{"id": MODEL, "owned_by": "vllm"}]}) as server:
+            servers.append(server)
+            is_up.set()
+            await asyncio.to_thread(is_over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert is_up.wait(10)
+    try:
+        yield servers[0]
+    finally:
+        is_over.set()
+        thread.join(10)
 
 
 def question_of(body: Any) -> str:

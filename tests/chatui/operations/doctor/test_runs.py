@@ -84,7 +84,7 @@ def test_a_process_examines_one_server_at_a_time(kim: User) -> None:
 def test_only_staff_who_may_change_back_ends_can_start_one(kim: User, ada: User) -> None:
     reader = signed_in(make_person("reader", "view_storedbackend", staff=True))
     page = reader.get(PAGE).content.decode()
-    assert "To examine it, you need the permission to change back ends." in page and reader.post(PAGE).status_code == 404
+    assert "To examine it, you need the permission to change model servers." in page and reader.post(PAGE).status_code == 404
     assert {client.get(PAGE).status_code for client in (signed_in(ada), signed_in(make_person("sam", staff=True)))} == {404}
     changer = signed_in(make_person("changer", "change_storedbackend", staff=True))
     assert {changer.get(PAGE).status_code, changer.post(PAGE).status_code} == {404}, "who may not see them"
@@ -132,7 +132,7 @@ def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
 
 
 def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place"))], runs._configuration_digest(SPEC))
+    healthy = runs.to_stored([DoctorReport("one", "chat", ServerIdentity("place"))], runs.configuration_digest(SPEC))
     row_of(finished_at=timezone.now(), report=healthy)
     client, words = signed_in(kim), "have changed since"
     page = client.get(PAGE).content.decode()
@@ -154,7 +154,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
     requested: list[str] = []
 
-    async def examine(target: ExaminedServer, *, progress: Progress) -> DoctorReport:
+    async def examine(target: ExaminedServer, *, seconds: float, progress: Progress) -> DoctorReport:
         requested.append(target.url)
         progress("chat", 4)
         return busy() if target.url.endswith(":10") else DoctorReport("one", "chat", ServerIdentity("place"))
@@ -164,7 +164,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     examined = runs._Progress()
     reports = runs._reports(spec, examined)
     assert set(requested) == {spec.url, *spec.more_urls} and examined.asked == 12
-    row_of(finished_at=timezone.now(), report=runs.to_stored(reports, runs._configuration_digest(spec)))
+    row_of(finished_at=timezone.now(), report=runs.to_stored(reports, runs.configuration_digest(spec)))
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
     assert "Worst result of 3 addresses: It could not be queried." in state and "30 short test questions" in page

@@ -7,19 +7,27 @@ import re
 import shutil
 import signal
 import sqlite3
-import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from chatui.operations.doctor import runs
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.operations.doctor.peers import PLANNED, THOUGHT, chat, chat_answers, id_answers, peer, responses_answers, vllm_ids
+from tests.chatui.operations.doctor.peers import (
+    MODEL,
+    PLANNED,
+    THOUGHT,
+    answering,
+    chat,
+    chat_answers,
+    id_answers,
+    responses_answers,
+    vllm_ids,
+)
 from tests.support.served import Deployment, Server
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -30,7 +38,6 @@ KEEPER = ["view_storedbackend", "change_storedbackend"]
 KEY = "sk-this-is-the-key"
 PAGE = "/manage/servers/main/"
 FAULTY = {**chat_answers(cut=chat({"reasoning": "I count."}, tokens=24)), **responses_answers()}
-MODEL = "a-model-by-its-own-name"
 
 
 async def never(writer: asyncio.StreamWriter) -> None:
@@ -39,28 +46,6 @@ async def never(writer: asyncio.StreamWriter) -> None:
 
 
 SILENT: dict[str, Callable[[asyncio.StreamWriter], Awaitable[None]]] = dict.fromkeys(("chat", "responses", "ids"), never)
-
-
-@contextmanager
-def answering(answers: dict[str, Any]) -> Iterator[str]:
-    """The address of a peer, which runs alongside the test."""
-    places: list[str] = []
-    is_up, is_over = threading.Event(), threading.Event()
-
-    async def serve() -> None:
-        async with peer(answers, models={"data": [{"id": MODEL, "owned_by": "vllm"}]}) as server:
-            places.append(server.url)
-            is_up.set()
-            await asyncio.to_thread(is_over.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
-    thread.start()
-    assert is_up.wait(10)
-    try:
-        yield places[0]
-    finally:
-        is_over.set()
-        thread.join(10)
 
 
 @contextmanager
@@ -88,7 +73,7 @@ def until(client: httpx.Client, words: str, seconds: float = 60) -> str:
 
 
 def test_staff_examine_a_server_and_see_no_text_of_it(tmp_path: Path) -> None:
-    with answering(FAULTY) as url, deployed(tmp_path, url) as (_, server):
+    with answering(FAULTY) as peer, deployed(tmp_path, peer.url) as (_, server):
         kim, sam = server.sign_in("kim"), server.sign_in("sam")
         assert "Not examined from here yet." in kim.get(PAGE).text
         assert f'href="{PAGE}"' in kim.get("/manage/servers/").text
@@ -112,7 +97,7 @@ def test_a_second_reader_reads_token_ids_in_a_separate_process(tmp_path: Path, v
     shutil.copy(rank_file, tmp_path / rank_file.name)
     lost_end = f"<|channel|>analysis<|message|>{THOUGHT}<|start|>assistant<|channel|>final<|message|>4<|return|>"
     answers = {**chat_answers(), **id_answers(vocabulary, sum=vllm_ids(vocabulary, lost_end))}
-    with answering(answers) as url, deployed(tmp_path, url, "harmony-vllm") as (_, server):
+    with answering(answers) as peer, deployed(tmp_path, peer.url, "harmony-vllm") as (_, server):
         kim = server.sign_in("kim")
         assert post(kim).status_code == 302
         text = until(kim, "Examine again")
@@ -129,7 +114,7 @@ def test_a_second_reader_reads_token_ids_in_a_separate_process(tmp_path: Path, v
 
 
 def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_start(tmp_path: Path) -> None:
-    with answering(SILENT) as url, deployed(tmp_path, url) as (deployment, server):
+    with answering(SILENT) as peer, deployed(tmp_path, peer.url) as (deployment, server):
         kim = server.sign_in("kim")
         assert post(kim).status_code == 302
         text = until(kim, "Examining: ")

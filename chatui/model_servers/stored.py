@@ -1,0 +1,339 @@
+"""The model servers that staff keep on the administration pages: how one is checked, saved, confirmed and removed.
+
+Whoever may change them decides which servers receive what people write, so each change is recorded, and only somebody who may see hidden
+channels decides where reasoning is sent. A key that was entered is stored sealed for the origin of its address (``connected``): with
+another address it has to be entered again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib.auth.models import Group
+from django.db import IntegrityError, transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from chatui.audit_log.record import Visitor, record
+from chatui.backends.auto import AUTO
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.route import address_problem, origin
+from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, split_choice
+from chatui.env import environment
+from chatui.model_servers import configured, connected
+from chatui.models.conversation import Effort
+from chatui.models.model_servers import StoredBackend, Summaries
+from chatui.site.languages import SOURCE
+
+KINDS, EFFORTS, SUMMARIES = SPEC_KINDS, Effort.choices, Summaries.choices
+_COLUMNS = {column.name: column for column in StoredBackend._meta.fields if column.editable}
+COLUMNS = tuple(_COLUMNS)
+"""What a form about a model server enters, beside its groups and its key."""
+_KEY_LABEL = "key"
+_LISTED_FIRST = ("address", "other settings", "wire format", _KEY_LABEL, "groups", "summaries", "summarizer")
+_VALUE_CHARS = 80
+_DESCRIPTION_CHARS = 180
+_REDIRECTING = frozenset({"url", "kind", "other_settings"})
+_NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What somebody entered. ``columns``: the values of COLUMNS. ``key``: typed now, ``kept``: typed before, as ``kept_key`` returned it;
+    neither is in the repr. ``has_no_key``: a stored key is to be removed. ``staff``: who enters it, by their row's key."""
+
+    columns: Mapping[str, Any]
+    groups: Collection[Group]
+    staff: str
+    key: str = field(default="", repr=False)
+    kept: str = field(default="", repr=False)
+    has_no_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Valid settings that may be tested and saved. ``changed``: the columns that differ from ``before``, with "groups" and "key"."""
+
+    spec: BackendSpec
+    row: StoredBackend
+    groups: Collection[Group]
+    changed: frozenset[str]
+    before: StoredBackend | None
+
+
+class FaultySettingsError(ValueError):
+    """``problems``: the column and a sentence for each mistake; the empty column for all together. No sentence quotes a key."""
+
+    def __init__(self, *problems: tuple[str, str]) -> None:
+        super().__init__("the settings of a model server are faulty")
+        self.problems = problems
+
+
+def find_row(name: str) -> StoredBackend | None:
+    """The model server of that name that staff keep, if there is one; not one that the operator's own configuration replaces."""
+    if name in {known.name for known in configured.operator_backends(environment())}:
+        return None
+    return StoredBackend.objects.filter(name=name).first()
+
+
+def spec_of(row: StoredBackend) -> BackendSpec | None:
+    """The row as a spec, whether or not it is offered; None if it is faulty."""
+    try:
+        return configured.of_row(row, (group.name for group in row.groups.all()))
+    except SpecError:
+        return None
+
+
+def problems_of(row: StoredBackend) -> tuple[str, ...]:
+    """A sentence for each mistake in a row, which an earlier release or somebody in the shell may have left there."""
+    try:
+        configured.of_row(row, (group.name for group in row.groups.all()))
+    except SpecError as error:
+        return tuple(_placed(problem)[1] for problem in error.problems)
+    return ()
+
+
+def values_of(row: StoredBackend | None) -> dict[str, Any]:
+    """What a form begins with: the values of that model server, or those of a new one."""
+    if row is None:
+        return {name: column.get_default() for name, column in _COLUMNS.items()} | {"kind": AUTO}
+    return {name: getattr(row, name) for name in COLUMNS} | {"groups": list(row.groups.all())}
+
+
+def key_place(row: StoredBackend | None) -> str:
+    """The origin that the key of this model server was entered for; empty without such a key."""
+    return origin(row.url) if row is not None and row.sealed_key and not address_problem(row.url) else ""
+
+
+def proposed_name(product: str, url: str) -> str:
+    """A name that is not taken: after the product, if the server says what it is, else after its host."""
+    base = _NOT_OF_NAMES.sub("-", product or urlsplit(url).hostname or "").strip("-.")[:50] or "server"
+    taken = {known.name for known in configured.operator_backends(environment())}
+    taken.update(StoredBackend.objects.values_list("name", flat=True))
+    names = (base, *(f"{base}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def kept_key(typed: str, kept: str, url: str, staff: str) -> str:
+    """A typed key, sealed for this address and this member of staff, for the form that is sent back; else the one kept before."""
+    if address_problem(url):
+        return ""
+    try:
+        return connected.sealed(typed, url, staff) if typed else kept
+    except KeyUnusableError:
+        return ""
+
+
+def check(entered: Entered, before: StoredBackend | None, *, may_see_hidden: bool) -> Checked:
+    """What was entered, as settings that may be tested and saved. ``before``: the row that it would change.
+
+    Raises:
+        FaultySettingsError: something is wrong with them.
+    """
+    row = StoredBackend(**entered.columns)
+    if before is not None:
+        row.pk, row.unconfirmed_by = before.pk, before.unconfirmed_by
+    row.sealed_key = _sealed_key(entered, row, before)
+    try:
+        spec = configured.of_row(row, (group.name for group in entered.groups))
+    except SpecError as error:
+        raise FaultySettingsError(*map(_placed, error.problems)) from None
+    checked = Checked(spec, row, entered.groups, _changed(row, entered.groups, before), before)
+    if problems := tuple(_problems(checked, may_see_hidden=may_see_hidden)):
+        raise FaultySettingsError(*problems)
+    return checked
+
+
+def _sealed_key(entered: Entered, row: StoredBackend, before: StoredBackend | None) -> str:
+    """The key of the table. A stored or typed one never goes to another origin than the one it was entered for."""
+    if entered.has_no_key or address_problem(row.url):
+        return ""  # what is wrong with the address is said by the spec
+    stored = before.sealed_key if before else ""
+    try:
+        if entered.key:
+            return connected.sealed(entered.key, row.url)
+        if entered.kept:
+            return connected.sealed(connected.unsealed(entered.kept, row.url, entered.staff), row.url)
+        if stored:
+            connected.unsealed(stored, row.url)
+        return stored
+    except KeyUnusableError as error:
+        if entered.key:
+            raise FaultySettingsError(("key", _("This key cannot be used: %(reason)s.") % {"reason": error})) from None
+    if entered.kept or (before and key_place(before) != origin(row.url)):
+        raise FaultySettingsError(("key", _("The address has changed. Enter the key again: it is never sent to another address.")))
+    raise FaultySettingsError(("key", _("The stored key can no longer be read, because CHATUI_SECRET_KEY has changed. Enter it again.")))
+
+
+def _changed(row: StoredBackend, groups: Collection[Group], before: StoredBackend | None) -> frozenset[str]:
+    if before is None:
+        return frozenset({*COLUMNS, "groups", "key"})
+    changed = {name for name in COLUMNS if getattr(row, name) != getattr(before, name)}
+    changed |= {"groups"} if {group.pk for group in groups} != {group.pk for group in before.groups.all()} else set()
+    return frozenset(changed | ({"key"} if row.sealed_key != before.sealed_key else set()))
+
+
+def _problems(checked: Checked, *, may_see_hidden: bool) -> list[tuple[str, str]]:
+    env, spec = environment(), checked.spec
+    found: list[tuple[str, str]] = []
+    if spec.name in {known.name for known in configured.operator_backends(env)}:
+        found.append(("name", _("A model server with this name is configured outside these pages, and takes precedence.")))
+    elif StoredBackend.objects.filter(name=spec.name).exclude(pk=checked.row.pk).exists():
+        found.append(("name", _("There is already a model server with this name.")))
+    if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
+        found.append(("summarizer", _("There is no such model server.")))
+    if not may_see_hidden and _redirects_reasoning(checked):
+        words = _("Only people who may see hidden channels can set where reasoning is sent, or whose summaries choose the lines.")
+        found.append(("summaries", words))
+    try:
+        connected.key_of(spec)
+    except KeyUnusableError as error:
+        found.append(("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error}))
+    return found
+
+
+def _redirects_reasoning(checked: Checked) -> bool:
+    """Whether the change affects where reasoning is sent or whose summaries are read: only staff who may see reasoning may do that.
+
+    A summarizer receives the whole chain of thought, and a server that writes summaries chooses what people read. Without the permission,
+    nobody may choose either, or point such a row at their own server, or at their own account there. The built-in code sends nothing
+    anywhere.
+    """
+    changed, spec = checked.changed, checked.spec
+    is_new, has_key = checked.before is None, bool(checked.row.sealed_key)
+    moved = changed & _REDIRECTING or ("key" in changed and not (is_new and not has_key))
+    if spec.summaries in ("server", "model") and changed & {"summaries", "summarizer"}:
+        return True
+    if spec.summaries == "server" and moved:
+        return True
+    names = {spec.name, *([checked.before.name] if checked.before else [])}
+    return bool(moved or changed & {"name", "is_enabled"}) and bool(names & _summarizers())
+
+
+def _placed(problem: str) -> tuple[str, str]:
+    """The problem with the column whose name its sentence begins with, and without that name; otherwise as it is, for all together."""
+    name, _space, rest = problem.partition(" ")
+    column = {"models": "model_names", **dict.fromkeys(configured.OTHER_SETTINGS, "other_settings")}.get(name, name.removesuffix(":"))
+    is_of_column = column in COLUMNS and not rest.startswith(("=", "does"))
+    words = rest if is_of_column and name not in configured.OTHER_SETTINGS else problem
+    return column if column in COLUMNS else "", words[:1].upper() + words[1:] + ("" if words.endswith("?") else ".")
+
+
+def save(visitor: Visitor, checked: Checked, *, may_see_hidden: bool) -> StoredBackend:
+    """Create or change a model server, recorded. It counts as confirmed if somebody who may see hidden channels saves it; otherwise it is
+    offered to nobody until such a person confirms it.
+
+    Raises:
+        FaultySettingsError: somebody else took the name in the meantime.
+    """
+    row, before = checked.row, checked.before
+    if may_see_hidden:
+        row.unconfirmed_by = ""
+    elif checked.changed:
+        row.unconfirmed_by = visitor.user.get_username() if visitor.user else ""
+    try:
+        with transaction.atomic():
+            values_before = _values_by_label(before) if before else {}
+            row.save(force_insert=before is None, force_update=before is not None)
+            row.groups.set(checked.groups)
+            if before is None:
+                _record(visitor, row, "created", _description(row))
+            else:
+                _record_changes(visitor, checked, values_before)
+            transaction.on_commit(connected.forget_rows)
+    except IntegrityError:
+        raise FaultySettingsError(("name", _("There is already a model server with this name."))) from None
+    return row
+
+
+def _record_changes(visitor: Visitor, checked: Checked, before: Mapping[str, str]) -> None:
+    row = checked.row
+    for name, value in _values_by_label(row).items():
+        if before.get(name) != value or (name == _KEY_LABEL and "key" in checked.changed):
+            _record(visitor, row, "changed", f"{name} is now {value or 'empty'}")
+    if checked.before and row.unconfirmed_by != checked.before.unconfirmed_by:
+        _record(visitor, row, *_confirmation(row))
+
+
+def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_see_hidden: bool) -> None:
+    """Offer this model server to people, or pause it. As any other change: checked, recorded, and confirmed by whom it takes.
+
+    Raises:
+        FaultySettingsError: its settings are faulty, or only somebody who may see hidden channels may do this.
+    """
+    columns = values_of(row) | {"is_enabled": is_offered}
+    groups = columns.pop("groups")
+    staff = str(visitor.user.pk) if visitor.user else ""
+    save(visitor, check(Entered(columns, groups, staff), row, may_see_hidden=may_see_hidden), may_see_hidden=may_see_hidden)
+
+
+def confirm(visitor: Visitor, row: StoredBackend) -> None:
+    """Confirm a change by somebody who may not see hidden channels, recorded. Only whoever may see them is let to this."""
+    with transaction.atomic():
+        waiting = StoredBackend.objects.select_for_update().filter(pk=row.pk).exclude(unconfirmed_by="").first()
+        if waiting is not None:
+            _record(visitor, waiting, "confirmed", f"after a change by {waiting.unconfirmed_by}: {waiting.url}")
+            StoredBackend.objects.filter(pk=waiting.pk).update(unconfirmed_by="")
+        transaction.on_commit(connected.forget_rows)
+
+
+def remove(visitor: Visitor, row: StoredBackend) -> None:
+    """Remove this model server with its key, recorded."""
+    with transaction.atomic():
+        _record(visitor, row, "deleted", row.url)
+        row.delete()
+        transaction.on_commit(connected.forget_rows)
+
+
+@translation.override(SOURCE)
+def _description(row: StoredBackend) -> str:
+    """A new row in one line: whether it is confirmed, and then the values that differ from the defaults.
+
+    The first values are those that affect where text is sent.
+    """
+    defaults = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
+    listed = {name: value for name, value in _values_by_label(row).items() if value != defaults.get(name, "") and name != "name"}
+    parts = [f"{name} {value if len(value) <= _VALUE_CHARS else value[:_VALUE_CHARS] + '…'}" for name, value in listed.items()]
+    parts.sort(key=lambda part: not part.startswith(_LISTED_FIRST))
+    words = "waits for confirmation" if row.unconfirmed_by else "confirmed"
+    while parts and len(words) + len(parts[0]) < _DESCRIPTION_CHARS:
+        words += f"; {parts.pop(0)}"
+    return f"{words}; and {len(parts)} more" if parts else words
+
+
+def _confirmation(row: StoredBackend) -> tuple[str, str]:
+    """The action and its description, for the audit log."""
+    return (
+        ("not confirmed", "offered to nobody until somebody who may see hidden channels confirms it")
+        if row.unconfirmed_by
+        else ("confirmed", row.url)
+    )
+
+
+def _summarizers() -> set[str]:
+    """The names of the model servers that summarize reasoning, and so receive it, including rows that are switched off."""
+    stored = StoredBackend.objects.exclude(summarizer="").values_list("summarizer", flat=True)
+    return {
+        split_choice(choice)[0]
+        for choice in [*stored, *(spec.summarizer for spec in configured.operator_backends(environment()))]
+        if choice
+    }
+
+
+@translation.override(SOURCE)
+def _values_by_label(row: StoredBackend) -> dict[str, str]:
+    """The row's values by their labels, in English like the rest of the audit log. None of them is a secret."""
+    words = {str(column.verbose_name): " ".join(str(getattr(row, name)).split()) for name, column in _COLUMNS.items()}
+    place = key_place(row)
+    return words | {
+        _KEY_LABEL: f"stored for {place}" if place else "",
+        "groups": ", ".join(sorted(row.groups.values_list("name", flat=True))),
+    }
+
+
+def _record(visitor: Visitor, row: StoredBackend, what: str, detail: str) -> None:
+    record(f"back end {what}", visitor, row.name, detail=detail)

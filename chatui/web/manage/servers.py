@@ -1,0 +1,381 @@
+"""The administration pages about model servers: the list, the one form that connects and changes them, and the examination of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib.auth.models import Group
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from chatui.display import model_servers
+from chatui.limits import Throttle
+from chatui.model_servers import connected, stored
+from chatui.model_servers.stored import Checked, Entered, FaultySettingsError
+from chatui.operations.doctor import runs
+from chatui.operations.doctor.examination import SECONDS
+from chatui.operations.doctor.runs import BusyError, ServerTest
+from chatui.permissions import access, administration
+from chatui.permissions.access import NotFoundError
+from chatui.permissions.administration import AdminPart
+from chatui.web.guards import visitor_of
+from chatui.web.manage.parts import for_part, page
+from chatui.web.sign_in.pages import person_of
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
+
+    from chatui.backends.spec import BackendSpec
+    from chatui.models.model_servers import StoredBackend
+    from chatui.models.user import User
+
+_throttle = Throttle("examinations", attempts=30, seconds=600)
+_KEY_CHARS = 16_384
+
+
+class ServerForm(forms.Form):
+    """The settings of a model server. ``checked`` are those of a valid form; a mistake is reported at its field.
+
+    A key is never in the form that is sent back: a typed one is handed on sealed, in ``kept``, and a stored one stays where it is.
+    """
+
+    url = forms.CharField(
+        label=pgettext_lazy("of a server", "Address"),
+        max_length=300,
+        required=False,
+        help_text=_("Such as http://127.0.0.1:8080/v1. People never see it."),
+        widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off", "inputmode": "url"}),
+    )
+    key = forms.CharField(
+        label=_("API key"),
+        max_length=_KEY_CHARS,
+        required=False,
+        help_text=_("Empty if the server needs none. It is stored encrypted, never shown again, and sent to no other address."),
+        widget=forms.PasswordInput({"autocomplete": "off"}),
+    )
+    forget_key = forms.BooleanField(label=_("Remove the stored key"), required=False)
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=60,
+        required=False,
+        help_text=_("Letters, digits, dots and hyphens; conversations remember it. Empty: proposed by the test."),
+        widget=forms.TextInput({"spellcheck": "false", "autocapitalize": "off"}),
+    )
+    is_enabled = forms.BooleanField(label=_("Offer it to people"), required=False)
+    untested = forms.BooleanField(label=_("Offer it although no test of these settings has passed"), required=False)
+    label = forms.CharField(
+        label=_("Display name"), max_length=80, required=False, help_text=_("The name that people see. Empty: the name above.")
+    )
+    position = forms.IntegerField(
+        label=_("Position"),
+        min_value=0,
+        max_value=32_767,
+        required=False,
+        help_text=_("Lower numbers come first. The first model server that somebody may use is their default."),
+    )
+    groups = forms.ModelMultipleChoiceField(
+        label=_("Groups"),
+        queryset=Group.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Only members of these groups may use the model server. None selected: everybody."),
+    )
+    model_names = forms.CharField(
+        label=_("Models"),
+        required=False,
+        widget=forms.Textarea({"rows": 3, "spellcheck": "false"}),
+        help_text=_("One name per line, the default first. Empty: all models that the server lists."),
+    )
+    kind = forms.ChoiceField(
+        label=_("Wire format"),
+        choices=[(kind, kind) for kind in stored.KINDS],
+        required=False,
+        help_text=_("auto: chosen by examining the server. docs/back-ends.md says which format suits which server."),
+    )
+    key_name = forms.CharField(
+        label=_("Key name"),
+        max_length=60,
+        required=False,
+        help_text=_(
+            "Instead of a key above. For example ACME: the key is then in the variable CHATUI_KEY_ACME, or in the file keys/ACME in the "
+            "data directory, together with the origin that it is for."
+        ),
+        widget=forms.TextInput({"spellcheck": "false"}),
+    )
+    effort = forms.ChoiceField(
+        label=_("Reasoning effort"), choices=stored.EFFORTS, required=False, help_text=_("The default for new conversations.")
+    )
+    max_answer_tokens = forms.IntegerField(
+        label=_("Maximum length of an answer, in tokens"),
+        min_value=0,
+        max_value=2**31 - 1,
+        required=False,
+        help_text=_("0: the value of CHATUI_MAX_ANSWER_TOKENS."),
+    )
+    context_tokens = forms.IntegerField(
+        label=_("Context size, in tokens"),
+        min_value=0,
+        max_value=2**31 - 1,
+        required=False,
+        help_text=_("Question, conversation and answer together. 0: the server is asked, or the size is taken from its error message."),
+    )
+    first_token_seconds = forms.FloatField(label=_("Seconds for the first token"), required=False)
+    idle_seconds = forms.FloatField(label=_("Seconds between two tokens"), required=False)
+    overall_seconds = forms.FloatField(label=_("Seconds for the whole answer"), required=False)
+    summaries = forms.ChoiceField(label=_("Source of summaries of the reasoning"), choices=stored.SUMMARIES, required=False)
+    summarizer = forms.CharField(
+        label=_("Summarizer"),
+        max_length=260,
+        required=False,
+        help_text=_("The model server that is asked, such as small or small/model."),
+    )
+    other_settings = forms.CharField(
+        label=_("Other settings"),
+        max_length=8000,
+        required=False,
+        widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
+        help_text=_("As in the file of model servers, one per line, such as: sampling = { temperature = 0.7 }"),
+    )
+    kept = forms.CharField(max_length=2 * _KEY_CHARS, required=False, widget=forms.HiddenInput)
+    proof = forms.CharField(max_length=500, required=False, widget=forms.HiddenInput)
+
+    MAIN = ("url", "key", "forget_key", "name", "is_enabled", "untested")
+
+    def __init__(self, staff: User, before: StoredBackend | None, data: Any = None) -> None:
+        """``before``: the model server that is changed; None for a new one."""
+        self._defaults = stored.values_of(before)
+        whole = {name: int(value) for name, value in self._defaults.items() if isinstance(value, float) and value.is_integer()}
+        super().__init__(data, initial=self._defaults | whole, auto_id="server-%s")
+        self._staff, self._before = staff, before
+        self.checked: Checked | None = None
+        self.asks_about_test = False
+        self._has_proposed_name = False
+        fields: dict[str, Any] = self.fields
+        if groups := list(Group.objects.order_by("name").values_list("pk", "name")):
+            fields["groups"].queryset, fields["groups"].choices = Group.objects.all(), groups
+        else:
+            del fields["groups"]
+        if place := stored.key_place(before):
+            fields["key"].help_text = _("A key is stored for %(place)s. Leave this empty to keep it.") % {"place": place}
+        else:
+            del fields["forget_key"]
+
+    def clean(self) -> dict[str, Any]:
+        """Check the settings as those of a file are, together with all other model servers."""
+        entered: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return entered
+        columns: dict[str, Any] = {name: entered[name] if entered[name] not in (None, "") else self._empty(name) for name in stored.COLUMNS}
+        if not columns["name"]:
+            columns["name"], self._has_proposed_name = stored.proposed_name("", columns["url"]), True
+        key, kept, has_no_key = entered["key"], entered["kept"], entered.get("forget_key", False)
+        settings = Entered(columns, list(entered.get("groups", ())), str(self._staff.pk), key, kept, has_no_key)
+        try:
+            self.checked = stored.check(settings, self._before, may_see_hidden=access.can_see_hidden(self._staff))
+        except FaultySettingsError as error:
+            self.report(error)
+        return entered
+
+    def report(self, error: FaultySettingsError) -> None:
+        """Show each problem at its field."""
+        for field, problem in error.problems:
+            self.add_error(field or None, problem)
+
+    def _empty(self, name: str) -> Any:
+        """The value of a field that was left empty: numbers and choices keep theirs."""
+        is_text = isinstance(self._defaults[name], str) and not isinstance(self.fields[name], forms.ChoiceField)
+        return "" if is_text else self._defaults[name]
+
+    def keep(self, test: ServerTest | None) -> None:
+        """Hand on what the next press of a button needs: the typed key, sealed, and of a test the proof and a proposed name."""
+        values, data = self.cleaned_data, cast("QueryDict", self.data).copy()
+        url, key, kept = (values.get(name, "") for name in ("url", "key", "kept"))
+        data["kept"] = "" if "key" in self.errors else stored.kept_key(key, kept, url, str(self._staff.pk))
+        if test is not None:
+            data["proof"] = test.proof
+            if self._has_proposed_name:
+                data["name"] = stored.proposed_name(test.product, url)
+        if data["kept"]:
+            self["key"].help_text = gettext("Entered, and kept for this address until you leave this page. It is not shown again.")
+        self.data = data
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that everybody needs."""
+        return [self[name] for name in self.MAIN if name in self.fields and (name != "untested" or self.asks_about_test)]
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """The others."""
+        return [field for field in self.visible_fields() if field.name not in self.MAIN]
+
+    @property
+    def has_problems_in_more(self) -> bool:
+        """Whether the others must be open, so that a problem is seen."""
+        return any(field.errors for field in self.more)
+
+
+@for_part(AdminPart.SERVERS, "GET", "POST")
+def servers(request: HttpRequest) -> HttpResponse:
+    """Each model server: whether it answers, its load, and its failures; and the form that connects another."""
+    staff = person_of(request)
+    may_add = administration.may_add_servers(staff)
+    if request.method == "POST":
+        if not may_add:
+            raise NotFoundError
+        return _entered(request, None)
+    kept = model_servers.kept_servers()
+    context = {
+        "servers": model_servers.all_of_them(),
+        "not_offered": [each for each in kept if not each.is_offered],
+        "kept_here": {each.name for each in kept},
+        "may_change": administration.may_examine(staff),
+        "form": ServerForm(staff, None) if may_add else None,
+        "done": request.GET.get("done") == "removed",
+    }
+    return page(request, AdminPart.SERVERS, "manage/servers.html", context)
+
+
+@for_part(AdminPart.SERVERS, "GET", "POST")
+def server_settings(request: HttpRequest, name: str) -> HttpResponse:
+    """The form with the settings of a model server that staff keep here."""
+    row = _kept(name)
+    if not administration.may_examine(person_of(request)):
+        raise NotFoundError
+    if request.method == "POST":
+        return _entered(request, row)
+    return _form_page(request, row, ServerForm(person_of(request), row))
+
+
+def _entered(request: HttpRequest, before: StoredBackend | None) -> HttpResponse:
+    """Test what was entered, or save it. Nothing that was entered is lost by a mistake, except a key with one."""
+    form = ServerForm(person_of(request), before, request.POST)
+    if not form.is_valid() or form.checked is None:
+        return _form_page(request, before, form)
+    if "test" in request.POST:
+        return _tested(request, before, form, form.checked)
+    wants = form.checked.row.is_enabled and not form.cleaned_data["untested"]
+    if wants and not _is_as_before(form.checked) and not runs.has_passed(form.checked.spec, form.cleaned_data["proof"]):
+        form.asks_about_test = True
+        form.add_error("is_enabled", gettext("No test of these settings has passed. Test them, or choose below to offer it all the same."))
+        return _form_page(request, before, form)
+    try:
+        row = stored.save(visitor_of(request, "admin"), form.checked, may_see_hidden=access.can_see_hidden(person_of(request)))
+    except FaultySettingsError as error:
+        form.report(error)
+        return _form_page(request, before, form)
+    return redirect(f"{reverse('manage_server', args=[row.name])}?done=changed")
+
+
+def _is_as_before(checked: Checked) -> bool:
+    """Whether it is offered already, with settings and a key that an earlier test was about, or somebody's decision."""
+    spec = stored.spec_of(checked.before) if checked.before and checked.before.is_enabled else None
+    return spec is not None and runs.configuration_digest(spec) == runs.configuration_digest(checked.spec)
+
+
+def _tested(request: HttpRequest, before: StoredBackend | None, form: ServerForm, checked: Checked) -> HttpResponse:
+    if checked.spec.is_demo:
+        form.add_error("kind", gettext("The demo is no server, and needs no test."))
+        return _form_page(request, before, form)
+    _throttle.check(str(person_of(request).pk))
+    try:
+        test = runs.test(visitor_of(request, "admin"), checked.spec)
+    except BusyError:
+        form.add_error(None, gettext("Another model server is being examined at the moment. Test again in a minute."))
+        return _form_page(request, before, form)
+    form.asks_about_test = not test.has_passed
+    return _form_page(request, before, form, test)
+
+
+def _form_page(request: HttpRequest, before: StoredBackend | None, form: ServerForm, test: ServerTest | None = None) -> HttpResponse:
+    if form.is_bound:
+        form.keep(test)
+    context: dict[str, object] = {"form": form, "test": test, "name": before.name if before else ""}
+    return page(request, AdminPart.SERVERS, "manage/server_settings.html", context)
+
+
+@for_part(AdminPart.SERVERS, "GET", "POST")
+def server(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the result of the last examination, and to staff who may change model servers a button for a new one."""
+    row = stored.find_row(name)
+    spec = stored.spec_of(row) if row else next((known for known in connected.specs() if known.name == name), None)
+    if (spec is None and row is None) or (row is None and spec is not None and spec.is_demo):
+        raise NotFoundError
+    if request.method == "POST":
+        return _begin(request, row, spec)
+    return _page(request, row, spec)
+
+
+def _begin(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | None) -> HttpResponse:
+    staff = person_of(request)
+    if spec is None or spec.is_demo or not administration.may_examine(staff):
+        raise NotFoundError
+    _throttle.check(str(staff.pk))
+    try:
+        runs.begin(visitor_of(request, "admin"), spec)
+    except BusyError:
+        words = gettext("This process is already examining this server or another one. Try again when it has finished.")
+        return _page(request, row, spec, words)
+    return redirect("manage_server", name=spec.name)
+
+
+@for_part(AdminPart.SERVERS, "POST")
+def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
+    """Offer, pause, confirm or remove a model server that staff keep here, recorded in the audit log."""
+    staff, visitor, row = person_of(request), visitor_of(request, "admin"), _kept(name)
+    may = {
+        "offer": administration.may_examine,
+        "pause": administration.may_examine,
+        "confirm": access.can_see_hidden,
+        "remove": administration.may_remove_servers,
+    }
+    if what not in may or not may[what](staff):
+        raise NotFoundError
+    if what == "remove":
+        stored.remove(visitor, row)
+        return redirect(f"{reverse('manage_servers')}?done=removed")
+    if what == "confirm":
+        stored.confirm(visitor, row)
+        return redirect(f"{reverse('manage_server', args=[name])}?done=changed")
+    spec = stored.spec_of(row)
+    if what == "offer" and "untested" not in request.POST and (spec is None or not runs.has_passed(spec)):
+        return _page(request, row, spec, gettext("No test of these settings has passed. Examine it, or choose to offer it all the same."))
+    try:
+        stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
+    except FaultySettingsError as error:
+        return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
+    return redirect(f"{reverse('manage_server', args=[name])}?done=changed")
+
+
+def _kept(name: str) -> StoredBackend:
+    row = stored.find_row(name)
+    if row is None:
+        raise NotFoundError
+    return row
+
+
+def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | None, problem: str = "") -> HttpResponse:
+    staff, is_examined = person_of(request), spec is not None and not spec.is_demo
+    context: dict[str, object] = {
+        "server": {
+            "name": row.name if row else spec.name if spec else "",
+            "label": row.label if row else spec.label if spec else "",
+            "addresses": 1 + len(spec.more_urls) if spec else 0,
+            "is_examined": is_examined,
+        },
+        "kept": model_servers.kept_server(row) if row else None,
+        "found": runs.status_of(spec) if spec and is_examined else None,
+        "is_tested": spec is not None and runs.has_passed(spec),
+        "most": runs.max_questions(spec) if spec else 0,
+        "seconds": round(SECONDS),
+        "may_examine": administration.may_examine(staff),
+        "may_remove": administration.may_remove_servers(staff),
+        "may_confirm": access.can_see_hidden(staff),
+        "done": request.GET.get("done") == "changed",
+        "problem": problem,
+    }
+    return page(request, AdminPart.SERVERS, "manage/server.html", context, 409 if problem else 200)

@@ -1,0 +1,538 @@
+"""Model servers that staff keep: who may change them, what the form refuses, the test before they are offered, records, and keys."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from chatui import checks
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec
+from chatui.limits import Throttle
+from chatui.model_servers import configured, connected
+from chatui.models.audit import AuditEvent
+from chatui.models.model_servers import Examination, StoredBackend
+from chatui.models.user import User
+from chatui.operations.doctor import runs
+from chatui.operations.doctor.report import DoctorReport, _complete_table, as_json, as_text
+from chatui.operations.doctor.trial import Questions
+from chatui.web.manage import servers
+from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.operations.doctor.peers import MODEL, THOUGHT, WORDS, Answer, answering, chat, chat_answers
+from tests.support import stub
+from tests.support.several import Configure
+from tests.support.several import configure as configure
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/manage/servers/"
+KEY = "sk-this-is-the-key"
+FIELDS = {
+    "save": "1",
+    "untested": "on",
+    "name": "small",
+    "label": "Small one",
+    "is_enabled": "on",
+    "position": "0",
+    "kind": "chat",
+    "url": "https://api.example.org/v1",
+    "key_name": "",
+    "model_names": "a\n b \n",
+    "effort": "low",
+    "max_answer_tokens": "0",
+    "context_tokens": "0",
+    "first_token_seconds": "300",
+    "idle_seconds": "60",
+    "overall_seconds": "1800",
+    "summaries": "built-in",
+    "summarizer": "",
+}
+
+
+@pytest.fixture
+def omar(db: None) -> User:
+    """Staff who look after back ends."""
+    permissions = [f"{verb}_storedbackend" for verb in ("add", "change", "delete", "view")]
+    return make_person("omar", *permissions, staff=True)
+
+
+@pytest.fixture
+def admin_pages(omar: User, configure: Configure) -> Client:
+    return signed_in(omar)
+
+
+def add(client: Client, **changes: Any) -> Any:
+    """Save a new model server, on purpose without a test."""
+    return client.post(LIST, FIELDS | changes)
+
+
+def change(client: Client, server: str = "small", /, **changes: Any) -> Any:
+    return client.post(f"{LIST}{server}/settings/", FIELDS | changes)
+
+
+def act(client: Client, what: str, name: str = "small", **fields: str) -> int:
+    status: int = client.post(f"{LIST}{name}/{what}/", fields).status_code
+    return status
+
+
+def recorded() -> list[tuple[str, str, str]]:
+    return list(AuditEvent.objects.filter(action__startswith="back end").order_by("number").values_list("action", "owner_name", "detail"))
+
+
+def errors(response: Any) -> str:
+    assert response.status_code == 200, "the form is shown again"
+    return repr(response.context["form"].errors)
+
+
+def offered() -> list[str]:
+    return [spec.name for spec in configured.rows().specs]
+
+
+@pytest.fixture
+def sera(db: None, configure: Configure) -> Client:
+    """May see hidden channels as well, so that what she saves is confirmed."""
+    permissions = [f"{verb}_storedbackend" for verb in ("add", "change", "delete", "view")]
+    return signed_in(make_person("sera", *permissions, "view_hidden_channels", staff=True))
+
+
+def test_a_row_is_recorded_and_used_once_it_is_confirmed(
+    admin_pages: Client, omar: User, django_capture_on_commit_callbacks: Any, sera: Client
+) -> None:
+    group = Group.objects.create(name="readers")
+    assert connected.is_demo()
+    with django_capture_on_commit_callbacks(execute=True):
+        assert add(admin_pages, groups=[str(group.pk)]).status_code == 302
+        assert {event.actor for event in AuditEvent.objects.all()} == {omar}
+    assert connected.is_demo(), "an unconfirmed back end is offered to nobody"
+    with django_capture_on_commit_callbacks(execute=True):
+        act(sera, "confirm")
+    (spec,) = connected.specs()
+    assert (spec.name, spec.shown, spec.models, spec.effort, spec.groups) == ("small", "Small one", ("a", "b"), "low", ("readers",))
+    created = (
+        "waits for confirmation; address https://api.example.org/v1; groups readers; "
+        "display name Small one; models a b; reasoning effort low"
+    )
+    confirmed = "after a change by omar: https://api.example.org/v1"
+    assert recorded() == [("back end created", "small", created), ("back end confirmed", "small", confirmed)]
+
+
+def test_a_new_row_is_recorded_in_one_line_that_starts_with_where_text_is_sent(configure: Configure, sera: Client) -> None:
+    StoredBackend.objects.create(name="other", url="http://127.0.0.1:9")
+    changes = {"url": f"https://api.example.org/{'x' * 250}", "label": "y" * 80, "summaries": "model", "summarizer": "other"}
+    response = add(sera, **changes, position="7", first_token_seconds="11", model_names="a\nb\nc")
+    assert response.status_code == 302, errors(response)
+    ((action, name, detail),) = recorded()
+    assert (action, name) == ("back end created", "small") and len(detail) <= 200
+    assert detail.startswith(f"confirmed; address https://api.example.org/{'x' * 56}…; summaries model; summarizer other; ")
+    assert detail.endswith(" more")
+
+
+def test_changes_and_deletions_are_recorded(admin_pages: Client, django_capture_on_commit_callbacks: Any) -> None:
+    add(admin_pages)
+    before = len(recorded())
+    assert change(admin_pages, url="https://other.example.org").status_code == 302
+    assert recorded()[before:] == [("back end changed", "small", "address is now https://other.example.org")]
+    with django_capture_on_commit_callbacks(execute=True):
+        assert act(admin_pages, "remove") == 302
+    assert recorded()[-1] == ("back end deleted", "small", "https://other.example.org")
+    assert connected.is_demo()
+
+
+def test_staff_without_the_permission_cannot_change_anything(sam: User, configure: Configure) -> None:
+    StoredBackend.objects.create(name="small", url="http://a", unconfirmed_by="omar")
+    client = signed_in(sam)
+    assert {client.get(LIST).status_code, add(client).status_code, client.get(f"{LIST}small/settings/").status_code} == {404}
+    viewer = signed_in(make_person("vic", "view_storedbackend", staff=True))
+    assert viewer.get(LIST).status_code == 200 and viewer.get(f"{LIST}small/").status_code == 200
+    assert {add(viewer).status_code, change(viewer).status_code} == {404}
+    assert {act(viewer, what) for what in ("offer", "pause", "confirm", "remove", "nothing")} == {404}
+    assert (StoredBackend.objects.get().url, recorded()) == ("http://a", [])
+
+
+def test_a_server_of_the_operator_is_not_changed_here(admin_pages: Client, configure: Configure) -> None:
+    configure(backend_url="http://127.0.0.1:9")
+    StoredBackend.objects.create(name="main", url="http://a")
+    assert change(admin_pages, "main").status_code == 404 and act(admin_pages, "remove", "main") == 404
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"url": "nowhere"}, "Must begin with http:// or https://"),
+        ({"url": "https://me:pw@host"}, "user name or password"),
+        ({"url": ""}, "Is missing"),
+        ({"name": "a/b"}, "Must be 1 to 60 letters"),
+        ({"name": "main"}, "configured outside these pages"),
+        ({"idle_seconds": "0"}, "Input should be greater than 0"),
+        ({"idle_seconds": "nan"}, "idle_seconds"),
+        ({"model_names": "a\na"}, "Names a model twice"),
+        ({"kind": "telepathy"}, "kind"),
+        ({"key_name": "sk-7261"}, "Must be capital letters"),
+        ({"key_name": "NONE"}, "there is no key NONE"),
+        ({"summaries": "model"}, "Is missing: summaries"),
+        ({"summaries": "model", "summarizer": "other"}, "There is no such model server"),
+    ],
+)
+def test_the_form_reports_mistakes(changes: dict[str, str], words: str, admin_pages: Client, configure: Configure) -> None:
+    configure(backend_url="http://127.0.0.1:9")
+    assert words in errors(add(admin_pages, **changes))
+    assert not StoredBackend.objects.exists() and recorded() == []
+
+
+OTHER = """
+query = { api-version = "2024-10-21" }
+key_header = "api-key"
+more_urls = ["https://two.example.org/v1"]
+sampling = { temperature = 0.7 }
+model_sampling = { b = { top_p = 0.9 } }
+ask_for_reasoning = false
+"""
+
+
+def test_a_row_supports_the_settings_of_the_back_ends_file(configure: Configure, sera: Client) -> None:
+    response = add(sera, other_settings=OTHER)
+    assert response.status_code == 302, errors(response)
+    row = StoredBackend.objects.get()
+    spec = configured.of_row(row, ())
+    assert (spec.query, spec.key_header, spec.more_urls) == ({"api-version": "2024-10-21"}, "api-key", ("https://two.example.org/v1",))
+    assert spec.sampling_of("b") == {"temperature": 0.7, "top_p": 0.9} and not spec.ask_for_reasoning
+    ((_, _, detail),) = recorded()
+    assert "; other settings query = " in detail, "the address that it sends data to comes first"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sampling", "Must be lines such as sampling"),
+        ("sampling = { heat = 1 }", "Sampling has no field 'heat'"),
+        ("sampling = { temperature = 9 }", "Sampling must have temperature from 0 to 2"),
+        ('query = { key = "sk-7261" }', "Query must hold no key"),
+        ('server_tools = [{ type = "web_search" }]', "Server_tools needs kind"),
+        ('server_tools = [{ type = "mcp", authorization = "sk-7261" }]', "Server_tools must hold no key"),
+        ('server_tools = [{ type = "mcp", more = [{ headers = { X-Api-Key = "sk-7261" } }] }]', "Server_tools must hold no key"),
+        (f"sampling = {'[' * 7000}", "too many brackets"),
+        ("samplin = {}", "did you mean 'sampling'?"),
+        ('proxy = "http://127.0.0.1:3128"', "only the operator may set it"),
+        ('ca_file = "/etc/passwd"', "only the operator may set it"),
+        ('certificate_key_file = "/etc/passwd"', "only the operator may set it"),
+        ('key_file = "/etc/passwd"', "only the operator may set it"),
+        ('key_env = "PATH"', "only the operator may set it"),
+        ('url = "http://elsewhere.test"', "it has its own field"),
+        ('name = "other"', "it has its own field"),
+        ("more_urls = ['http://me:pw@host']", "user name or password"),
+        ("x" * 8001, "at most 8000 characters"),
+    ],
+)
+def test_mistakes_in_other_settings_are_shown_at_the_field(text: str, words: str, admin_pages: Client, configure: Configure) -> None:
+    shown = errors(add(admin_pages, other_settings=text))
+    assert words in shown and "sk-7261" not in shown
+    assert not StoredBackend.objects.exists() and recorded() == []
+
+
+def test_adding_an_address_to_a_trusted_server_counts_as_moving_it(admin_pages: Client, configure: Configure, sera: Client) -> None:
+    assert add(sera, summaries="server", kind="responses").status_code == 302
+    moved = FIELDS | {"summaries": "server", "kind": "responses", "other_settings": 'more_urls = ["https://thief.example.org"]'}
+    assert "Only people who may see hidden channels" in errors(change(admin_pages, **moved))
+
+
+def test_a_name_must_be_unique(admin_pages: Client) -> None:
+    add(admin_pages)
+    assert "already a model server with this name" in errors(add(admin_pages))
+
+
+def test_a_key_cannot_be_used_with_an_edited_address(admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
+    assert add(admin_pages, key_name="ACME").status_code == 302, "the premise: where it belongs it may go"
+    response = change(admin_pages, key_name="ACME", url="https://evil.example")
+    assert "bound to another origin" in errors(response)
+    assert StoredBackend.objects.get().url == FIELDS["url"]
+
+
+def test_only_staff_who_may_see_hidden_channels_can_trust_a_servers_summaries(
+    admin_pages: Client, configure: Configure, sera: Client
+) -> None:
+    assert "may see hidden channels" in errors(add(admin_pages, summaries="server"))
+    assert add(sera, summaries="server").status_code == 302
+    saved = change(admin_pages, summaries="server", label="New")
+    assert saved.status_code == 302, "an existing trust may stay"
+
+
+def test_what_sends_reasoning_nowhere_needs_no_such_permission(admin_pages: Client, configure: Configure) -> None:
+    assert add(admin_pages, summaries="built-in").status_code == 302
+    assert change(admin_pages, summaries="none").status_code == 302
+    assert change(admin_pages, summaries="built-in").status_code == 302
+    assert StoredBackend.objects.get().summaries == "built-in"
+
+
+def test_a_row_whose_summarizer_only_reviewed_the_servers_lines_stays_valid_after_the_upgrade() -> None:
+    for name, summaries in (("a", "server"), ("b", "model")):
+        StoredBackend.objects.create(name=name, url="http://a", summaries=summaries, summarizer="small")
+    import_module("chatui.migrations.0056_summary_sources").forget_reviewers(apps, SimpleNamespace(connection=connection))
+    assert dict(StoredBackend.objects.values_list("name", "summarizer")) == {"a": "", "b": "small"}
+    assert [(spec.name, spec.summarizer) for spec in configured.rows().specs] == [("a", ""), ("b", "small")]
+
+
+def test_trust_does_not_follow_a_changed_address(admin_pages: Client, configure: Configure, sera: Client) -> None:
+    add(sera, summaries="server")
+    response = change(admin_pages, summaries="server", url="https://raw.example.org")
+    assert "may see hidden channels" in errors(response)
+
+
+def test_nobody_can_redirect_reasoning_to_their_own_server(admin_pages: Client, configure: Configure, sera: Client) -> None:
+    """A summarizer is sent the whole chain of thought."""
+    add(admin_pages, name="writer", label="")
+    act(sera, "confirm", "writer")
+    assert "may see hidden channels" in errors(add(admin_pages, summaries="model", summarizer="writer"))
+    assert add(sera, summaries="model", summarizer="writer").status_code == 302, "the twin"
+    stays = FIELDS | {"name": "writer", "label": "A new label"}
+    assert change(admin_pages, "writer", **stays).status_code == 302, "settings that do not affect reasoning may be changed"
+    moved = FIELDS | {"name": "writer", "url": "https://evil.example"}
+    assert "may see hidden channels" in errors(change(admin_pages, "writer", **moved))
+    other = FIELDS | {"summaries": "model", "summarizer": "small"}
+    assert "may see hidden channels" in errors(change(admin_pages, "small", **other))
+    assert change(sera, "writer", **moved).status_code == 302
+
+
+def test_nobody_can_take_the_name_of_a_missing_summarizer(admin_pages: Client, configure: Configure) -> None:
+    configure('[[backend]]\nname="a"\nurl="http://a"\nsummaries="model"\nsummarizer="writer"\n')
+    assert "may see hidden channels" in errors(add(admin_pages, name="writer"))
+    assert add(admin_pages, name="reader").status_code == 302
+
+
+# Confirmation
+
+
+def test_what_somebody_without_the_permission_changed_waits_for_confirmation(admin_pages: Client, sera: Client) -> None:
+    add(admin_pages)
+    assert offered() == [] and StoredBackend.objects.get().unconfirmed_by == "omar"
+    assert change(sera).status_code == 302 and offered() == ["small"], "saving confirms"
+    assert change(admin_pages).status_code == 302 and offered() == ["small"], "nothing was changed"
+    change(admin_pages, url="http://127.0.0.1:10")
+    assert offered() == [] and "omar changed it." in " ".join(admin_pages.get(LIST).content.decode().split())
+    assert act(admin_pages, "confirm") == 404 and offered() == [], "somebody who changed it does not confirm it"
+    assert act(sera, "confirm") == 302 and offered() == ["small"]
+    actions = [action.removeprefix("back end ") for action, _, _ in recorded()]
+    assert actions == ["created", "confirmed", "changed", "not confirmed", "confirmed"]
+
+
+@pytest.mark.parametrize("sent", [{"unconfirmed_by": ""}, {"_confirm": "1"}])
+def test_no_extra_form_field_confirms_a_server(sent: dict[str, str], admin_pages: Client) -> None:
+    add(admin_pages, **sent)
+    assert StoredBackend.objects.get().unconfirmed_by == "omar"
+
+
+def test_the_operators_own_rows_count_as_confirmed_and_a_check_reports_the_others(admin_pages: Client) -> None:
+    StoredBackend.objects.create(name="shell", url="http://127.0.0.1:9")
+    add(admin_pages)
+    assert offered() == ["shell"]
+    (warning,) = [message for message in checks.stored_backends(None) if message.id == "chatui.W017"]
+    assert "'small'" in warning.msg and "'omar'" in warning.msg
+
+
+def test_pausing_keeps_the_settings_and_offering_again_takes_a_test_or_a_decision(sera: Client) -> None:
+    add(sera, label="Small one")
+    assert act(sera, "pause") == 302 and offered() == [] and StoredBackend.objects.get().label == "Small one"
+    assert act(sera, "offer") == 409 and offered() == [], "nobody tested it"
+    assert act(sera, "offer", untested="on") == 302 and offered() == ["small"]
+    assert [detail for _, _, detail in recorded()[1:]] == ["enabled is now False", "enabled is now True"]
+
+
+# The test before
+
+
+def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: Client) -> None:
+    with answering(chat_answers()) as peer:
+        shown = sera.post(LIST, {"test": "1", "url": peer.url, "key": KEY, "is_enabled": "on"})
+        page, form = shown.content.decode(), shown.context["form"]
+        assert "The test has passed." in page and "vLLM" in page and MODEL in page and "comes apart from the answer" in page
+        assert form["name"].value() == "vLLM" and not StoredBackend.objects.exists(), "a test saves nothing"
+        assert {request.headers.get("authorization") for request in peer.requests} == {f"Bearer {KEY}"}
+        assert THOUGHT not in page and KEY not in page
+        kept = {field.html_name: field.value() for field in form.hidden_fields()} | {"name": form["name"].value()}
+        saved = {"save": "1", "url": peer.url, "is_enabled": "on", **kept}
+        assert sera.post(LIST, saved).status_code == 302
+        assert offered() == ["vLLM"] and connected.key_of(configured.rows().specs[0]) == KEY
+    assert [action for action, _, _ in recorded()] == ["back end tested", "back end created"]
+    assert "key stored for http://127.0.0.1:" in recorded()[1][2]
+
+
+FAILING: dict[str, tuple[dict[str, Answer], object, str]] = {
+    "refused key": (dict.fromkeys(("chat sum",), stub.responds("401 Unauthorized", b"{}")), None, "refuses the key"),
+    "no models": ({"chat": stub.responds("400 Bad Request", b'{"error": "you must provide a model"}')}, {"data": []}, "lists no model"),
+    "reasoning in the answer": (chat_answers(sum=chat({"content": f"{WORDS.thought} is what I think. 4"})), None, ""),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_server_that_fails_the_test_is_offered_only_on_purpose(case: str, sera: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, models, words = FAILING[case]
+    monkeypatch.setattr(Questions, "new", classmethod(lambda cls: WORDS))
+    with answering(answers, models) as peer:
+        entered = {"url": peer.url, "is_enabled": "on", "name": "one"}
+        shown = sera.post(LIST, entered | {"test": "1"})
+        assert "The test has not passed." in shown.content.decode() and words in shown.content.decode()
+        assert "No test of these settings has passed" in errors(sera.post(LIST, entered | {"save": "1", "proof": "forged"}))
+        assert not StoredBackend.objects.exists()
+        assert sera.post(LIST, {"url": peer.url, "name": "later", "save": "1"}).status_code == 302, "not offered"
+        assert sera.post(LIST, entered | {"save": "1", "untested": "on"}).status_code == 302
+    assert offered() == ["one"]
+
+
+def test_a_passed_test_counts_only_for_what_was_tested(sera: Client) -> None:
+    with answering(chat_answers()) as peer:
+        entered = {"url": peer.url, "is_enabled": "on", "name": "one"}
+        proof = sera.post(LIST, entered | {"test": "1"}).context["form"]["proof"].value()
+        assert proof
+        for changed in ({"url": "http://127.0.0.1:9"}, {"key": "another"}, {"model_names": "b"}, {"kind": "responses"}):
+            assert "No test of these settings has passed" in errors(sera.post(LIST, entered | {"save": "1", "proof": proof} | changed))
+        assert sera.post(LIST, entered | {"save": "1", "proof": proof, "label": "One"}).status_code == 302
+
+
+def test_the_test_shows_nothing_of_a_service_that_is_no_model_server(sera: Client) -> None:
+    """Whoever may enter an address must not read other services through it."""
+    secret = "heron-of-another-service"
+    bodies = (
+        stub.responds("200 OK", f'{{"secret": "{secret}"}}'.encode()),
+        stub.responds("404 Not Found", f'{{"error": {{"message": "model {secret} not found", "type": "{secret}"}}}}'.encode()),
+        stub.responds("500 Internal Server Error", secret.encode()),
+        stub.responds(f"400 {secret}", f'{{"detail": "{secret}"}}'.encode()),
+    )
+    for body in bodies:
+        with answering({"chat": body}, {"data": [{"id": secret, "owned_by": secret}], "object": secret}) as peer:
+            shown = sera.post(LIST, {"url": peer.url, "test": "1"})
+            assert peer.requests and "The test has not passed." in shown.content.decode()
+            assert secret not in shown.content.decode()
+
+
+def test_only_staff_who_may_connect_servers_test_one_and_not_too_often(sera: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    viewer = signed_in(make_person("vic", "view_storedbackend", staff=True))
+    assert viewer.post(LIST, {"url": "http://127.0.0.1:9", "test": "1"}).status_code == 404
+    monkeypatch.setattr(servers, "_throttle", Throttle("few", attempts=1, seconds=60))
+    assert sera.post(LIST, {"url": "http://127.0.0.1:9", "test": "1"}).status_code == 200
+    assert sera.post(LIST, {"url": "http://127.0.0.1:9", "test": "1"}).status_code == 429
+    assert [action for action, _, _ in recorded()] == ["back end tested"]
+
+
+# Keys
+
+
+def test_a_stored_key_is_never_sent_to_another_address(sera: Client) -> None:
+    add(sera, key=KEY)
+    assert connected.key_of(configured.rows().specs[0]) == KEY, "the premise"
+    with answering(chat_answers()) as peer:
+        for button in ("test", "save"):
+            moved = change(sera, url=peer.url, **{button: "1"})
+            assert "Enter the key again" in errors(moved)
+        assert peer.requests == []
+    for url in ("http://api.example.org/v1", "https://api.example.org:8443/v1", "https://api.example.org.evil.example/v1"):
+        assert "Enter the key again" in errors(change(sera, url=url)), url
+        StoredBackend.objects.update(url=url)  # past the form, as in a shell
+        with pytest.raises(KeyUnusableError):
+            connected.key_of(configured.rows().specs[0])
+        StoredBackend.objects.update(url=FIELDS["url"])
+    assert change(sera, url="https://api.example.org/other/v1").status_code == 302, "the same scheme, host and port"
+    assert change(sera, url="https://evil.example", forget_key="on").status_code == 302
+    assert connected.key_of(configured.rows().specs[0]) is None
+    assert [detail for _, _, detail in recorded()[-2:]] == ["address is now https://evil.example", "key is now empty"]
+
+
+def test_a_key_that_is_kept_for_a_test_serves_that_person_and_address_only(sera: Client) -> None:
+    def tried(client: Client, **fields: str) -> Any:
+        return client.post(LIST, FIELDS | {"name": "b", "is_enabled": ""} | fields)
+
+    shown = tried(sera, key=KEY, name="main-", kind="telepathy")
+    kept = shown.context["form"]["kept"].value()
+    assert kept and KEY not in shown.content.decode(), "a mistake elsewhere does not lose the key"
+    other = signed_in(make_person("zoe", "view_storedbackend", "add_storedbackend", "view_hidden_channels", staff=True))
+    assert "Enter the key again" in errors(tried(other, kept=kept))
+    assert "Enter the key again" in errors(tried(sera, kept=kept, url="https://evil.example"))
+    assert tried(sera, kept=kept).status_code == 302 and StoredBackend.objects.get().sealed_key not in ("", kept)
+
+
+def test_after_a_change_of_the_secret_key_the_page_asks_for_the_key_again(sera: Client, configure: Configure) -> None:
+    configure(secret_key="one")
+    add(sera, key=KEY)
+    configure(secret_key="another")
+    (spec,) = configured.rows().specs
+    with pytest.raises(KeyUnusableError, match="Enter the key again"):
+        connected.key_of(spec)
+    assert "CHATUI_SECRET_KEY has changed. Enter it again." in errors(change(sera, label="New"))
+    assert change(sera, label="New", key=KEY).status_code == 302 and connected.key_of(configured.rows().specs[0]) == KEY
+    configure(secret_key="one", sealing_key="third")
+    assert any("'small'" in each.msg and "Enter the key again" in each.msg for each in checks.stored_backends(None))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"key": "two words"}, "This key cannot be used"),
+        ({"key": "sk-7261\x7f"}, "This key cannot be used"),
+        ({"key": "x" * 16_385}, "at most 16384 characters"),
+        ({"key": KEY, "key_name": "ACME"}, "Cannot be given with a stored key"),
+        ({"key": KEY, "other_settings": 'more_urls = ["https://two.example.org"]'}, "bound to one origin"),
+        ({"key": KEY, "kind": "demo", "url": ""}, "url"),
+    ],
+)
+def test_mistakes_about_keys_are_reported(fields: dict[str, str], words: str, sera: Client) -> None:
+    shown = add(sera, **fields)
+    if words != "url":
+        assert words in errors(shown)
+    assert KEY not in shown.content.decode() and "sk-7261" not in shown.content.decode()
+    assert not any(row.sealed_key for row in StoredBackend.objects.all())
+
+
+def test_a_key_is_nowhere_but_in_the_request_to_its_server(
+    sera: Client, caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any
+) -> None:
+    root = signed_in(User.objects.create_superuser("root", password="correct horse battery"))
+    caplog.set_level("DEBUG")
+    out: list[str] = []
+    with answering(dict.fromkeys(("chat", "responses"), stub.responds("500 Internal Server Error", KEY.encode()))) as peer:
+        entered = FIELDS | {"url": peer.url, "key": KEY}
+        out += [sera.post(LIST, entered | button).content.decode() for button in ({"test": "1"}, {})]
+        assert any(KEY in str(request.headers) for request in peer.requests), "the premise"
+        (spec,) = configured.rows().specs
+        report = runs._reports(spec, runs._Progress())
+        out += [repr(spec), spec.model_dump_json(), str(spec.model_dump()), repr(connected._Connected), repr(runs.test), repr(report)]
+        out += [as_text(each) + str(as_json(each)) + recommended_table(each, spec) for each in report]
+        now = timezone.now()
+        kept = runs.to_stored(report, runs.configuration_digest(spec))
+        Examination.objects.create(server="small", begun_at=now, lease_until=now, finished_at=now, report=kept)
+        out += [sera.post(f"{LIST}small/settings/", entered | {"key": "a b", "url": "http://127.0.0.1:9"}).content.decode()]
+    pages: tuple[str, ...] = (
+        LIST,
+        f"{LIST}small/",
+        f"{LIST}small/settings/",
+        "/manage/",
+        "/manage/settings/",
+        "/manage/settings/?q=key",
+        "/manage/system/",
+    )
+    pages += ("/manage/failures/", "/audit/", "/audit/export/csv/", "/audit/export/jsonl/", "/metrics", "/keys/", "/download/", "/")
+    for path in pages:
+        out.append(body_of(root.get(path)))
+    out += [repr(row) for row in AuditEvent.objects.values_list()] + [repr(row) for row in Examination.objects.values_list()]
+    out += [repr(row) for row in StoredBackend.objects.values_list()] + [str(each) for each in checks.stored_backends(None)]
+    out.append(caplog.text)
+    sealed = StoredBackend.objects.get().sealed_key
+    assert sealed and [text for text in out if KEY in text] == []
+    assert [text for text in out[:-1] if sealed in text] == [repr(row) for row in StoredBackend.objects.values_list()], "nor is it sealed"
+
+
+def body_of(response: Any) -> str:
+    content: bytes = b"".join(response.streaming_content) if response.streaming and not response.is_async else b""
+    return (content or getattr(response, "content", b"")).decode()
+
+
+def recommended_table(report: DoctorReport, spec: BackendSpec) -> str:
+    return str(_complete_table(spec, {}))
