@@ -34,7 +34,7 @@ from chatui.web import (
     tools,
     usage,
 )
-from chatui.web.manage import groups, operating, overview, people
+from chatui.web.manage import groups, operating, overview, people, person
 from chatui.web.sign_in import links, methods, passkeys, second_factor, single_sign_on
 from chatui.web.sign_in import pages as sign_in_pages
 
@@ -105,9 +105,9 @@ urlpatterns = [
     path("manage/people/", people.people, name="manage_people"),
     path("manage/people/invite/", people.invite, name="manage_invite"),
     path("manage/people/invitations/<uuid:invitation_id>/revoke/", people.invitation_revoke, name="manage_invitation_revoke"),
-    path("manage/people/<uuid:person_id>/", people.person, name="manage_person"),
-    path("manage/people/<uuid:person_id>/close/", people.person_close, name="manage_person_close"),
-    path("manage/people/<uuid:person_id>/<slug:what>/", people.person_act, name="manage_person_act"),
+    path("manage/people/<uuid:person_id>/", person.person, name="manage_person"),
+    path("manage/people/<uuid:person_id>/close/", person.close, name="manage_person_close"),
+    path("manage/people/<uuid:person_id>/<slug:what>/", person.act, name="manage_person_act"),
     path("manage/groups/", groups.groups, name="manage_groups"),
     path("manage/groups/<int:group_id>/", groups.group, name="manage_group"),
     path("manage/servers/", operating.servers, name="manage_servers"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.contrib.auth.models import Group
+from django import forms
+from django.contrib.auth.models import Group, Permission
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import groups as accounts_groups
 from chatui.accounts import people, second_factor
@@ -22,11 +26,41 @@ from chatui.permissions.administration import AdminPart
 from chatui.web import lists
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
-from chatui.web.manage.people import NewGroupForm
 from chatui.web.sign_in.pages import notify_sockets, person_of
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
 
 MAX_NAMED = 50
 """How many people without a second factor a page names; it counts the others."""
+
+
+class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, obj: Any) -> str:
+        return gettext(administration.DESCRIPTIONS[administration.name_of(obj)])
+
+
+class NewGroupForm(forms.Form):
+    """A new group: its name, and which of the staff member's own permissions it gives."""
+
+    name = forms.CharField(label=_("Name"), max_length=150)
+    permissions = _PermissionsField(
+        label=_("Permissions"), queryset=Permission.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
+        """Offers only the permissions of the member of staff."""
+        super().__init__(*args, **kwargs)
+        self._staff = staff
+        fields: dict[str, Any] = self.fields
+        fields["permissions"].queryset = administration.group_permissions(staff)
+
+    def clean_name(self) -> str:
+        """Checks that the member of staff can give a new group this name."""
+        name: str = self.cleaned_data["name"]
+        if why := accounts_groups.problem_with_new_name(self._staff, name):
+            raise ValidationError(why)
+        return name
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST")

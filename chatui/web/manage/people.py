@@ -1,4 +1,4 @@
-"""The administration pages about people, with their forms: the list, invitations, and the actions on an account."""
+"""The administration pages about people: the list and invitations, with their forms."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import groups as accounts_groups
 from chatui.accounts import invitations, mail
 from chatui.accounts import people as accounts_people
-from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor
-from chatui.env import environment
-from chatui.lifecycle import closing
-from chatui.lifecycle.closing import CannotCloseError
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
@@ -29,7 +23,7 @@ from chatui.proxies import public_address
 from chatui.web import lists
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
-from chatui.web.sign_in.pages import notify_sockets, person_of
+from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -73,67 +67,6 @@ class InviteForm(forms.Form):
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
             raise ValidationError(_("A name or address can have at most 100 characters."))
         return notes
-
-
-class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Shows each group with its permissions, so that nobody grants one without having read it."""
-
-    def label_from_instance(self, obj: Any) -> str:
-        names = [administration.name_of(each) for each in obj.permissions.all()]
-        words = [gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS]
-        return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
-
-
-class GroupsForm(forms.Form):
-    """The groups of one person, among those that the member of staff may give, and whether they are staff."""
-
-    groups = _GroupsField(label=_("Groups"), queryset=Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple)
-    is_staff = forms.MultipleChoiceField(
-        label=_("Permissions"),
-        choices=[("on", _("Staff"))],
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
-        help_text=_("Permissions for the debug view, the audit log and these pages take effect for staff only."),
-    )
-
-    def __init__(self, staff: User, account: User, *args: Any, **kwargs: Any) -> None:
-        """Starts with the current values."""
-        initial = {"groups": list(account.groups.values_list("pk", flat=True)), "is_staff": ["on"] if account.is_staff else []}
-        super().__init__(*args, **kwargs | {"initial": initial})
-        fields: dict[str, Any] = self.fields
-        fields["groups"].queryset = administration.assignable_groups(staff).prefetch_related("permissions__content_type")
-
-
-class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    def label_from_instance(self, obj: Any) -> str:
-        return gettext(administration.DESCRIPTIONS[administration.name_of(obj)])
-
-
-class NewGroupForm(forms.Form):
-    """A new group: its name, and which of the staff member's own permissions it gives."""
-
-    name = forms.CharField(label=_("Name"), max_length=150)
-    permissions = _PermissionsField(
-        label=_("Permissions"), queryset=Permission.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
-    )
-
-    def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
-        """Offers only the permissions of the member of staff."""
-        super().__init__(*args, **kwargs)
-        self._staff = staff
-        fields: dict[str, Any] = self.fields
-        fields["permissions"].queryset = administration.group_permissions(staff)
-
-    def clean_name(self) -> str:
-        """Checks that the member of staff can give a new group this name."""
-        name: str = self.cleaned_data["name"]
-        if why := accounts_groups.problem_with_new_name(self._staff, name):
-            raise ValidationError(why)
-        return name
-
-
-DONE = ("changed", "sessions", "factor", "closed", "opened")
-"""The confirmations that a page may show, by the word in its address."""
 
 
 @for_part(AdminPart.PEOPLE)
@@ -184,90 +117,5 @@ def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
-@for_part(AdminPart.PEOPLE)
-def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """One account, with the actions that this member of staff may take."""
-    done = request.GET.get("done", "")
-    return _person(request, person_id, {"done": done if done in DONE else ""})
-
-
-@for_part(AdminPart.PEOPLE, "POST")
-def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
-    """One change of an account, recorded in the audit log."""
-    act = _ACTS.get(what)
-    if act is None:
-        raise NotFoundError
-    try:
-        done = act(request, person_id)
-    except LastAccountManagerError:
-        return _person(request, person_id, {"problem": gettext("Nothing was changed: nobody else could manage accounts.")}, 409)
-    return _back(person_id, done)
-
-
-@for_part(AdminPart.PEOPLE, "GET", "POST")
-def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Explain what closing an account means, then close it."""
-    account = accounts_people.changeable(_staff(request), person_id)
-    if not account.is_active:
-        raise NotFoundError
-    env = environment()
-    context: dict[str, object] = {"account": account, "policy": env.closed_accounts, "days": env.closed_account_days}
-    if request.method == "POST":
-        try:
-            closing.close_by_staff(account, _staff(request))
-        except CannotCloseError:
-            words = gettext("%(name)s was not closed: nobody else could manage accounts.")
-            return page(
-                request, AdminPart.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409
-            )
-        return _back(person_id, "closed")
-    return page(request, AdminPart.PEOPLE, "manage/close.html", context)
-
-
-def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = accounts_people.find_person(person_id)
-    if found is None:
-        raise NotFoundError
-    account, shown = found
-    staff = person_of(request)
-    may_change = administration.may_change(staff, account)
-    form = GroupsForm(staff, account) if may_change else None
-    context |= {"account": shown, "is_own": account == staff, "may_change": may_change, "form": form, "closed": closing.closed_by(account)}
-    return page(request, AdminPart.PEOPLE, "manage/person.html", context, status)
-
-
-def _back(person_id: UUID, done: str) -> HttpResponse:
-    return redirect(f"{reverse('manage_person', args=[person_id])}?done={done}")
-
-
-def _groups(request: HttpRequest, person_id: UUID) -> str:
-    account = accounts_people.changeable(_staff(request), person_id)
-    form = GroupsForm(person_of(request), account, request.POST)
-    if not form.is_valid():
-        raise NotFoundError  # a group that was not offered
-    chosen: list[Group] = list(form.cleaned_data["groups"])
-    accounts_people.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
-    notify_sockets(account)
-    return "changed"
-
-
-def _sessions(request: HttpRequest, person_id: UUID) -> str:
-    notify_sockets(accounts_people.end_sessions(_staff(request), person_id))
-    return "sessions"
-
-
-def _factor(request: HttpRequest, person_id: UUID) -> str:
-    accounts_people.remove_second_factor(_staff(request), person_id)
-    return "factor"
-
-
-def _open(request: HttpRequest, person_id: UUID) -> str:
-    closing.reopen_account(accounts_people.changeable(_staff(request), person_id), _staff(request))
-    return "opened"
-
-
 def _staff(request: HttpRequest) -> Visitor:
     return visitor_of(request, "admin")
-
-
-_ACTS = {"groups": _groups, "sessions": _sessions, "factor": _factor, "open": _open}
