@@ -1,8 +1,10 @@
-"""The administration pages about people: the list and invitations, with their forms."""
+"""The administration pages about people: the list, invitations and API keys, with what is done to several people at once."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -13,9 +15,12 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import invitations, mail
+from chatui.accounts import api_keys, invitations, mail
 from chatui.accounts import people as accounts_people
+from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor
+from chatui.lifecycle import closing
+from chatui.lifecycle.closing import CannotCloseError
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
@@ -23,7 +28,8 @@ from chatui.proxies import public_address
 from chatui.web import lists
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
-from chatui.web.sign_in.pages import person_of
+from chatui.web.manage.person import closing_policy
+from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -69,25 +75,104 @@ class InviteForm(forms.Form):
         return notes
 
 
-@for_part(AdminPart.PEOPLE)
+@for_part(AdminPart.PEOPLE, "GET", "POST")
 def people(request: HttpRequest) -> HttpResponse:
-    """The list, with search; or open invitations."""
+    """The list, with search, and what can be done to several people at once; or invitations."""
+    if request.method == "POST":
+        return _act(request)
     staff, show = person_of(request), request.GET.get("show", "")
-    context: dict[str, object] = {
-        "words": request.GET.get("q", "")[:150],
+    context: dict[str, object] = {"words": request.GET.get("q", "")[:150], **_menu(request, show)}
+    if show == "invited":
+        assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
+        invited, ended = accounts_people.pending_invitations()[:500], accounts_people.ended_invitations()[:100]
+        return page(
+            request,
+            AdminPart.PEOPLE,
+            "manage/invited.html",
+            context | {"invited": invited, "ended": ended, "assignable_group_ids": assignable_group_ids},
+        )
+    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", lists.number(request, "page") or 1)
+    context |= {
+        "found": found,
+        "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
+        "changeable_ids": administration.changeable_accounts(staff, [each.id for each in found.object_list]),
+        "assignable_groups": administration.assignable_groups(staff),
+        "changed": lists.number(request, "changed"),
+        "unchanged": lists.number(request, "unchanged") or 0,
+    }
+    return page(request, AdminPart.PEOPLE, "manage/people.html", context)
+
+
+@for_part(AdminPart.PEOPLE)
+def keys(request: HttpRequest) -> HttpResponse:
+    """Everybody's API keys, without the keys."""
+    words = request.GET.get("q", "")[:150]
+    found = api_keys.everybodys(words, lists.number(request, "page") or 1)
+    context = {"words": words, "found": found, "may_revoke": administration.may_revoke_keys(person_of(request))}
+    return page(request, AdminPart.PEOPLE, "manage/keys.html", context | _menu(request, "keys"))
+
+
+@for_part(AdminPart.PEOPLE, "POST")
+def key_revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
+    """Revoke somebody's API key, and return to the list or to the page of its owner."""
+    api_keys.revoke_somebodys(_staff(request), key_id)
+    person_id = request.POST.get("person", "")
+    return redirect("manage_person", UUID(person_id)) if accounts_people.is_key(person_id) else redirect("manage_keys")
+
+
+def _menu(request: HttpRequest, show: str) -> dict[str, object]:
+    """What ``manage/_people_menu.html`` needs."""
+    staff = person_of(request)
+    return {
         "show": show,
         "may_invite": administration.may_invite(staff, None),
         "can_see_groups": administration.may_see_groups(staff),
-        "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
     }
-    if show == "invited":
-        assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
-        invited = accounts_people.pending_invitations()[:500]
-        return page(
-            request, AdminPart.PEOPLE, "manage/invited.html", context | {"invited": invited, "assignable_group_ids": assignable_group_ids}
-        )
-    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", lists.number(request, "page") or 1)
-    return page(request, AdminPart.PEOPLE, "manage/people.html", context | {"found": found})
+
+
+def _act(request: HttpRequest) -> HttpResponse:
+    """Do the same to each of the chosen accounts, in a transaction of its own: one for all would block everybody's writes.
+
+    Closing is explained first. Accounts that the member of staff may not change, or that must stay as they are, are counted.
+    """
+    act = _ACTS.get(request.POST.get("what", ""))
+    chosen = [UUID(each) for each in request.POST.getlist("person") if accounts_people.is_key(each)][: accounts_people.PAGE]
+    if act is None:
+        raise NotFoundError
+    if act is _close and "sure" not in request.POST and chosen:
+        accounts = [shown for _row, shown in filter(None, map(accounts_people.find_person, chosen))]
+        return page(request, AdminPart.PEOPLE, "manage/close_several.html", {"accounts": accounts, **closing_policy()})
+    changed = 0
+    for person_id in chosen:
+        with contextlib.suppress(NotFoundError, LastAccountManagerError, CannotCloseError):
+            changed += act(request, person_id)
+    shown = {name: request.POST[name][:150] for name in ("q", "show") if request.POST.get(name)}
+    return redirect(f"{reverse('manage_people')}?{urlencode({**shown, 'changed': changed, 'unchanged': len(chosen) - changed})}")
+
+
+def _close(request: HttpRequest, person_id: UUID) -> bool:
+    return closing.close_by_staff(accounts_people.changeable(_staff(request), person_id), _staff(request))
+
+
+def _open(request: HttpRequest, person_id: UUID) -> bool:
+    return closing.reopen_account(accounts_people.changeable(_staff(request), person_id), _staff(request))
+
+
+def _sign_out(request: HttpRequest, person_id: UUID) -> bool:
+    notify_sockets(accounts_people.end_sessions(_staff(request), person_id))
+    return True
+
+
+def _add(request: HttpRequest, person_id: UUID) -> bool:
+    number = request.POST.get("group", "")
+    group = administration.assignable_groups(person_of(request)).filter(pk=int(number)).first() if number.isdecimal() else None
+    if group is None:
+        raise NotFoundError
+    notify_sockets(accounts_people.set_member(_staff(request), person_id, group, is_in=True))
+    return True
+
+
+_ACTS = {"close": _close, "open": _open, "sessions": _sign_out, "add": _add}
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST")
