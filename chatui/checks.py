@@ -1,6 +1,6 @@
 """What may be wrong with the settings, the operator's files and what they name: one rule each, for ``manage.py check`` and each start.
 
-A mistake on the admin pages is at most a warning: it must not keep the server from starting.
+A mistake in Administration is at most a warning: it must not keep the server from starting.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _DJANGO_CHECKS = (
 )
 
 _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
-"""Names or prefixes of variables that are not settings: keys to which the admin pages refer, and variables for the tests."""
+"""Names or prefixes of variables that are not settings: keys to which Administration refers, and variables for the tests."""
 _RETIRED = {"CHATUI_BACKEND_SUMMARY_REVIEW": NO_REVIEW}
 """Settings of earlier versions that are ignored, with what is said about each."""
 
@@ -340,7 +340,7 @@ def files_of_backends(env: Environment) -> Found:
 
 @_rule
 def stored_backends(env: Environment) -> Found:
-    """Mistakes in the enabled rows of the admin pages."""
+    """Mistakes in the enabled rows of Administration."""
     rows, outside = configured.rows(), configured.operator_backends(env)
     waiting = StoredBackend.objects.filter(is_enabled=True).exclude(unconfirmed_by="").values_list("name", "unconfirmed_by")
     known_groups, taken = set(Group.objects.values_list("name", flat=True)), {spec.name for spec in outside}
@@ -348,7 +348,7 @@ def stored_backends(env: Environment) -> Found:
     yield from (("W011", _sentence(problem)) for problem in rows.problems)
     for spec in rows.specs:
         if spec.name in taken:
-            yield "W012", f"Back end {spec.name!r} is also configured outside the admin pages, and that configuration takes precedence."
+            yield "W012", f"Back end {spec.name!r} is also configured outside Administration, and that configuration takes precedence."
     unconfirmed = "Back end {!r}, changed by {!r}, is available to nobody until somebody who may see hidden channels confirms it."
     yield from (("W017", unconfirmed.format(*each)) for each in waiting)
     yield from (("W013", text) for text in _unusable_keys(stored))
@@ -361,7 +361,7 @@ def stored_backends(env: Environment) -> Found:
 
 @_rule
 def title_model(env: Environment) -> Found:
-    """The model server for titles should exist. This is no error, because it may be configured on the admin pages later."""
+    """The model server for titles should exist. This is no error, because it may be configured in Administration later."""
     if env.titles and env.title_model and find(connected.specs(), env.title_model) is None:
         yield "W019", f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no model writes titles of conversations."
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
 from django.urls import include, path
 
 from chatui.api import documentation
+from chatui.env import environment
 from chatui.web import (
     access_notices,
     answer_format,
@@ -33,7 +33,7 @@ from chatui.web import (
     tools,
     usage,
 )
-from chatui.web.manage import groups, operating, overview, people, servers
+from chatui.web.manage import groups, limits, operating, overview, people, person, servers
 from chatui.web.sign_in import links, methods, passkeys, second_factor, single_sign_on
 from chatui.web.sign_in import pages as sign_in_pages
 
@@ -104,11 +104,23 @@ urlpatterns = [
     path("manage/people/", people.people, name="manage_people"),
     path("manage/people/invite/", people.invite, name="manage_invite"),
     path("manage/people/invitations/<uuid:invitation_id>/revoke/", people.invitation_revoke, name="manage_invitation_revoke"),
-    path("manage/people/<uuid:person_id>/", people.person, name="manage_person"),
-    path("manage/people/<uuid:person_id>/close/", people.person_close, name="manage_person_close"),
-    path("manage/people/<uuid:person_id>/<slug:what>/", people.person_act, name="manage_person_act"),
+    path("manage/people/<uuid:person_id>/", person.person, name="manage_person"),
+    path("manage/people/new/", person.new, name="manage_person_new"),
+    path("manage/people/<uuid:person_id>/details/", person.details, name="manage_person_details"),
+    path("manage/people/<uuid:person_id>/close/", person.close, name="manage_person_close"),
+    path("manage/people/<uuid:person_id>/password/", person.password, name="manage_person_password"),
+    path("manage/people/<uuid:person_id>/key/", person.key, name="manage_person_key"),
+    path("manage/people/<uuid:person_id>/limit/", limits.limit_of_person, name="manage_person_limit"),
+    path("manage/people/<uuid:person_id>/erase/", person.erase, name="manage_person_erase"),
+    path("manage/people/<uuid:person_id>/<slug:what>/", person.act, name="manage_person_act"),
     path("manage/groups/", groups.groups, name="manage_groups"),
     path("manage/groups/<int:group_id>/", groups.group, name="manage_group"),
+    path("manage/groups/<int:group_id>/delete/", groups.delete, name="manage_group_delete"),
+    path("manage/keys/", people.keys, name="manage_keys"),
+    path("manage/keys/<uuid:key_id>/revoke/", people.key_revoke, name="manage_key_revoke"),
+    path("manage/limits/", limits.limits, name="manage_limits"),
+    path("manage/limits/<int:limit_id>/", limits.limit, name="manage_limit"),
+    path("manage/limits/prices/<int:price_id>/", limits.price, name="manage_price"),
     path("manage/servers/", servers.servers, name="manage_servers"),
     path("manage/servers/<str:name>/", servers.server, name="manage_server"),
     path("manage/servers/<str:name>/settings/", servers.server_settings, name="manage_server_settings"),
@@ -188,8 +200,12 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("shortcuts/", pages.shortcuts, name="shortcuts"),
     path("metrics", metrics.metrics, name="metrics"),
-    path("admin/", admin.site.urls),
 ]
+
+if environment().django_admin:
+    from chatui.admin.site import site
+
+    urlpatterns.append(path("admin/", site.urls))
 
 handler400 = errors.bad_request
 handler403 = errors.permission_denied

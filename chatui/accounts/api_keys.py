@@ -15,8 +15,10 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
+from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -30,7 +32,7 @@ from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledError
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
-from chatui.permissions import programs
+from chatui.permissions import administration, programs
 from chatui.permissions.access import NotFoundError
 
 PREFIX_CHARS = 11
@@ -338,6 +340,26 @@ def revoke(visitor: Visitor, rows: Iterable[ApiKey], action: str = REVOKED_BY_AD
             record(action, visitor, row.owner.get_username(), detail=row.prefix)
             revoked += 1
     return revoked
+
+
+PAGE = 50
+
+
+def everybodys(words: str = "", number: int = 1) -> Page[Any]:
+    """A page of 50 keys of everybody, the newest first, also those that have ended. ``words``: in the owner's name or the key's name, or
+    the key's prefix."""
+    rows = ApiKey.objects.select_related("owner").defer("digest").order_by("-created_at")
+    for word in words.replace("\0", "").split()[:8]:
+        rows = rows.filter(Q(owner__username__icontains=word) | Q(name__icontains=word) | Q(prefix=word[:PREFIX_CHARS]))
+    return Paginator(rows, PAGE).get_page(number)
+
+
+def revoke_somebodys(visitor: Visitor, key_id: UUID) -> None:
+    """Revoke a key of anybody. Recorded. Raises NotFoundError if there is none, or the visitor may not."""
+    row = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
+    if row is None or visitor.user is None or not administration.may_revoke_keys(visitor.user):
+        raise NotFoundError
+    revoke(visitor, [row])
 
 
 def _valid_keys(person: User) -> QuerySet[ApiKey]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from chatui.accounts import api_keys, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor
 from chatui.limits import GuessLimit, MustWaitError, Scope
-from chatui.models.user import LOOKS_TAKEN
+from chatui.models.user import LOOKS_TAKEN, check_looks
 
 # Codes belong to no account, so guesses are counted by network address only.
 CODE_GUESSES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
@@ -66,13 +66,24 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
 class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
     """The form for an invited person: user name, and password twice."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, invited: str = "", **kwargs: Any) -> None:
+        """``invited``: the name or address that they were invited by, which is proposed if it can be a user name."""
         super().__init__(*args, **kwargs)
+        self.initial["username"] = self._proposal(invited)
         self.fields["username"].help_text = USERNAME_HELP
 
     class Meta:
         model = get_user_model()
         fields = ("username",)
+
+    def _proposal(self, invited: str) -> str:
+        name = ".".join(invited.split())
+        try:
+            get_user_model()._meta.get_field("username").run_validators(name)
+            check_looks(name)
+        except forms.ValidationError:
+            return ""
+        return "" if sign_in_settings.is_emergency(name) else name
 
     def clean_username(self) -> str:
         """Refuse names of emergency accounts: staff may use them, an invited person may not."""
@@ -80,6 +91,24 @@ class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
         if sign_in_settings.is_emergency(name):
             raise forms.ValidationError(LOOKS_TAKEN)
         return name
+
+
+class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The names and the address of an account, for staff."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].help_text = USERNAME_HELP
+        for field in self.fields.values():
+            field.widget.attrs |= {"autocomplete": "off", "dir": "auto"}
+
+    def refuse_name(self) -> None:
+        """Say that the name is taken: somebody else took it after the form was checked."""
+        self.add_error("username", LOOKS_TAKEN)
+
+    class Meta:
+        model = get_user_model()
+        fields = ("username", "first_name", "last_name", "email")
 
 
 class SignInForm(AuthenticationForm):

@@ -8,7 +8,8 @@ person.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, Permission
@@ -18,10 +19,12 @@ from django.utils.translation import gettext
 
 from chatui import instructions
 from chatui.accounts import account_managers, people, second_factor
+from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.sign_in_settings import sign_in_file
-from chatui.audit_log.record import Visitor
+from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.model_servers import configured
+from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError, person_of
@@ -64,15 +67,33 @@ def settings_that_name(group: str) -> list[str]:
     return [reference.setting for reference in group_references() if reference.group == group]
 
 
-def problem_with_new_name(staff: User, name: str) -> str:
-    """A sentence that says why this member of staff cannot create a group with that name; empty if they can.
+def references_to(group: Group) -> list[str]:
+    """The settings and model servers that refer to this group, by name. A model server without groups would become everybody's."""
+    servers = StoredBackend.objects.filter(groups=group).order_by("name").values_list("name", flat=True)
+    return [*settings_that_name(group.name), *servers]
 
-    The name must not differ from another group's only in case: people would confuse the two.
+
+def problem_with_name(staff: User, name: str, group: Group | None = None) -> str:
+    """A sentence that says why this member of staff cannot give that name to this group, or to a new one; empty if they can.
+
+    The name must not differ from another group's only in case: people would confuse the two. A group that a setting names keeps its name,
+    because the setting would no longer apply, unnoticed; and a setting applies at once to all members of a group that gets its name.
     """
-    if not (name.isprintable() and is_seen(name)) or Group.objects.filter(name__iexact=name).exists():
+    others = Group.objects.exclude(pk=group.pk) if group else Group.objects.all()
+    if not (name.isprintable() and is_seen(name)) or others.filter(name__iexact=name).exists():
         return gettext("A group with this name already exists, or the name has invisible characters.")
-    if not may_create_named(staff, name):
-        return gettext("A sign-in service adds people to the group of this name, so only somebody who may change accounts can create it.")
+    if group is None:
+        is_named = not may_create_named(staff, name)
+        words = gettext("A sign-in service adds people to the group of this name, so only somebody who may change accounts can create it.")
+        return words if is_named else ""
+    if name == group.name:
+        return ""
+    if named := settings_that_name(group.name):
+        words = gettext("A setting refers to this group: %(settings)s. Change the setting first.")
+        return words % {"settings": ", ".join(named)}
+    if not staff.is_superuser and (named := settings_that_name(name)):
+        words = gettext("A setting refers to a group with this name: %(settings)s. Create a new group instead of renaming this one.")
+        return words % {"settings": ", ".join(named)}
     return ""
 
 
@@ -149,6 +170,88 @@ def create(visitor: Visitor, name: str, permissions: Collection[Permission]) -> 
     return group
 
 
+def change(visitor: Visitor, group_id: int, name: str, permissions: Collection[Permission]) -> list[User]:
+    """Give a group this name and, of the permissions that the visitor may grant, exactly these. Others stay. Recorded.
+
+    Returns the members whose open pages may show less now.
+
+    Raises:
+        NotFoundError: the visitor may not change the group, or not give it that name.
+        LastAccountManagerError: nobody else could manage accounts; recorded, and nothing is changed.
+    """
+    with _changing(visitor, group_id, administration.may_change_group) as (staff, group):
+        if problem_with_name(staff, name, group):
+            raise NotFoundError
+        before = people.snapshot(group)
+        offered = administration.group_permissions(staff)
+        kept = group.permissions.exclude(pk__in=offered)
+        group.permissions.set([*kept, *offered.filter(pk__in=[each.pk for each in permissions])])
+        group.name = name
+        group.save(update_fields=["name"])
+        people.record_changed(visitor, group, before)
+        return _watching_members(group)
+
+
+def delete(visitor: Visitor, group_id: int) -> list[User]:
+    """Delete a group that no setting and no model server refers to. Recorded. Returns, and raises, as ``change``."""
+    with _changing(visitor, group_id, administration.may_delete_group) as (_staff, group):
+        if references_to(group):
+            raise NotFoundError
+        members = _watching_members(group)
+        people.record_deleted(visitor, group)
+        group.delete()
+        return members
+
+
+@contextmanager
+def _changing(visitor: Visitor, group_id: int, may: Callable[[User, Group], bool]) -> Iterator[tuple[User, Group]]:
+    """The visitor and the group, checked after all account managers are locked: permissions read earlier may be out of date."""
+    found = Group.objects.filter(pk=group_id).first()
+    if found is None:
+        raise NotFoundError
+    try:
+        with account_managers.require_manager_left(f"group {found.name}", [person_of(visitor).pk]):
+            staff, group = account_managers.lock_for(person_of(visitor)), Group.objects.select_for_update().filter(pk=group_id).first()
+            if group is None or not may(staff, group):
+                raise NotFoundError
+            yield staff, group
+    except LastAccountManagerError as error:
+        record("group not changed", visitor, error.name, detail=f"by staff: {error}")
+        raise
+
+
+def _watching_members(group: Group) -> list[User]:
+    return list(group.user_set.filter(is_staff=True).only("pk"))
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """A sentence about what somebody may do, the groups that give it, and whether it is (also) given to the account itself."""
+
+    words: str
+    groups: tuple[str, ...]
+    is_own: bool = False
+
+
+def rights_of(person: User) -> list[Right]:
+    """Everything that the account's groups and own permissions give, in as few sentences as possible. Three statements."""
+    givers: dict[str, set[str]] = {}
+    groups = list(person.groups.order_by("name").prefetch_related("permissions__content_type"))
+    for group in groups:
+        for each in group.permissions.all():
+            givers.setdefault(administration.name_of(each), set()).add(group.name)
+    own = {administration.name_of(each) for each in person.user_permissions.select_related("content_type")}
+    rights = [
+        Right(gettext(words), tuple(sorted(set().union(*(givers.get(name, set()) for name in names)))), bool(names & own))
+        for words, names in administration.in_words({*givers, *own})
+    ]
+    features: dict[str, list[str]] = {}
+    for group in groups:
+        for words in _features_of(group):
+            features.setdefault(words, []).append(group.name)
+    return [*rights, *(Right(words, tuple(names)) for words, names in features.items())]
+
+
 def _rows(staff: User) -> QuerySet[Group]:
     if not administration.may_see_groups(staff):
         raise NotFoundError
@@ -158,7 +261,7 @@ def _rows(staff: User) -> QuerySet[Group]:
 
 def _listed(group: Group) -> ListedGroup:
     names = [administration.name_of(each) for each in group.permissions.all()]
-    allows = tuple(gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS)
+    allows = tuple(gettext(words) for words, _names in administration.in_words(names))
     is_required_by_settings = second_factor.is_set_in_environment(group)
     needs = is_required_by_settings or hasattr(group, "required_factor")
     return ListedGroup(group.pk, group.name, group.members, allows, _features_of(group), needs, is_required_by_settings)  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ Their actions set groups and staff status, end sessions and remove the second fa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -18,8 +18,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations, second_factor, sessions, sign_in_settings
+from chatui.accounts import account_managers, api_keys, invitations, password_links, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
+from chatui.accounts.api_keys import CreatedKey, NewKeyOptions
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -35,6 +36,7 @@ class AccountSnapshot:
     """A snapshot of an account or group: its name, and the names of its states, groups and permissions."""
 
     name: str
+    full_name: str = ""
     states: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     permissions: frozenset[str] = frozenset()
@@ -51,6 +53,7 @@ def snapshot(row: User | Group) -> AccountSnapshot:
     states = {"active": user.is_active, "staff": user.is_staff, "superuser": user.is_superuser}
     return AccountSnapshot(
         user.get_username(),
+        user.get_full_name(),
         frozenset(name for name, is_so in states.items() if is_so),
         frozenset(user.groups.values_list("name", flat=True)),
         _words(user.user_permissions.all()),
@@ -63,7 +66,7 @@ def record_created(visitor: Visitor, row: User | Group) -> None:
     """Record a new account or group, and each permission that it starts with."""
     now = snapshot(row)
     _record(visitor, row, "created", now, "")
-    _record_changes(visitor, row, AccountSnapshot(now.name, frozenset({"active"}) & now.states), now)
+    _record_changes(visitor, row, AccountSnapshot(now.name, now.full_name, frozenset({"active"}) & now.states), now)
 
 
 def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot) -> None:
@@ -101,6 +104,8 @@ def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapsh
 def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
     if before.name != now.name:
         yield f"is called {now.name} now"
+    if before.full_name != now.full_name:
+        yield f"has the name {now.full_name or '(none)'} now"[:200]
     if before.address is not None and before.address != now.address:
         yield "has another e-mail address now"
     if before.password and before.password != now.password:
@@ -122,15 +127,64 @@ MAX_INVITED = 50
 """The most people that can be invited at once."""
 
 
-def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is_staff: bool) -> None:
-    """Set somebody's groups, among those that the member of staff may assign, and their staff status. Other groups stay. Recorded.
+def set_rights(
+    visitor: Visitor, person_id: UUID, groups: Collection[int], permissions: Collection[int] | None = None, *, is_staff: bool
+) -> None:
+    """Set somebody's groups and own permissions, among those that the member of staff may give, and their staff status. Others stay.
+    Recorded. ``permissions`` None: they stay, too.
 
     Raises:
         NotFoundError: as ``changeable``.
         LastAccountManagerError: no other account manager would be left; recorded, and nothing is changed.
     """
     with _changing(visitor, person_id) as person:
-        _set_groups(visitor, person, chosen, is_staff=is_staff)
+        _set_rights(visitor, person, groups, permissions, is_staff=is_staff)
+
+
+def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> User:
+    """Change somebody's user name, display name and e-mail address (columns and checked values). Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``.
+        IntegrityError: somebody else has just taken the name.
+    """
+    with _changing(visitor, person_id) as person:
+        before = snapshot(person)
+        for name, value in details.items():
+            setattr(person, name, value)
+        person.save()  # with the columns that are derived from the name
+        record_changed(visitor, person, before)
+    return person
+
+
+@transaction.atomic
+def create_account(visitor: Visitor, details: Mapping[str, str]) -> User:
+    """Create an account that nobody can sign in to until it gets a password link. Recorded.
+
+    Raises NotFoundError if the visitor may not add accounts, and as ``correct``.
+    """
+    if not administration.may_invite(account_managers.lock_for(person_of(visitor)), None):
+        raise NotFoundError
+    person = User(**details)
+    person.set_unusable_password()
+    person.save()
+    record_created(visitor, person)
+    return person
+
+
+@transaction.atomic
+def link_for_password(visitor: Visitor, person_id: UUID, *, voids_password: bool) -> tuple[User, str]:
+    """Somebody, and the path of a link with which they choose a new password. Recorded. Raises NotFoundError as ``changeable``."""
+    person = locked(visitor, person_id)
+    return person, password_links.create(visitor, person, voids_password=voids_password)
+
+
+@transaction.atomic
+def create_key(visitor: Visitor, person_id: UUID, wanted: NewKeyOptions) -> CreatedKey:
+    """Create an API key for an account that nobody can sign in to. Recorded. Raises as ``changeable``, and as ``create_for_account``."""
+    made = api_keys.create_for_account(visitor, locked(visitor, person_id), wanted)
+    four_eyes.record_change(visitor.user, [person_id], "an API key")
+    return made
 
 
 def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) -> User:
@@ -138,7 +192,7 @@ def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) 
 
     Raises:
         NotFoundError: as ``changeable``, and if the member of staff may not assign the group.
-        LastAccountManagerError: as ``set_groups``.
+        LastAccountManagerError: as ``set_rights``.
     """
     with _changing(visitor, person_id) as person:
         if not administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
@@ -160,7 +214,7 @@ def end_sessions(visitor: Visitor, person_id: UUID) -> User:
 def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
     """Remove the second factor of a person who has lost it. Recorded.
 
-    Raises as ``set_groups``: without a password, a passkey may be the last account manager's only sign-in method.
+    Raises as ``set_rights``: without a password, a passkey may be the last account manager's only sign-in method.
     """
     with _changing(visitor, person_id) as person:
         second_factor.remove(visitor, person)
@@ -228,13 +282,18 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
         raise
 
 
-def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
-    before = snapshot(person)
-    given = set(administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
-    others = set(person.groups.values_list("pk", flat=True)) - given
-    person.groups.set(others | (given & set(chosen)))
+def _set_rights(visitor: Visitor, person: User, groups: Collection[int], permissions: Collection[int] | None, *, is_staff: bool) -> None:
+    before, staff = snapshot(person), User.objects.get(pk=person_of(visitor).pk)
+    _set(person.groups, administration.assignable_groups(staff), groups)
+    if permissions is not None:
+        _set(person.user_permissions, administration.group_permissions(staff), permissions)
     User.objects.filter(pk=person.pk).update(is_staff=is_staff)
     record_changed(visitor, person, before)
+
+
+def _set(held: Any, offered: QuerySet[Any], chosen: Collection[int]) -> None:
+    """Of what is offered, exactly what was chosen; what is not offered stays."""
+    held.set([*held.exclude(pk__in=offered), *offered.filter(pk__in=chosen)])
 
 
 def heir() -> User | None:
@@ -293,6 +352,20 @@ def pending_invitations() -> QuerySet[Invitation]:
     """Invitations that can still be used, the newest first."""
     pending = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
     return pending.select_related("made_by", "group").order_by("-made_at")
+
+
+def ended_invitations() -> QuerySet[Invitation]:
+    """Invitations that were used or revoked, or have expired, the newest first."""
+    ended = Q(revoked_at__isnull=False) | Q(used_at__isnull=False) | Q(expires_at__lte=timezone.now()) | Q(made_by__is_active=False)
+    return Invitation.objects.filter(ended).select_related("made_by", "group", "used_by").order_by("-made_at")
+
+
+def is_key(text: str) -> bool:
+    """Whether a text from a form is the key of an account, as pages write it."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
 
 
 def counts() -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""Django's administration, as far as web/manage does not have it yet. Imports tables, so it is no part of web. To be emptied.
+"""Django's administration, a repair hatch: off unless CHATUI_DJANGO_ADMIN asks for it, for superusers only, and nothing links to it.
 
-It shows no message. Each page checks what its member of staff may see, and every change is recorded in the same transaction.
+Administration is ``web.manage``. ``site`` shows rows of people, groups, limits and invitations as they are stored. It shows no message, and
+every change is recorded in the same transaction. Imports tables, so it is no part of web.
 """

@@ -1,88 +1,153 @@
-"""The admin site: Django's admin at ``/admin/``, with the product's CSP except Trusted Types, which Django's jQuery does not support."""
+"""Django's admin at ``/admin/``: plain rows for superusers, with the product's CSP except Trusted Types, which its jQuery does not support.
+
+Messages, conversations, turns and files must not be registered: a list of rows would show hidden text without the gate and without an
+audit line. Nor may anything that is a secret, or that has steps of its own, such as closing or erasing an account.
+"""
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from csp.decorators import csp
 from django.conf import settings
-from django.contrib.admin import AdminSite
-from django.contrib.admin.apps import AdminConfig
+from django.contrib import admin, messages
 from django.contrib.admin.options import TO_FIELD_VAR
-from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.models import Group
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import BadRequest, PermissionDenied
+from django.db import transaction
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import SimpleTemplateResponse
-from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext
+
+from chatui.accounts import account_managers, people
+from chatui.accounts.account_managers import LastAccountManagerError
+from chatui.audit_log.record import record
+from chatui.models.sign_in import Invitation
+from chatui.models.usage import ModelPrice, UsageLimit
+from chatui.models.user import User
+from chatui.permissions.access import NotFoundError
+from chatui.usage import limits
+from chatui.web.guards import visitor_of
+from chatui.web.sign_in import pages
 
 _TRUSTED_TYPES = ("require-trusted-types-for", "trusted-types")
 
 
-class ChatUiAdminSite(AdminSite):
-    """Django's site with our titles, and without the Trusted Types directives: its pages show no text of a model."""
+class RepairSite(admin.AdminSite):
+    """Django's site for superusers. It has no sign-in of its own: the product's limits guesses."""
 
-    site_header = _("Admin")
-    site_title = _("Admin")
-    index_title = _("People and groups")
+    site_url = "/manage/"
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Redirect staff to the admin pages, and visitors to the product's sign-in page, which limits guesses; refuse everybody else."""
+        """Send visitors to the product's sign-in page; refuse everybody else."""
         if self.has_permission(request):
             return redirect("admin:index")
         if request.user.is_authenticated:
             raise PermissionDenied
-        from django.contrib.auth.views import redirect_to_login  # models cannot be imported yet when Django loads this module
-
-        return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME, reverse("admin:index")))
+        return redirect_to_login("/admin/")
 
     def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Sign out as on every other page, so that this person's sockets are closed."""
-        from chatui.web.sign_in import pages as sign_in_pages  # as above
-
-        return sign_in_pages.sign_out(request)
+        return pages.sign_out(request)
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         return redirect("password")
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap every admin view with our CSP and error handling."""
+        """Wrap every admin view with our CSP and ``_guarded``."""
         directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
         own = {name: value for name, value in directives.items() if name not in _TRUSTED_TYPES}
-        return csp(own)(super().admin_view(_with_error_handling(view), cacheable))
+        return csp(own)(super().admin_view(_guarded(view), cacheable))
 
 
-def _with_error_handling(view: Any) -> Any:
-    """The view with error handling: a number too large for the database or an invalid lookup field becomes a bad request (400), and
-    NotFoundError a forbidden one (403), instead of a server error.
-    """
+def _guarded(view: Any) -> Any:
+    """The view, where no change may leave nobody who manages accounts. Its lists query the database while they are rendered, so that is
+    done here; and what Django does not expect in an address is a bad request instead of a server error."""
 
     @wraps(view)
-    def handle(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if {fields.get(TO_FIELD_VAR, "id") for fields in (request.GET, request.POST)} != {"id"}:
             raise BadRequest  # Django loads the row before it checks whether the field exists
-        from chatui.permissions.access import NotFoundError  # models cannot be imported yet when Django loads this module
-
         try:
-            response: HttpResponse = view(request, *args, **kwargs)
-            # Render here: lists query the database while they are rendered, and Django would do that later.
-            return response.render() if isinstance(response, SimpleTemplateResponse) else response
+            if request.method != "POST":
+                return _rendered(view(request, *args, **kwargs))
+            with account_managers.require_manager_left("in Django's admin"):
+                return _rendered(view(request, *args, **kwargs))
         except OverflowError:
             raise BadRequest from None
         except NotFoundError:
-            raise PermissionDenied from None  # the member of staff lost a permission while the request ran
+            raise PermissionDenied from None
+        except LastAccountManagerError as error:
+            record("account not changed", visitor_of(request, "admin"), detail=f"{error.name}: {error}")
+            list(messages.get_messages(request))  # remove the success message, which is no longer true
+            messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
+            return redirect(request.path)
 
-    return handle
+    return answer
 
 
-class ChatUiAdminConfig(AdminConfig):
-    """Makes ``ChatUiAdminSite`` the default admin site."""
+def _rendered(response: HttpResponse) -> HttpResponse:
+    return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
-    default_site = "chatui.admin.site.ChatUiAdminSite"
 
-    def ready(self) -> None:
-        """Register the models. Django would look for registrations in the app's ``admin`` module, which is a package here."""
-        super().ready()
-        from chatui.admin import people, records  # noqa: F401 - models cannot be imported before now
+class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows whose every change is recorded: of people and groups one line for each difference."""
+
+    show_full_result_count = False
+
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
+        form.before = people.snapshot(obj) if change and isinstance(obj, User | Group) else None
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(limits.clear_cache)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        row, visitor = form.instance, visitor_of(request, "admin")
+        if not isinstance(row, User | Group):
+            changed = ", ".join(f"{name} {form.cleaned_data[name]}" for name in form.changed_data)
+            record(f"{row._meta.model_name} {'changed' if change else 'created'}", visitor, detail=f"{row}: {changed}"[:200])
+            return
+        if change:
+            people.record_changed(visitor, row, form.before)
+        else:
+            people.record_created(visitor, row)
+        for person in [row] if isinstance(row, User) else row.user_set.filter(is_staff=True).only("pk"):
+            transaction.on_commit(partial(pages.notify_sockets, person))
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        visitor = visitor_of(request, "admin")
+        if isinstance(obj, Group):
+            people.record_deleted(visitor, obj)
+        else:
+            record(f"{obj._meta.model_name} deleted", visitor, detail=str(obj)[:200])
+        super().delete_model(request, obj)
+        transaction.on_commit(limits.clear_cache)
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        return {}  # each row by itself, after its own page
+
+
+class PersonAdmin(RecordedAdmin):
+    """Accounts. Creating, closing and erasing them, and their passwords, have steps of their own elsewhere."""
+
+    list_display = ("username", "is_active", "is_staff", "is_superuser", "last_login")
+    search_fields = ("username", "email")
+    fields = ("username", "first_name", "last_name", "email", "is_staff", "is_superuser", "groups", "user_permissions")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+site = RepairSite()
+site.register(User, PersonAdmin)
+site.register([Group, UsageLimit, ModelPrice, Invitation], RecordedAdmin)

@@ -77,9 +77,10 @@ class UsageEntry(Row):
 
 
 class UsageLimit(Table):
-    """The limits per calendar day and month (UTC). NULL: unlimited; 0: nothing is allowed. ``group`` is NULL for everybody else.
+    """The limits per calendar day and month (UTC). NULL: unlimited; 0: nothing is allowed. ``group`` and ``person`` are NULL for everybody
+    else.
 
-    A person in several groups with limits has the largest of each kind.
+    A person's own limits replace those of their groups. A person in several groups with limits has the largest of each kind.
     """
 
     group = models.OneToOneField(
@@ -91,6 +92,7 @@ class UsageLimit(Table):
         related_name="+",
         help_text=_("Empty: everybody who is not in a group with limits."),
     )
+    person = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     day_tokens = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)
     day_turns = models.PositiveBigIntegerField(_("answers per day"), null=True, blank=True)
     month_tokens = models.PositiveBigIntegerField(_("tokens per month"), null=True, blank=True)
@@ -100,16 +102,17 @@ class UsageLimit(Table):
         verbose_name = _("usage limit")
         verbose_name_plural = _("usage limits")
         constraints = [
-            # The column is unique, but only for rows with a group: to the database, two NULLs are different.
+            # The columns are unique, but only for rows with a group or person: to the database, two NULLs are different.
             models.UniqueConstraint(
                 Coalesce("group_id", models.Value(0), output_field=models.IntegerField()),
+                condition=models.Q(person=None),
                 name="one_limit_for_everybody",
-                violation_error_message=_("These limits already exist. Change them instead."),
-            )
+            ),
+            models.CheckConstraint(condition=models.Q(group=None) | models.Q(person=None), name="limit_of_group_or_person"),
         ]
 
     def __str__(self) -> str:
-        return str(self.group) if self.group_id else "everybody"
+        return str(self.group or self.person or "everybody")
 
 
 _NOT_NEGATIVE = [MinValueValidator(Decimal(0))]

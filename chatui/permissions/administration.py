@@ -1,4 +1,4 @@
-"""Decides which parts of the admin pages staff may use, which accounts they may change, and which permissions they may grant.
+"""Decides which parts of Administration staff may use, which accounts they may change, and which permissions they may grant.
 
 The permission catalogue has the permissions that this product uses, under headings, each with a description. It is also decided here who
 may invite people, and into which groups, and who may see everybody's usage. Nobody can grant permissions that they lack.
@@ -7,6 +7,7 @@ may invite people, and into which groups, and who may see everybody's usage. Nob
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
@@ -34,26 +35,26 @@ GROUPS: dict[str, dict[str, str]] = {
     noop("Ratings"): {"chatui.export_ratings": noop("Export ratings of answers, each with the visible conversation before it")},
     noop("Usage"): {
         "chatui.view_usage": noop("See how much everybody uses, and export it"),
-        "chatui.change_limits": noop("Set usage limits and model prices on the admin pages"),
+        "chatui.change_limits": noop("Set usage limits and model prices"),
     },
     noop("Accounts"): _table(
         "chatui",
         "user",
         (
-            noop("See accounts on the admin pages"),
-            noop("Add accounts on the admin pages"),
-            noop("Change accounts on the admin pages"),
-            noop("Delete accounts on the admin pages"),
+            noop("See accounts"),
+            noop("Add accounts"),
+            noop("Change accounts"),
+            noop("Erase accounts"),
         ),
     ),
     noop("Groups"): _table(
         "auth",
         "group",
         (
-            noop("See groups on the admin pages"),
-            noop("Add groups on the admin pages"),
-            noop("Change groups on the admin pages"),
-            noop("Delete groups on the admin pages"),
+            noop("See groups"),
+            noop("Add groups"),
+            noop("Change groups"),
+            noop("Delete groups"),
         ),
     ),
     noop("Model servers"): _table(
@@ -62,7 +63,7 @@ GROUPS: dict[str, dict[str, str]] = {
         (
             noop("See model servers, and why answers failed"),
             noop("Connect model servers"),
-            noop("Change and examine model servers"),
+            noop("Change model servers, and see settings and the system"),
             noop("Remove model servers"),
         ),
     ),
@@ -74,6 +75,56 @@ In English, as in the audit log; pages translate them.
 
 DESCRIPTIONS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 """The descriptions without the headings. Django's other permissions, such as "can add message", have no effect here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A common choice of permissions. ``name`` and ``sentence`` are in English, as in the catalogue."""
+
+    key: str
+    name: str
+    sentence: str
+    permissions: frozenset[str]
+
+
+def _role(key: str, name: str, sentence: str, *headings: str) -> Role:
+    return Role(key, name, sentence, frozenset(name for heading in headings for name in GROUPS[heading]))
+
+
+ROLES = (
+    _role(
+        "people",
+        noop("Helps people"),
+        noop("Sees, invites, changes, closes and erases accounts, and makes and changes groups"),
+        "Accounts",
+        "Groups",
+    ),
+    _role(
+        "servers",
+        noop("Looks after servers"),
+        noop("Connects and tests model servers, sees failed answers, settings and everybody’s usage, and sets limits and prices"),
+        "Model servers",
+        "Usage",
+    ),
+    _role(
+        "debug",
+        noop("May debug"),
+        noop("Opens hidden channels of any conversation for a reason, and each view is recorded"),
+        "Hidden channels",
+    ),
+    _role("audit", noop("Reads the audit log"), noop("Reads and exports what was done, by whom and when, also debug views"), "Audit log"),
+)
+
+
+def in_words(names: Collection[str]) -> list[tuple[str, frozenset[str]]]:
+    """What these permissions allow, as few sentences as possible, each with the permissions that it stands for.
+
+    A role has one sentence if all of its permissions are there; the others have their descriptions. In English, as the catalogue.
+    """
+    whole = [role for role in ROLES if role.permissions <= set(names)]
+    rest = set(names).difference(*(role.permissions for role in whole))
+    alone = [(words, frozenset((name,))) for name, words in DESCRIPTIONS.items() if name in rest]
+    return [*((role.sentence, role.permissions) for role in whole), *alone]
 
 
 def may_invite(inviter: User, group: Group | None) -> bool:
@@ -88,7 +139,7 @@ def can_read_usage(user: User | None) -> bool:
 
 
 class AdminPart(StrEnum):
-    """A part of the admin pages."""
+    """A part of Administration."""
 
     PEOPLE = "people"
     SERVERS = "servers"
@@ -96,6 +147,7 @@ class AdminPart(StrEnum):
     REQUESTS = "requests"
     DEBUG_VIEWS = "looks"
     USAGE = "usage"
+    LIMITS = "limits"
     SETTINGS = "settings"
     SYSTEM = "system"
 
@@ -111,6 +163,7 @@ def parts_of(user: User | None) -> tuple[AdminPart, ...]:
         AdminPart.REQUESTS: access.can_see_hidden(user),
         AdminPart.DEBUG_VIEWS: access.can_read_audit(user),
         AdminPart.USAGE: can_read_usage(user),
+        AdminPart.LIMITS: may_set_limits(user),
         # People who may configure model servers manage the whole installation. The first account has this permission.
         AdminPart.SETTINGS: user.has_perm("chatui.change_storedbackend"),
         AdminPart.SYSTEM: user.has_perm("chatui.change_storedbackend"),
@@ -141,13 +194,28 @@ def may_remove_servers(staff: User) -> bool:
     return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.delete_storedbackend")
 
 
+def may_set_limits(user: User | None) -> bool:
+    """Whether they may set usage limits and prices."""
+    return access.is_staff_with(user, "chatui.change_limits")
+
+
+def may_see_accounts(staff: User) -> bool:
+    """Whether they may see who has an account."""
+    return access.is_staff_with(staff, "chatui.view_user")
+
+
+def may_revoke_keys(staff: User) -> bool:
+    """Whether they may see everybody's API keys, and revoke them."""
+    return access.is_staff_with(staff, "chatui.view_user", "chatui.change_user")
+
+
 def may_see_groups(staff: User) -> bool:
-    """Whether they may see groups and their members on the admin pages."""
+    """Whether they may see groups and their members in Administration."""
     return access.is_staff_with(staff, "chatui.view_user", "auth.view_group")
 
 
 def may_make_groups(staff: User) -> bool:
-    """Whether they may create groups on the admin pages."""
+    """Whether they may create groups in Administration."""
     return may_see_groups(staff) and staff.has_perm("auth.add_group")
 
 
@@ -165,6 +233,11 @@ def may_change_group(staff: User, group: Group) -> bool:
     if not (may_see_groups(staff) and staff.has_perm("auth.change_group")):
         return False
     return has_no_more_permissions(staff, group)
+
+
+def may_delete_group(staff: User, group: Group) -> bool:
+    """As ``may_change_group``, with the permission to delete groups."""
+    return may_see_groups(staff) and staff.has_perm("auth.delete_group") and has_no_more_permissions(staff, group)
 
 
 def has_no_more_permissions(staff: User | AnonymousUser, person: User | Group) -> bool:
@@ -193,7 +266,7 @@ def people_with_more_permissions(staff: User) -> QuerySet[User]:
 
 
 def may_change(staff: User, person: User) -> bool:
-    """Whether they may change that account on the admin pages. Never their own: people change theirs on the settings page."""
+    """Whether they may change that account in Administration. Never their own: people change theirs on the settings page."""
     return access.is_staff_with(staff, "chatui.change_user") and person != staff and has_no_more_permissions(staff, person)
 
 
@@ -202,11 +275,16 @@ def may_erase(staff: User, person: User) -> bool:
     return access.is_staff_with(staff, "chatui.delete_user") and person != staff and has_no_more_permissions(staff, person)
 
 
-def changeable_people(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
-    """Which of these accounts they may add to that group, or remove from it."""
-    if not staff.has_perms(("chatui.view_user", "chatui.change_user")) or not assignable_groups(staff).filter(pk=group.pk).exists():
+def changeable_accounts(staff: User, people: Collection[UUID]) -> set[UUID]:
+    """Those of these accounts that ``may_change`` is true for."""
+    if not access.is_staff_with(staff, "chatui.view_user", "chatui.change_user"):
         return set()
     return set(people) - {staff.pk} - set(people_with_more_permissions(staff).filter(pk__in=people).values_list("pk", flat=True))
+
+
+def changeable_people(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
+    """Which of these accounts they may add to that group, or remove from it."""
+    return changeable_accounts(staff, people) if assignable_groups(staff).filter(pk=group.pk).exists() else set()
 
 
 def name_of(row: Permission) -> str:

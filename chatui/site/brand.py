@@ -1,8 +1,8 @@
 """The brand that pages show: the operator's name, mark and accent colour, with the style sheets and the checks of them.
 
 Contrast ratios are those of WCAG 2.2, and an accent colour has readable variants for the light and the dark theme. The mark (logo) is a
-small SVG or PNG file; files that could run scripts or load others are refused. There is one style sheet for the product's pages and one for
-the admin. Django system checks report what is wrong with the operator's settings.
+small SVG or PNG file; files that could run scripts or load others are refused. One style sheet has the accent. Django
+system checks report what is wrong with the operator's settings.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def sheets(accent: str) -> dict[str, str]:
     if colour is None:
         return {}
     light, dark = light_accent(colour), dark_accent(colour)
-    return {"site.css": _site(light, dark), "admin.css": _admin(light, dark)}
+    return {"site.css": _site(light, dark)}
 
 
 def light_accent_of_style_sheet(accent: str) -> str:
@@ -186,20 +186,6 @@ def _site(light: Accent, dark: Accent) -> str:
         "--accent-wash": (light.wash, dark.wash),
     }
     return f"@layer tokens {{\n{_rule(':root', rules)}}}\n"
-
-
-def _admin(light: Accent, dark: Accent) -> str:
-    """The accent under the names of Django's variables, as in ``static/css/admin.css``."""
-    one: dict[str, tuple[Colour, Colour]] = dict.fromkeys(
-        ("--header-bg", "--button-bg", "--object-tools-bg", "--default-button-hover-bg"), (light.colour, light.colour)
-    )
-    one |= dict.fromkeys(("--button-hover-bg", "--object-tools-hover-bg", "--default-button-bg"), (light.hover, light.hover))
-    one |= dict.fromkeys(("--header-color", "--accent", "--header-link-color", "--button-fg"), (light.ink, light.ink))
-    one |= dict.fromkeys(("--primary", "--secondary"), (light.colour, dark.wash))
-    one |= dict.fromkeys(("--link-fg", "--link-selected-fg", "--breadcrumbs-link-fg"), (light.colour, dark.colour))
-    one |= {"--primary-fg": (light.ink, dark_accent(dark.colour).colour), "--link-hover-color": (light.hover, dark.hover)}
-    one |= dict.fromkeys(("--breadcrumbs-bg", "--selected-row"), (light.wash, dark.wash))
-    return _rule("html:root", one)
 
 
 def _rule(place: str, values: dict[str, tuple[Colour, Colour]]) -> str:

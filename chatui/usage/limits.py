@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -40,18 +41,23 @@ _NONE = UsageLimits()
 @dataclass(slots=True)
 class _Cache:
     at: float = float("-inf")
-    by_group: dict[int | None, UsageLimits] | None = None
+    by_group: dict[int | None, UsageLimits] = field(default_factory=dict)
+    by_person: dict[UUID, UsageLimits] = field(default_factory=dict)
 
 
 _cache = _Cache()
 
 
 def limits_of(person: User) -> UsageLimits:
-    """The largest limits of the person's groups, separately for each kind; the limits for everybody if none of their groups has any.
+    """The person's own limits; otherwise the largest limits of their groups, separately for each kind; the limits for everybody if none of
+    their groups has any.
 
     No statement if there are no limits at all, one more if groups have some.
     """
-    by_group = _by_group()
+    _refresh()
+    if person.pk in _cache.by_person:
+        return _cache.by_person[person.pk]
+    by_group = _cache.by_group
     named = [key for key in by_group if key is not None]
     own = list(person.groups.filter(pk__in=named).values_list("pk", flat=True)) if named else []
     if own:
@@ -64,13 +70,15 @@ def clear_cache() -> None:
     _cache.at = float("-inf")
 
 
-def _by_group() -> dict[int | None, UsageLimits]:
+def _refresh() -> None:
     now = time.monotonic()
-    if _cache.by_group is None or now - _cache.at >= CACHE_SECONDS:
-        rows = UsageLimit.objects.values_list("group", "day_tokens", "day_turns", "month_tokens", "month_turns")
-        _cache.by_group = {group: UsageLimits(*numbers) for group, *numbers in rows}
-        _cache.at = now
-    return _cache.by_group
+    if now - _cache.at < CACHE_SECONDS:
+        return
+    rows = UsageLimit.objects.values_list("person", "group", "day_tokens", "day_turns", "month_tokens", "month_turns")
+    found = [(person, group, UsageLimits(*numbers)) for person, group, *numbers in rows]
+    _cache.by_person = {person: limits for person, _group, limits in found if person is not None}
+    _cache.by_group = {group: limits for person, group, limits in found if person is None}
+    _cache.at = now
 
 
 def _largest(found: Iterable[UsageLimits]) -> UsageLimits:

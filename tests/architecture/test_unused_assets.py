@@ -19,7 +19,6 @@ OF_LIBRARIES = ("hljs", "katex")
 # Classes that no source of ours spells, because something else writes them.
 WRITTEN_BY_OTHERS = {
     **dict.fromkeys(("attention", "caution", "danger", "important", "tip"), "an operator, as the kind of an admonition in a page"),
-    **dict.fromkeys(("field-permissions", "field-user_permissions"), "Django's admin, around the fields of a form"),
 }
 
 WORD_LISTS = "renderer/activities/"
@@ -78,8 +77,6 @@ def users_of_templates() -> dict[str, set[str]]:
 @for_each([s for s in sources(".html") if s.is_in("templates/")])
 def test_each_template_is_rendered_by_a_view_or_by_another_template(source: Source) -> None:
     name = source.path.removeprefix("templates/")
-    if name.startswith(("admin/", "registration/")):
-        return  # takes the place of one of Django's
     assert users_of_templates().get(name, set()) - {source.path}, f"nothing renders {name}"
 
 

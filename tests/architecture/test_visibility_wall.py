@@ -93,19 +93,6 @@ def test_the_libraries_of_harmony_are_used_where_that_is_the_task_and_nowhere_el
     assert importers == LIBRARIES_OF_HARMONY[library]
 
 
-def test_the_admin_pages_does_not_show_messages() -> None:
-    from django.contrib import admin
-
-    from chatui.models.message import Message
-    from chatui.models.user import User
-
-    registered = admin.site._registry
-    assert User in registered, "nothing is registered yet, so this test would prove nothing"
-    assert Message not in registered
-    inlines = {inline.model for shown in registered.values() for inline in shown.inlines}
-    assert Message not in inlines
-
-
 def test_no_template_and_no_code_marks_text_as_safe() -> None:
     sources = [source for source in all_sources() if source.is_in("chatui/", "renderer/", "templates/", "static/js/", "static/css/")]
     assert list(found(WAYS_ROUND, sources)) == []

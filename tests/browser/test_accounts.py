@@ -47,12 +47,18 @@ def test_the_first_account_is_made_with_the_consoles_code_and_makes_the_next_one
     page.get_by_role("link", name="Administration").click()
     page.get_by_role("navigation", name="Administration").get_by_role("link", name="Settings", exact=True).click()
     expect(page.get_by_text("CHATUI_DATA_DIR", exact=True)).to_be_visible()
-    page.get_by_role("link", name="Django admin").click()
-    make_person(page, "bela")
+    page.get_by_role("navigation", name="Administration").get_by_role("link", name="People").click()
+    page.get_by_role("link", name="Invite people").click()
+    page.get_by_label("Whom to invite").fill("bela")
+    page.get_by_role("button", name="Create links").click()
+    link = page.locator(".manage-link").inner_text()
 
     visitor_page = visits.open(empty)
-    visitor_page.wait_for_url("**/sign-in/**")
-    sign_in(visitor_page, "bela")
+    visitor_page.goto(link)
+    expect(visitor_page.get_by_label("Username")).to_have_value("bela")
+    visitor_page.get_by_label("Password", exact=True).fill(PASSWORD)
+    visitor_page.get_by_label("Password confirmation").fill(PASSWORD)
+    visitor_page.get_by_role("button", name="Create account").click()
     visitor_page.wait_for_url(empty.url + "/")
     chat = Chat(visitor_page)
     chat.ask_and_wait("Hello!")
@@ -99,7 +105,7 @@ def test_an_invited_person_creates_the_account_and_later_sets_a_new_password(dem
     admin.get_by_role("link", name="pam").first.click()
     admin.get_by_role("link", name="Password reset link").click()
     admin.get_by_role("button", name="Create the link").click()
-    page.goto(admin.locator(".password-link").inner_text())
+    page.goto(admin.locator(".manage-link").inner_text())
     for field in page.locator("input[type=password]").all():
         field.fill(NEW_PASSWORD)
     page.get_by_role("button", name="Set the password").click()
@@ -135,13 +141,3 @@ def sign_out(page: Page, *unsent: str) -> None:
 def press_sign_out(page: Page) -> None:
     page.get_by_role("button", name=re.compile("^Account: ")).click()
     page.get_by_role("button", name="Sign out").click()
-
-
-def make_person(page: Page, name: str) -> None:
-    """Create a person, starting from the first admin page."""
-    page.get_by_role("link", name=re.compile("^Add( User)?$", re.IGNORECASE)).last.click()
-    page.locator("#id_username").fill(name)
-    page.locator("#id_password1").fill(PASSWORD)
-    page.locator("#id_password2").fill(PASSWORD)
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("was added successfully")).to_be_visible()

@@ -40,18 +40,3 @@ def test_a_script_that_got_in_could_neither_make_html_nor_a_policy_nor_ask_anoth
         assert page.evaluate(f"() => {{ try {{ {attack}; return 'done' }} catch (error) {{ return error.name }} }}") == "TypeError", attack
     assert page.evaluate("fetch('http://elsewhere.example/').then(() => 'done', error => error.name)") == "TypeError"
     assert len([text for text in visits.seen if text.startswith("console") and "policy: " in text]) >= 4
-
-
-def test_the_admin_pages_work_under_their_policy(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "grace", "/admin/")
-    policy = page.request.get("/admin/").headers["content-security-policy"]
-    assert "unsafe" not in policy and "script-src 'self'" in policy
-    page.get_by_role("link", name="Users").first.click()
-    expect(page.locator("#result_list")).to_contain_text("ada")
-    page.get_by_role("link", name="bela").click()
-    expect(page.get_by_role("checkbox", name="hidden channels").first).to_be_visible()
-    page.locator("#id_first_name").fill("Béla")
-    page.get_by_role("button", name="Save and continue editing").click()
-    expect(page.get_by_text("was changed successfully")).to_be_visible()
-    page.goto("/admin/chatui/conversation/")
-    expect(page.locator("#result_list, .paginator").first).to_be_visible()

@@ -72,52 +72,18 @@ _SHARED = {"leaf": "{final}", "days": "7"}
 _SIGNED_IN = "302 200 200 200 200 200 200 200 200"
 _EVERYBODY = "200 200 200 200 200 200 200 200 200"
 _SIGNS_OUT = "302 " + " ".join(["302*"] * 8)
-_STAFF_SIGN_OUT = "302 302 302 " + " ".join(["302*"] * 6)
 _NOT_THERE = "404 404 404 404 404 404 404 404 404"
 _BY_KEY = "401 401 401 401 401 401 401 401 401"
 """The addresses for programs: no session opens them. surface/test_programs.py tests what keys open."""
 _NEVER = "405 405 405 405 405 405 405 405 405"
-# The admin pages: people who are not staff are redirected to the sign-in page.
-_ALL_STAFF = "302 302 302 200 200 200 200 200 200"
-_STAFF_404 = "302 302 302 404 404 404 404 404 404"
-_STAFF_403 = "302 302 302 403 403 403 403 403 403"
-_NO_STAFF_403 = "302 403 403 302 302 302 302 302 302"
-_ADMIN_SEES = "302 302 302 403 403 403 200 403 403"
-_ADMIN_GOES = "302 302 302 403 403 403 302 403 403"
 _READERS = "302 404 404 404 404 404 404 200 200"
 _READERS_TAKE = "302 404 404 404 404 404 404 200* 200*"
 _USAGE = "302 404 404 404 404 404 200 404 404"
 _MANAGERS = "302 404 404 404 200 404 200 200 200"
 _MANAGER_ACTS = "302 404 404 404 404 404 302* 404 404"
-_ANY_SEES = "302 302 302 403 403 200 403 200 200"
 
 
 _REQUESTS = "/c/{conversation}/debug/requests/"
-
-
-def _admin_pages(model: str, key: str, reads: str, page: str, *, may_change: str, add: str, missing: str) -> tuple[Route, ...]:
-    """The seven routes that Django's admin has for a model."""
-    at = f"admin/{model}/"
-    return (
-        Route(at, reads, (Ask("GET", f"/{at}", page), Ask("POST", f"/{at}", page, {"action": "delete_selected", "_selected_action": key}))),
-        Route(f"{at}add/", f"{reads} Adding as for the permission.", (Ask("GET", f"/{at}add/", add), Ask("POST", f"/{at}add/", add))),
-        Route(f"{at}<path:object_id>/history/", reads, (Ask("GET", f"/{at}{key}/history/", page),)),
-        Route(
-            f"{at}<path:object_id>/delete/",
-            f"{reads} Deleting as for the permission.",
-            (Ask("GET", f"/{at}{key}/delete/", may_change), Ask("POST", f"/{at}{key}/delete/", may_change)),
-        ),
-        Route(
-            f"{at}<path:object_id>/change/",
-            reads,
-            (
-                Ask("GET", f"/{at}{key}/change/", page),
-                Ask("POST", f"/{at}{key}/change/", may_change),
-                Ask("GET", f"/{at}x/change/", missing),
-            ),
-        ),
-        Route(f"{at}<path:object_id>/", "Sends on to the change page.", (Ask("GET", f"/{at}{key}/", "302 " * 8 + "302"),)),
-    )
 
 
 ROUTES: tuple[Route, ...] = (
@@ -209,8 +175,22 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "manage/people/",
-        "Staff who may see accounts: names, groups, states and days. Nothing that anybody wrote.",
-        tuple(Ask("GET", f"/manage/people/{query}", _USAGE) for query in ("", "?q=a&page=2", "?show=debug", "?show=invited")),
+        "Staff who may see accounts: names, groups, states and days. Nothing that anybody wrote. Whoever may change accounts "
+        "closes, reopens, signs out or adds to a group those that they may change. Recorded, one by one.",
+        (
+            *(Ask("GET", f"/manage/people/{query}", _USAGE) for query in ("", "?q=a&page=2", "?show=debug", "?show=invited")),
+            Ask("POST", "/manage/people/", _USAGE, {"what": "close", "person": "{bystander}"}),
+            Ask("POST", "/manage/people/", _MANAGER_ACTS, {"what": "sessions", "person": "{bystander}"}, "end session"),
+            Ask("POST", "/manage/people/", _NOBODY, {"what": "nothing", "person": "{bystander}"}),
+        ),
+    ),
+    Route(
+        "manage/people/new/",
+        "Staff who may add accounts: a form for one that nobody can sign in to. Recorded.",
+        (
+            Ask("GET", "/manage/people/new/", _USAGE),
+            Ask("POST", "/manage/people/new/", _MANAGER_ACTS, {"username": "newcomer"}, "account created"),
+        ),
     ),
     Route(
         "manage/people/invite/",
@@ -243,6 +223,57 @@ ROUTES: tuple[Route, ...] = (
         (
             Ask("GET", "/manage/people/{bystander}/close/", _USAGE),
             Ask("POST", "/manage/people/{bystander}/close/", _MANAGER_ACTS, action="account closed", detail="by staff"),
+        ),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/details/",
+        "Staff who may change that account correct its names and its address. Recorded.",
+        (
+            Ask(
+                "POST",
+                "/manage/people/{bystander}/details/",
+                _MANAGER_ACTS,
+                {"username": "another"},
+                "account changed",
+                "is called another now",
+            ),
+            Ask("POST", "/manage/people/{more}/details/", _NOBODY, {"username": "another"}),
+        ),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/password/",
+        "Staff who may change that account: a link for a new password, once. Recorded.",
+        (
+            Ask("GET", "/manage/people/{owner}/password/", _USAGE),
+            Ask("GET", "/manage/people/{more}/password/", _NOBODY),
+            Ask("POST", "/manage/people/{more}/password/", _NOBODY),
+            Ask("POST", "/manage/people/{bystander}/password/", _USAGE.replace("200", "200*"), action="make password link"),
+        ),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/key/",
+        "Staff who may change that account: a form for a new key, where nobody ever signed in there.",
+        (
+            Ask("GET", "/manage/people/{owner}/key/", _USAGE),
+            Ask("GET", "/manage/people/{more}/key/", _NOBODY),
+            Ask("POST", "/manage/people/{more}/key/", _NOBODY, {"name": "A job"}),
+        ),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/limit/",
+        "Staff who may set limits and see accounts: how much somebody may use. Recorded.",
+        (
+            Ask("GET", "/manage/people/{bystander}/limit/", _USAGE),
+            Ask("POST", "/manage/people/{bystander}/limit/", _MANAGER_ACTS, {"day_turns": "3"}, "usage limit created"),
+        ),
+    ),
+    Route(
+        "manage/people/<uuid:person_id>/erase/",
+        "Staff who may erase that account: how much there is of it, without a word of it; and its end, once its name was typed. Recorded.",
+        (
+            Ask("GET", "/manage/people/{bystander}/erase/", _USAGE),
+            Ask("GET", "/manage/people/{more}/erase/", _NOBODY),
+            Ask("POST", "/manage/people/{more}/erase/", _NOBODY, {"name": "x"}),
         ),
     ),
     Route(
@@ -329,6 +360,52 @@ ROUTES: tuple[Route, ...] = (
                 "group changed",
                 "needs a second factor now",
             ),
+        ),
+    ),
+    Route(
+        "manage/groups/<int:group_id>/delete/",
+        "Staff who may delete that group, which no setting names. Recorded.",
+        (
+            Ask("GET", "/manage/groups/{group}/delete/", _USAGE),
+            Ask("POST", "/manage/groups/999999/delete/", _NOBODY),
+        ),
+    ),
+    Route(
+        "manage/keys/",
+        "Staff who may see accounts: which keys people made for programs, without the keys.",
+        (Ask("GET", "/manage/keys/", _USAGE), Ask("GET", "/manage/keys/?q=a&page=2", _USAGE)),
+    ),
+    Route(
+        "manage/keys/<uuid:key_id>/revoke/",
+        "Staff who may change accounts revoke anybody's key. Recorded.",
+        (
+            Ask("POST", "/manage/keys/{api_key}/revoke/", _MANAGER_ACTS, action="revoke somebody's API key"),
+            Ask("POST", "/manage/keys/{nothing}/revoke/", _NOBODY),
+        ),
+    ),
+    Route(
+        "manage/limits/",
+        "Staff who may set limits: how much groups, people and everybody may use, and what models cost. Recorded.",
+        (
+            Ask("GET", "/manage/limits/", _USAGE),
+            Ask("POST", "/manage/limits/", _MANAGER_ACTS, {"what": "limit", "day_turns": "3"}, "usage limit created"),
+            Ask("POST", "/manage/limits/", _NOBODY, {"what": "nothing"}),
+        ),
+    ),
+    Route(
+        "manage/limits/<int:limit_id>/",
+        "Staff who may set limits: one of them. Recorded.",
+        (
+            Ask("GET", "/manage/limits/{limit}/", _USAGE),
+            Ask("POST", "/manage/limits/{limit}/", _MANAGER_ACTS, {"delete": "yes"}, "usage limit deleted"),
+        ),
+    ),
+    Route(
+        "manage/limits/prices/<int:price_id>/",
+        "Staff who may set limits: one price. Recorded.",
+        (
+            Ask("GET", "/manage/limits/prices/{price}/", _USAGE),
+            Ask("POST", "/manage/limits/prices/{price}/", _MANAGER_ACTS, {"delete": "yes"}, "model price deleted"),
         ),
     ),
     Route(
@@ -1281,170 +1358,6 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("healthz", "Everybody: that it lives.", (Ask("GET", "/healthz", _EVERYBODY),)),
     Route("readyz", "Everybody: whether what it needs is there, in a word for each.", (Ask("GET", "/readyz", _EVERYBODY),)),
-    Route("admin/", "Staff: what their permissions name.", (Ask("GET", "/admin/", _ALL_STAFF),)),
-    Route(
-        "admin/login/",
-        "The sign-in of the admin pages. No form of its own beside the throttled one.",
-        (
-            Ask("GET", "/admin/login/", _NO_STAFF_403),
-            Ask("GET", "/admin/login/?next=//evil.example/", _NO_STAFF_403),
-            Ask("POST", "/admin/login/", _NO_STAFF_403, {"username": "grace", "password": "wrong"}),
-        ),
-    ),
-    Route("admin/logout/", "Ends the session. Recorded.", (Ask("POST", "/admin/logout/", _STAFF_SIGN_OUT, action="sign out"),)),
-    Route(
-        "admin/password_change/",
-        "Sent on to the one page for that.",
-        (Ask("GET", "/admin/password_change/", "302 " * 8 + "302"), Ask("POST", "/admin/password_change/", "302 " * 8 + "302")),
-    ),
-    Route("admin/password_change/done/", "A sentence.", (Ask("GET", "/admin/password_change/done/", _ALL_STAFF),)),
-    Route(
-        "admin/autocomplete/",
-        "Names of accounts for those who may see accounts. Nothing of messages.",
-        (
-            Ask("GET", "/admin/autocomplete/", _STAFF_403),
-            Ask("GET", "/admin/autocomplete/?app_label=chatui&model_name=message&field_name=parent&term=a", _STAFF_403),
-            Ask("GET", "/admin/autocomplete/?app_label=chatui&model_name=conversation&field_name=owner&term=a", _ADMIN_SEES),
-        ),
-    ),
-    Route("admin/jsi18n/", "Words of the admin pages.", (Ask("GET", "/admin/jsi18n/", _ALL_STAFF),)),
-    Route(
-        "admin/r/<path:content_type_id>/<path:object_id>/",
-        "Nobody: nothing of ours has a page elsewhere.",
-        (Ask("GET", "/admin/r/{message_type}/{hidden}/", _STAFF_404), Ask("GET", "/admin/r/x/y/", _STAFF_404)),
-    ),
-    Route(
-        "admin/chatui/user/<id>/api-key/",
-        "Those who may change this account: a form for a new key, where nobody ever signed in there.",
-        (
-            Ask("GET", "/admin/chatui/user/{owner}/api-key/", _ADMIN_SEES),
-            Ask("GET", "/admin/chatui/user/{more}/api-key/", _STAFF_403),
-            Ask("POST", "/admin/chatui/user/{more}/api-key/", _STAFF_403, {"name": "A job"}),
-        ),
-    ),
-    Route(
-        "admin/chatui/user/<id>/password/",
-        "Those who may change this account.",
-        (
-            Ask("GET", "/admin/chatui/user/{owner}/password/", _ADMIN_SEES),
-            Ask("GET", "/admin/chatui/user/{more}/password/", _STAFF_403),
-            Ask("POST", "/admin/chatui/user/{more}/password/", _STAFF_403, {"password1": "correct horse", "password2": "correct horse"}),
-        ),
-    ),
-    Route(
-        "admin/chatui/user/",
-        "Those with the permission: accounts without content. Removing a second factor as for changing accounts; here there is none.",
-        (
-            Ask("GET", "/admin/chatui/user/", _ADMIN_SEES),
-            Ask("POST", "/admin/chatui/user/", _ADMIN_GOES, {"action": "remove_second_factor", "_selected_action": "{bystander}"}),
-            Ask("POST", "/admin/chatui/user/", _ADMIN_GOES, {"action": "delete_selected", "_selected_action": "{bystander}"}),
-        ),
-    ),
-    *_admin_pages(
-        "chatui/user",
-        "{bystander}",
-        "Those with the permission: accounts without content.",
-        "302 302 302 403 403 403 200 403 403",
-        may_change=_ADMIN_SEES,
-        add=_ADMIN_SEES,
-        missing=_ADMIN_GOES,
-    )[1:],
-    *_admin_pages(
-        "auth/group",
-        "{group}",
-        "Those with the permission: groups.",
-        _ADMIN_SEES,
-        may_change=_ADMIN_SEES,
-        add=_ADMIN_SEES,
-        missing=_ADMIN_GOES,
-    ),
-    *_admin_pages(
-        "chatui/usagelimit",
-        "{limit}",
-        "Those with the permission: how much whom may use.",
-        _ADMIN_SEES,
-        may_change=_ADMIN_SEES,
-        add=_ADMIN_SEES,
-        missing=_ADMIN_GOES,
-    ),
-    *_admin_pages(
-        "chatui/modelprice",
-        "{price}",
-        "Those with the permission: what models cost.",
-        _ADMIN_SEES,
-        may_change=_ADMIN_SEES,
-        add=_ADMIN_SEES,
-        missing=_ADMIN_GOES,
-    ),
-    *_admin_pages(
-        "chatui/conversation",
-        "{conversation}",
-        "Those who may open conversations of others: whose, and when; neither title nor content.",
-        _ANY_SEES,
-        may_change=_STAFF_403,
-        add=_STAFF_403,
-        missing="302 302 302 403 403 302 403 302 302",
-    ),
-    Route(
-        "admin/chatui/apikey/",
-        "Those who may see accounts: which keys people made for programs, without the keys. Taking back as for changing accounts.",
-        (
-            Ask("GET", "/admin/chatui/apikey/", _ADMIN_SEES),
-            Ask(
-                "POST",
-                "/admin/chatui/apikey/",
-                "302 302 302 403 403 403 302* 403 403",
-                {"action": "revoke", "_selected_action": "{api_key}"},
-                action="revoke somebody's API key",
-            ),
-        ),
-    ),
-    *_admin_pages(
-        "chatui/apikey",
-        "{api_key}",
-        "Those who may see accounts: a key's beginning, whose it is, and what it may be used for.",
-        _ADMIN_SEES,
-        may_change=_STAFF_403,
-        add=_STAFF_403,
-        missing="302 302 302 403 403 403 302 403 403",
-    )[1:],
-    *_admin_pages(
-        "chatui/invitation",
-        "{invitation}",
-        "Those who may see accounts: who invited whom, without the link.",
-        _ADMIN_SEES,
-        may_change=_STAFF_403,
-        add=_STAFF_403,
-        missing="302 302 302 403 403 403 302 403 403",
-    ),
-    *_admin_pages(
-        "chatui/failedanswer",
-        "{failed}",
-        "Those who may see back ends: when an answer failed, its code and its cause; neither text nor whose it was.",
-        _ADMIN_SEES,
-        may_change=_STAFF_403,
-        add=_STAFF_403,
-        missing="302 302 302 403 403 403 302 403 403",
-    ),
-    Route(
-        "admin/^(?P<app_label>chatui|auth)/$",
-        "Staff: what their permissions name.",
-        (
-            Ask("GET", "/admin/chatui/", "302 302 302 404 404 200 200 200 200"),
-            Ask("GET", "/admin/auth/", "302 302 302 404 404 404 200 404 404"),
-        ),
-    ),
-    Route(
-        "admin/(?P<url>.*)$",
-        "Nobody: what is not there. Messages, turns and debug requests are not on the admin pages.",
-        (
-            Ask("GET", "/admin/chatui/message/", _STAFF_404),
-            Ask("GET", "/admin/chatui/message/{hidden}/change/", _STAFF_404),
-            Ask("GET", "/admin/chatui/turn/{turn}/change/", _STAFF_404),
-            Ask("GET", "/admin/chatui/debugopening/", _STAFF_404),
-            Ask("GET", "/admin/chatui/auditevent/", _STAFF_404),
-        ),
-    ),
 )
 
 

@@ -56,6 +56,8 @@ FIXED: Values = {
     "invitation_id": _NO_ID,
     "person_id": _NO_ID,
     "group_id": "1",
+    "limit_id": "1",
+    "price_id": "1",
     "session_id": _NO_ID,
     "passkey_id": _NO_ID,
     "provider": "no-such-provider",
@@ -65,12 +67,6 @@ FIXED: Values = {
     # For API endpoints, which check the key first, and use no session.
     "model_id": "demo",
     "answer_id": "resp_0000000000007000800000000000cafe",
-    # For admin pages, which redirect people before they use these.
-    "app_label": "chatui",
-    "content_type_id": "1",
-    "id": _NO_ID,
-    "object_id": _NO_ID,
-    "url": "chatui/message/",
 }
 """Parameters for which a run may have no better value."""
 
@@ -125,12 +121,13 @@ FORMS: Mapping[str, Values] = {
     "usage_file": {},
     "manage_invitation_revoke": {},
     "manage_person_act": {},
+    "manage_person_details": {},
+    "manage_key_revoke": {},
     "sign_out": {},
-    "admin:logout": {},
 }
 """The form fields for routes that only accept forms. ``{parameter}`` in a value is replaced."""
 
-LAST = ("share_revoke", "share_revoke_of", "share_revoke_all", "delete", "restore", "admin:logout", "sign_out")
+LAST = ("share_revoke", "share_revoke_of", "share_revoke_all", "delete", "restore", "sign_out")
 """Routes that remove something: requested after all others, in this order."""
 
 FOR_STAFF = frozenset(

@@ -32,7 +32,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def _people(request: HttpRequest) -> dict[str, object]:
-    return {"people": people.counts()}
+    return {"people": people.counts(), "may_invite": administration.may_invite(person_of(request), None)}
 
 
 def _servers(request: HttpRequest) -> dict[str, object]:
@@ -76,6 +76,7 @@ _FIGURES = {
     AdminPart.REQUESTS: _requests,
     AdminPart.DEBUG_VIEWS: _looks,
     AdminPart.USAGE: _usage,
+    AdminPart.LIMITS: lambda _request: {},
     AdminPart.SETTINGS: _settings,
     AdminPart.SYSTEM: _system,
 }

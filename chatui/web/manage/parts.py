@@ -23,6 +23,7 @@ NAMES = {
     AdminPart.REQUESTS: pgettext_lazy("menu", "Debug requests"),
     AdminPart.DEBUG_VIEWS: pgettext_lazy("menu", "Debug views"),
     AdminPart.USAGE: pgettext_lazy("of everybody", "Usage"),
+    AdminPart.LIMITS: pgettext_lazy("menu", "Limits"),
     AdminPart.SETTINGS: pgettext_lazy("menu", "Settings"),
     AdminPart.SYSTEM: pgettext_lazy("menu", "System"),
 }
@@ -34,6 +35,7 @@ ADDRESSES = {
     AdminPart.REQUESTS: "debug_requests",
     AdminPart.DEBUG_VIEWS: "manage_looks",
     AdminPart.USAGE: "usage_everybody",
+    AdminPart.LIMITS: "manage_limits",
     AdminPart.SETTINGS: "manage_settings",
     AdminPart.SYSTEM: "manage_system",
 }

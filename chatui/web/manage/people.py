@@ -1,25 +1,24 @@
-"""The administration pages about people, with their forms: the list, invitations, and the actions on an account."""
+"""The administration pages about people: the list, invitations and API keys, with what is done to several people at once."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import groups as accounts_groups
-from chatui.accounts import invitations, mail
+from chatui.accounts import api_keys, invitations, mail
 from chatui.accounts import people as accounts_people
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor
-from chatui.env import environment
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.permissions import administration
@@ -29,6 +28,7 @@ from chatui.proxies import public_address
 from chatui.web import lists
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
+from chatui.web.manage.person import closing_policy
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
@@ -75,86 +75,104 @@ class InviteForm(forms.Form):
         return notes
 
 
-class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Shows each group with its permissions, so that nobody grants one without having read it."""
-
-    def label_from_instance(self, obj: Any) -> str:
-        names = [administration.name_of(each) for each in obj.permissions.all()]
-        words = [gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS]
-        return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
-
-
-class GroupsForm(forms.Form):
-    """The groups of one person, among those that the member of staff may give, and whether they are staff."""
-
-    groups = _GroupsField(label=_("Groups"), queryset=Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple)
-    is_staff = forms.MultipleChoiceField(
-        label=_("Permissions"),
-        choices=[("on", _("Staff"))],
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
-        help_text=_("Permissions for the debug view, the audit log and these pages take effect for staff only."),
-    )
-
-    def __init__(self, staff: User, account: User, *args: Any, **kwargs: Any) -> None:
-        """Starts with the current values."""
-        initial = {"groups": list(account.groups.values_list("pk", flat=True)), "is_staff": ["on"] if account.is_staff else []}
-        super().__init__(*args, **kwargs | {"initial": initial})
-        fields: dict[str, Any] = self.fields
-        fields["groups"].queryset = administration.assignable_groups(staff).prefetch_related("permissions__content_type")
-
-
-class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    def label_from_instance(self, obj: Any) -> str:
-        return gettext(administration.DESCRIPTIONS[administration.name_of(obj)])
-
-
-class NewGroupForm(forms.Form):
-    """A new group: its name, and which of the staff member's own permissions it gives."""
-
-    name = forms.CharField(label=_("Name"), max_length=150)
-    permissions = _PermissionsField(
-        label=_("Permissions"), queryset=Permission.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
-    )
-
-    def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
-        """Offers only the permissions of the member of staff."""
-        super().__init__(*args, **kwargs)
-        self._staff = staff
-        fields: dict[str, Any] = self.fields
-        fields["permissions"].queryset = administration.group_permissions(staff)
-
-    def clean_name(self) -> str:
-        """Checks that the member of staff can give a new group this name."""
-        name: str = self.cleaned_data["name"]
-        if why := accounts_groups.problem_with_new_name(self._staff, name):
-            raise ValidationError(why)
-        return name
-
-
-DONE = ("changed", "sessions", "factor", "closed", "opened")
-"""The confirmations that a page may show, by the word in its address."""
+@for_part(AdminPart.PEOPLE, "GET", "POST")
+def people(request: HttpRequest) -> HttpResponse:
+    """The list, with search, and what can be done to several people at once; or invitations."""
+    if request.method == "POST":
+        return _act(request)
+    staff, show = person_of(request), request.GET.get("show", "")
+    context: dict[str, object] = {"words": request.GET.get("q", "")[:150], **_menu(request, show)}
+    if show == "invited":
+        assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
+        invited, ended = accounts_people.pending_invitations()[:500], accounts_people.ended_invitations()[:100]
+        return page(
+            request,
+            AdminPart.PEOPLE,
+            "manage/invited.html",
+            context | {"invited": invited, "ended": ended, "assignable_group_ids": assignable_group_ids},
+        )
+    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", lists.number(request, "page") or 1)
+    context |= {
+        "found": found,
+        "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
+        "changeable_ids": administration.changeable_accounts(staff, [each.id for each in found.object_list]),
+        "assignable_groups": administration.assignable_groups(staff),
+        "changed": lists.number(request, "changed"),
+        "unchanged": lists.number(request, "unchanged") or 0,
+    }
+    return page(request, AdminPart.PEOPLE, "manage/people.html", context)
 
 
 @for_part(AdminPart.PEOPLE)
-def people(request: HttpRequest) -> HttpResponse:
-    """The list, with search; or open invitations."""
-    staff, show = person_of(request), request.GET.get("show", "")
-    context: dict[str, object] = {
-        "words": request.GET.get("q", "")[:150],
+def keys(request: HttpRequest) -> HttpResponse:
+    """Everybody's API keys, without the keys."""
+    words = request.GET.get("q", "")[:150]
+    found = api_keys.everybodys(words, lists.number(request, "page") or 1)
+    context = {"words": words, "found": found, "may_revoke": administration.may_revoke_keys(person_of(request))}
+    return page(request, AdminPart.PEOPLE, "manage/keys.html", context | _menu(request, "keys"))
+
+
+@for_part(AdminPart.PEOPLE, "POST")
+def key_revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
+    """Revoke somebody's API key, and return to the list or to the page of its owner."""
+    api_keys.revoke_somebodys(_staff(request), key_id)
+    person_id = request.POST.get("person", "")
+    return redirect("manage_person", UUID(person_id)) if accounts_people.is_key(person_id) else redirect("manage_keys")
+
+
+def _menu(request: HttpRequest, show: str) -> dict[str, object]:
+    """What ``manage/_people_menu.html`` needs."""
+    staff = person_of(request)
+    return {
         "show": show,
         "may_invite": administration.may_invite(staff, None),
         "can_see_groups": administration.may_see_groups(staff),
-        "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
     }
-    if show == "invited":
-        assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
-        invited = accounts_people.pending_invitations()[:500]
-        return page(
-            request, AdminPart.PEOPLE, "manage/invited.html", context | {"invited": invited, "assignable_group_ids": assignable_group_ids}
-        )
-    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", lists.number(request, "page") or 1)
-    return page(request, AdminPart.PEOPLE, "manage/people.html", context | {"found": found})
+
+
+def _act(request: HttpRequest) -> HttpResponse:
+    """Do the same to each of the chosen accounts, in a transaction of its own: one for all would block everybody's writes.
+
+    Closing is explained first. Accounts that the member of staff may not change, or that must stay as they are, are counted.
+    """
+    act = _ACTS.get(request.POST.get("what", ""))
+    chosen = [UUID(each) for each in request.POST.getlist("person") if accounts_people.is_key(each)][: accounts_people.PAGE]
+    if act is None:
+        raise NotFoundError
+    if act is _close and "sure" not in request.POST and chosen:
+        accounts = [shown for _row, shown in filter(None, map(accounts_people.find_person, chosen))]
+        return page(request, AdminPart.PEOPLE, "manage/close_several.html", {"accounts": accounts, **closing_policy()})
+    changed = 0
+    for person_id in chosen:
+        with contextlib.suppress(NotFoundError, LastAccountManagerError, CannotCloseError):
+            changed += act(request, person_id)
+    shown = {name: request.POST[name][:150] for name in ("q", "show") if request.POST.get(name)}
+    return redirect(f"{reverse('manage_people')}?{urlencode({**shown, 'changed': changed, 'unchanged': len(chosen) - changed})}")
+
+
+def _close(request: HttpRequest, person_id: UUID) -> bool:
+    return closing.close_by_staff(accounts_people.changeable(_staff(request), person_id), _staff(request))
+
+
+def _open(request: HttpRequest, person_id: UUID) -> bool:
+    return closing.reopen_account(accounts_people.changeable(_staff(request), person_id), _staff(request))
+
+
+def _sign_out(request: HttpRequest, person_id: UUID) -> bool:
+    notify_sockets(accounts_people.end_sessions(_staff(request), person_id))
+    return True
+
+
+def _add(request: HttpRequest, person_id: UUID) -> bool:
+    number = request.POST.get("group", "")
+    group = administration.assignable_groups(person_of(request)).filter(pk=int(number)).first() if number.isdecimal() else None
+    if group is None:
+        raise NotFoundError
+    notify_sockets(accounts_people.set_member(_staff(request), person_id, group, is_in=True))
+    return True
+
+
+_ACTS = {"close": _close, "open": _open, "sessions": _sign_out, "add": _add}
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST")
@@ -184,90 +202,5 @@ def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
-@for_part(AdminPart.PEOPLE)
-def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """One account, with the actions that this member of staff may take."""
-    done = request.GET.get("done", "")
-    return _person(request, person_id, {"done": done if done in DONE else ""})
-
-
-@for_part(AdminPart.PEOPLE, "POST")
-def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
-    """One change of an account, recorded in the audit log."""
-    act = _ACTS.get(what)
-    if act is None:
-        raise NotFoundError
-    try:
-        done = act(request, person_id)
-    except LastAccountManagerError:
-        return _person(request, person_id, {"problem": gettext("Nothing was changed: nobody else could manage accounts.")}, 409)
-    return _back(person_id, done)
-
-
-@for_part(AdminPart.PEOPLE, "GET", "POST")
-def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Explain what closing an account means, then close it."""
-    account = accounts_people.changeable(_staff(request), person_id)
-    if not account.is_active:
-        raise NotFoundError
-    env = environment()
-    context: dict[str, object] = {"account": account, "policy": env.closed_accounts, "days": env.closed_account_days}
-    if request.method == "POST":
-        try:
-            closing.close_by_staff(account, _staff(request))
-        except CannotCloseError:
-            words = gettext("%(name)s was not closed: nobody else could manage accounts.")
-            return page(
-                request, AdminPart.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409
-            )
-        return _back(person_id, "closed")
-    return page(request, AdminPart.PEOPLE, "manage/close.html", context)
-
-
-def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = accounts_people.find_person(person_id)
-    if found is None:
-        raise NotFoundError
-    account, shown = found
-    staff = person_of(request)
-    may_change = administration.may_change(staff, account)
-    form = GroupsForm(staff, account) if may_change else None
-    context |= {"account": shown, "is_own": account == staff, "may_change": may_change, "form": form, "closed": closing.closed_by(account)}
-    return page(request, AdminPart.PEOPLE, "manage/person.html", context, status)
-
-
-def _back(person_id: UUID, done: str) -> HttpResponse:
-    return redirect(f"{reverse('manage_person', args=[person_id])}?done={done}")
-
-
-def _groups(request: HttpRequest, person_id: UUID) -> str:
-    account = accounts_people.changeable(_staff(request), person_id)
-    form = GroupsForm(person_of(request), account, request.POST)
-    if not form.is_valid():
-        raise NotFoundError  # a group that was not offered
-    chosen: list[Group] = list(form.cleaned_data["groups"])
-    accounts_people.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
-    notify_sockets(account)
-    return "changed"
-
-
-def _sessions(request: HttpRequest, person_id: UUID) -> str:
-    notify_sockets(accounts_people.end_sessions(_staff(request), person_id))
-    return "sessions"
-
-
-def _factor(request: HttpRequest, person_id: UUID) -> str:
-    accounts_people.remove_second_factor(_staff(request), person_id)
-    return "factor"
-
-
-def _open(request: HttpRequest, person_id: UUID) -> str:
-    closing.reopen_account(accounts_people.changeable(_staff(request), person_id), _staff(request))
-    return "opened"
-
-
 def _staff(request: HttpRequest) -> Visitor:
     return visitor_of(request, "admin")
-
-
-_ACTS = {"groups": _groups, "sessions": _sessions, "factor": _factor, "open": _open}

@@ -35,7 +35,7 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
         row = invitations.find_valid(invitation_id, token)
         if request.user.is_authenticated:
             return redirect("home")
-        form = InvitedForm(request.POST or None) if sign_in_settings.is_for_everybody() else None
+        form = InvitedForm(request.POST or None, invited=row.note) if sign_in_settings.is_for_everybody() else None
         if request.method == "POST" and form is not None and form.is_valid():
             person = invitations.create_account(
                 visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"]

@@ -1,6 +1,6 @@
 """The account pages: create the first account, sign in and out, change the password, and ask for a link if it is forgotten.
 
-The first account needs the code from the server's console. Staff create all others on the admin pages.
+The first account needs the code from the server's console. Staff invite or create all others.
 """
 
 from __future__ import annotations

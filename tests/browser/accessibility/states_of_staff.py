@@ -1,10 +1,10 @@
-"""The states of the pages for staff: the debug view, the audit log and the admin pages."""
+"""The states of the pages for staff: the debug view, the audit log and Administration."""
 
 from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility.states import State, each, press, unfold, visible_at
+from tests.browser.accessibility.states import State, each, unfold, visible_at
 from tests.browser.accessibility.world import World
 
 
@@ -30,6 +30,12 @@ def server_tested(world: World, page: Page) -> None:
 def invite_refused(world: World, page: Page) -> None:
     page.locator("form").last.evaluate("form => { form.noValidate = true; }")
     page.get_by_role("button", name="Create links").click()
+    expect(page.locator(".field-wrong").first).to_be_visible()
+
+
+def account_refused(world: World, page: Page) -> None:
+    page.locator("form").last.evaluate("form => { form.noValidate = true; }")
+    page.get_by_role("button", name="Create account").click()
     expect(page.locator(".field-wrong").first).to_be_visible()
 
 
@@ -73,7 +79,6 @@ STATES = (
     State("audit log without lines", "grace", "/audit/?person=nobody", visible_at(".audit-none")),
     State("everybodys usage", "grace", "/usage/everybody/", visible_at(".usage-table")),
     State("everybodys usage refused", "grace", "/usage/everybody/?since=x", visible_at(".field-wrong")),
-    State("admin new usage limit", "grace", "/admin/chatui/usagelimit/add/"),
     State("administration", "grace", "/manage/", visible_at(".manage-card")),
     State("administration people", "grace", "/manage/people/", visible_at(".manage-row")),
     State("administration invitations", "grace", "/manage/people/?show=invited"),
@@ -100,18 +105,12 @@ STATES = (
     State("administration no settings", "root", "/manage/settings/?q=nothing-like-it"),
     State("administration system", "root", "/manage/system/", visible_at(".manage-figures")),
     State("administration of everything", "root", "/manage/", visible_at(".manage-card")),
-    State("admin", "grace", "/admin/"),
-    State("admin users", "grace", "/admin/chatui/user/"),
-    State("admin user search", "grace", "/admin/chatui/user/?q=nobody"),
-    State("admin user", "grace", "{user}change/", visible_at("#user_form")),
-    State("admin user refused", "grace", "/admin/chatui/user/add/", each(press("Save"), visible_at(".errornote"))),
-    State("admin new user", "grace", "/admin/chatui/user/add/"),
-    State("admin user history", "grace", "{user}history/"),
-    State("admin password link", "grace", "{user}password/"),
-    State("admin erase person", "grace", "{user}delete/"),
-    State("admin groups", "grace", "/admin/auth/group/"),
-    State("admin new group", "grace", "/admin/auth/group/add/"),
-    State("admin conversations", "grace", "/admin/chatui/conversation/"),
-    State("admin failed answers", "grace", "/admin/chatui/failedanswer/"),
-    State("admin for the wrong person", "vera", "/admin/chatui/user/"),
+    State("administration limits", "grace", "/manage/limits/", unfold),
+    State("administration keys", "grace", "/manage/keys/"),
+    State("administration new account refused", "grace", "/manage/people/new/", account_refused),
+    State("administration whole person", "grace", "{user}", visible_at(".manage-rights")),
+    State("administration usage limit", "grace", "{user}limit/"),
+    State("administration password link", "grace", "{user}password/"),
+    State("administration erasing", "grace", "{user}erase/"),
+    State("administration for the wrong person", "vera", "/manage/people/"),
 )

@@ -197,11 +197,11 @@ def _look_inside(world: World) -> None:
 def _administer(world: World) -> None:
     extras = EXTRAS.format(cited=_id(world.places["everything"]), drawn=_id(world.places["files"]))
     number, world.places["passage"] = world.deployment.manage("shell", "--no-imports", "-c", extras).split()
-    world.places["user"] = f"/admin/chatui/user/{number}/"
+    world.places["user"] = f"/manage/people/{number}/"
     page = world.page_of("grace")
     page.goto(world.places["user"] + "password/")
     page.get_by_role("button", name="Create the link").click()
-    world.places["password link"] = page.locator(".password-link").inner_text()
+    world.places["password link"] = page.locator(".manage-link").inner_text()
 
 
 def _id(address: str) -> str:

@@ -42,7 +42,20 @@ for code, cause in (("E-X-BACKEND-SETUP", "key-refused: HTTP 401, invalid_api_ke
 grace = User.objects.get(username="grace")
 debug_requests.open_debug_view(Visitor(grace, "192.0.2.1", "page"), talk.pk, "an answer broke off in the middle")
 """
-PARTS = ("people/", "people/?show=invited", "people/invite/", "groups/", "servers/", "failures/", "looks/", "settings/", "system/")
+PARTS = (
+    "people/",
+    "people/?show=invited",
+    "people/invite/",
+    "people/new/",
+    "keys/",
+    "limits/",
+    "groups/",
+    "servers/",
+    "failures/",
+    "looks/",
+    "settings/",
+    "system/",
+)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +113,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
         page.get_by_role("link", name=name, exact=True).click()
         page.get_by_label("debuggers").check()
         page.get_by_label("Staff", exact=True).check()
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("region", name="Groups and permissions").get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_contain_text("Done.")
         expect(page.get_by_text("May debug")).to_be_visible()
 
@@ -132,7 +145,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
 def test_the_whole_menu_is_one_row_on_a_small_desktop(language: str, server: Server, visits: Visits) -> None:
     page = visits.open(server, "root", "/manage/system/", viewport={"width": 1280, "height": 800}, locale=language)
     menu = page.locator(".manage-menu")
-    expect(menu.get_by_role("link")).to_have_count(9)
+    expect(menu.get_by_role("link")).to_have_count(10)
     box = menu.bounding_box()
     assert box and box["height"] < 60
     picture(page, f"menu-{language}")

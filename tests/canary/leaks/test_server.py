@@ -133,7 +133,7 @@ def test_no_byte_or_log_line_of_a_real_server_has_a_marker(server: Server) -> No
         for path in (
             "/",
             "/sign-in/",
-            "/admin/",
+            "/manage/",
             "/pages/help/",
             "/nothing/",
             "/c/%00/",

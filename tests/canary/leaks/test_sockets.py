@@ -122,12 +122,12 @@ async def test_an_anonymous_socket_is_only_closed(db: None) -> None:
         assert {event.get("code") for event in events} <= {"E-X-SIGNED-OUT", consumer.CLOSE_SIGNED_OUT}
 
 
-@pytest.mark.parametrize("way", ["sign-out", "admin sign-out", "password", "password on the admin pages", "deactivated"])
+@pytest.mark.parametrize("way", ["sign-out", "password", "password set by the operator", "deactivated"])
 @pytest.mark.asyncio
 async def test_ending_a_session_closes_its_sockets(
     way: str, canary: Canary, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if way in ("deactivated", "password on the admin pages"):
+    if way in ("deactivated", "password set by the operator"):
         monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)  # these are noticed by the regular check
     ada.is_staff = True
     await database_sync_to_async(ada.save)()
@@ -141,11 +141,9 @@ async def test_ending_a_session_closes_its_sockets(
         match way:
             case "sign-out":
                 client.post("/sign-out/")
-            case "admin sign-out":
-                client.post("/admin/logout/")
             case "password":
                 assert client_for(ada).post("/password/", new).status_code == 302
-            case "password on the admin pages":
+            case "password set by the operator":
                 ada.set_password("another good one")
                 ada.save()
             case _:

@@ -94,16 +94,6 @@ def test_wrong_passwords_are_counted_per_account_however_its_name_is_typed(ada: 
         assert page.status_code == 200 and "Too many attempts" in page.content.decode(), repr(name)
 
 
-@pytest.mark.django_db
-def test_the_admin_login_is_throttled_too(ada: User, grace: User) -> None:
-    client = client_for(None)
-    for _ in range(12):
-        client.post("/sign-in/", {"username": "grace", "password": "wrong"})
-        client.post("/admin/login/", {"username": "grace", "password": "wrong"})
-    client.post("/admin/login/", {"username": "grace", "password": PASSWORD, "next": "/admin/"})
-    assert client.get("/admin/").status_code == 302
-
-
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_many_other_names_do_not_reset_the_throttle(ada: User) -> None:
@@ -139,8 +129,6 @@ def test_signing_in_does_not_redirect_elsewhere(place: str, ada: User, grace: Us
         assert response.status_code == 302 and "evil" not in response["Location"] and ":" not in response["Location"]
         again = client.get("/sign-in/", query_params={"next": place})
         assert again.status_code == 302 and "evil" not in again["Location"]
-    admin_pages = client_for(None).get("/admin/login/", query_params={"next": place})
-    assert "evil" not in admin_pages.get("Location", "").partition("?")[0]
 
 
 @pytest.mark.slow
@@ -150,7 +138,7 @@ def test_a_form_without_its_csrf_token_is_refused_on_every_route(ada: User, grac
 
     client = client_for(grace, enforce_csrf_checks=True)
     key = "0190a0a0-0000-7000-8000-000000000000"
-    keys: defaultdict[str, str] = defaultdict(lambda: key, group="1")
+    keys: defaultdict[str, str] = defaultdict(lambda: key, group="1", limit="1", price="1")
     refused = 0
     for ask in (ask for route in ROUTES for ask in route.asks if ask.method == "POST"):
         path = ask.path.format_map(keys)

@@ -203,27 +203,16 @@ def test_no_filter_of_the_audit_log_causes_a_500(field: str, world: World) -> No
 
 @pytest.mark.slow
 @pytest.mark.django_db
-@pytest.mark.parametrize("list_of", ["chatui/conversation", "chatui/user", "auth/group"])
-def test_no_filter_of_the_admin_pages_causes_a_500(list_of: str, world: World) -> None:
+@pytest.mark.parametrize("path", ["/manage/people/", "/manage/keys/", "/manage/limits/", "/manage/people/new/", "/manage/groups/"])
+def test_no_field_of_administration_causes_a_500(path: str, world: World) -> None:
     client = client_for(User.objects.create_superuser("root", password="x"))
     places(world)
-    for field in (
-        field for field in FIELDS if "__" in field or field in ("q", "o", "p", "e", "all", "number", "action", "user_permissions", "groups")
-    ):
-        for word in ("x", "-1", "99", "9" * 30, "2024-13-45"):
-            assert client.get(f"/admin/{list_of}/", query_params={field: word}).status_code < 500, f"{field}={word!r}"
-
-
-@pytest.mark.slow
-@pytest.mark.django_db
-@pytest.mark.parametrize("field", ["", "x", "password", "id", "conversations"])
-def test_no_field_that_looks_up_a_person_causes_a_500(field: str, world: World) -> None:
-    client = client_for(User.objects.create_superuser("root", password="x"))
-    someone = places(world)["bystander"]
-    for page in ("change", "history", "delete"):
-        path = f"/admin/chatui/user/{someone}/{page}/"
-        assert client.get(path).status_code == 200, "the premise: the page is there"
-        assert client.get(path, query_params={"_to_field": field}).status_code < 500, page
+    for field in ("q", "page", "show", "what", "person", "group", "name", "roles", "permissions", "username", "day_turns", "since"):
+        for word in ("x", "-1", "99", "9" * 30, "2024-13-45", "\0", "a" * 3000):
+            assert client.get(path, query_params={field: word}).status_code < 500, f"{field}={word!r}"
+            with rolled_back(client):
+                sent = {"what": "add" if "people" in path else "limit"} | {field: word}
+                assert client.post(path, sent).status_code < 500, f"{field}={word!r}"
 
 
 @pytest.mark.slow

@@ -25,9 +25,10 @@ POLICY = {
     "form-action 'self'",
     "frame-ancestors 'none'",
     "object-src 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types chatui",
 }
 FRAMES = "frame-src 'self'"
-TRUSTED_TYPES = {"require-trusted-types-for 'script'", "trusted-types chatui"}
 WITH_FORMS = ("/invitation/", "/password/link/")
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -39,7 +40,7 @@ HEADERS = {
 }
 
 
-def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]:
+def wrong_with(response: object, path: str) -> list[str]:
     headers = response.headers  # type: ignore[attr-defined]
     # No other page must learn the address of a share or of an invitation.
     secret = {"Referrer-Policy": "strict-origin" if path.split(" ")[-1].startswith(WITH_FORMS) else "no-referrer"}
@@ -51,7 +52,7 @@ def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]
     shows_answers = path.endswith("?all=1") if response.streaming else b"data-diagram=" in response.content  # type: ignore[attr-defined]
     if (FRAMES in policy) == shows_answers:
         policy.discard(FRAMES)
-    if policy != POLICY | (set() if is_admin_page else TRUSTED_TYPES):
+    if policy != POLICY:
         found.append(f"{path}: the policy is {sorted(policy)}")
     if "no-store" not in headers.get("Cache-Control", ""):
         found.append(f"{path}: Cache-Control is {headers.get('Cache-Control')!r}")
@@ -60,13 +61,9 @@ def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]
     return found
 
 
-def has_trusted_types(response: object) -> bool:
-    return "trusted-types" in response.headers.get("Content-Security-Policy", "")  # type: ignore[attr-defined]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["anonymous", "owner", "both"])
-def test_every_route_sends_every_header_and_only_admin_pages_lack_trusted_types(name: str, world: World) -> None:
+def test_every_route_sends_every_header(name: str, world: World) -> None:
     values = places(world)
     open_view(world)
     client = client_for(world.people[name])
@@ -77,10 +74,7 @@ def test_every_route_sends_every_header_and_only_admin_pages_lack_trusted_types(
             continue  # below, and in tests/chatui/web/test_files.py
         with rolled_back(client):
             response = client.generic(ask.method, path)
-            # A refusal or a redirect of the admin pages may keep the stricter policy; one of our own pages must.
-            is_admin_page = path.startswith("/admin/") and not has_trusted_types(response)
-            assert response.status_code != 200 or path.startswith("/admin/") or has_trusted_types(response)
-        wrong += wrong_with(response, f"{ask.method} {path}", is_admin_page=is_admin_page)
+        wrong += wrong_with(response, f"{ask.method} {path}")
     assert not wrong, "\n".join(sorted(set(wrong)))
 
 
@@ -122,7 +116,7 @@ def test_errors_before_any_view_have_the_headers_too(world: World) -> None:
         "unknown method": client.generic("BREW", f"{path}/"),
     }
     assert sorted({response.status_code for response in answers.values()}) == [301, 400, 403, 404, 405, 413]
-    wrong = [line for name, response in answers.items() for line in wrong_with(response, name, is_admin_page=False)]
+    wrong = [line for name, response in answers.items() for line in wrong_with(response, name)]
     assert not wrong, "\n".join(wrong)
 
 
@@ -134,11 +128,11 @@ def test_an_internal_error_has_the_headers_too(world: World, monkeypatch: pytest
     monkeypatch.setattr("chatui.web.conversations.windows.latest", fail)
     response = client_for(world.people["owner"]).get(f"/c/{world.planted.conversation.pk}/")
     assert response.status_code == 500
-    assert not wrong_with(response, "500", is_admin_page=False)
+    assert not wrong_with(response, "500")
 
 
 def test_the_policy_has_nothing_unsafe_and_no_other_host(world: World) -> None:
-    for path in ("/", "/admin/", "/sign-in/", f"/c/{world.planted.conversation.pk}/debug/"):
+    for path in ("/", "/manage/", "/sign-in/", f"/c/{world.planted.conversation.pk}/debug/"):
         for name in ("anonymous", "owner", "both"):
             policy = client_for(world.people[name]).get(path)["Content-Security-Policy"]
             assert "unsafe" not in policy and "*" not in policy and "http" not in policy and "data:" not in policy

@@ -75,12 +75,12 @@ def test_staff_status_and_the_debug_permission_follow_a_group(provider: Scripted
     client, _ = sign_in_with_provider(provider)
     person = User.objects.get(username="ada.l")
     assert person.is_staff and person.has_perm("chatui.view_hidden_channels") and not person.is_superuser
-    assert client.get("/admin/").status_code == 200
+    assert client.get("/manage/").status_code == 200
     provider.person["groups"] = ["something else"]
     sign_in_with_provider(provider)
     person = User.objects.get(username="ada.l")
     assert not person.is_staff and not person.has_perm("chatui.view_hidden_channels")
-    assert client.get("/admin/").status_code == 302, "also in the session that was there before"
+    assert client.get("/manage/").status_code == 404, "also in the session that was there before"
     assert "is staff now, says company" in details() and "is not staff any more, says company" in details()
 
 

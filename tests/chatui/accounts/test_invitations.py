@@ -124,7 +124,7 @@ def test_a_superuser_can_invite_into_every_group(readers: Group) -> None:
 
 def test_people_who_may_not_add_accounts_cannot_invite(db: None) -> None:
     looker = make_person("looker", "view_user", staff=True)
-    assert signed_in(looker).get("/admin/chatui/invitation/").status_code == 200
+    assert signed_in(looker).get("/manage/people/?show=invited").status_code == 200
     assert signed_in(looker).post(INVITE, {"people": "Nora", "days": "7"}).status_code == 404
 
 
@@ -206,3 +206,15 @@ def test_an_invited_person_cannot_take_the_name_of_an_emergency_account(
     configure(monkeypatch, provider.table(), passwords="everybody", emergency_accounts=("rescue",))
     path = link_by(asker)
     assert Client().post(path, NEW | {"username": "rescue"}).status_code == 200 and not User.objects.filter(username="rescue").exists()
+
+
+@pytest.mark.parametrize(
+    ("invited", "proposed"),
+    [("erik", "erik"), ("erik@example.org", "erik@example.org"), ("Erik Lund", "Erik.Lund"), ("ada", ""), ("The <new> one!", "")],
+)
+def test_the_name_that_was_invited_is_proposed_if_it_can_be_a_user_name(invited: str, proposed: str, asker: User, ada: User) -> None:
+    page = signed_in(asker).post(INVITE, {"people": invited, "days": "7"}).content.decode()
+    path = page.partition("http://testserver")[2].partition("<")[0]
+    form = Client().get(path).context["form"]
+    assert form["username"].value() == proposed
+    assert Client().post(path, NEW | {"username": "chosen"}).status_code == 302, "they may choose another one"

@@ -21,6 +21,7 @@ from tests.chatui.accounts.test_second_factor import code_of
 from tests.chatui.conftest import PASSWORD, make_person
 from tests.support.authenticator import Authenticator, decoded
 from tests.support.environment import change
+from tests.support.staff_pages import page_of
 
 
 def actions() -> list[str]:
@@ -175,7 +176,7 @@ def test_staff_can_remove_all_factors_and_erasure_leaves_nothing(ada: User, bela
     owned(bela)
     sam = make_person("sam", "change_user", "view_user", staff=True)
     client = after_password(sam)
-    client.post("/admin/chatui/user/", {"action": "remove_second_factor", "_selected_action": str(ada.pk)})
+    client.post(page_of(ada, "factor"))
     assert list(Passkey.objects.values_list("user__username", flat=True)) == ["bela"]
     assert actions()[-1] == "second factor removed" and not is_in(sign_in(device))
     assert is_in(after_password(ada))

@@ -12,6 +12,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import PasswordLink
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support.staff_pages import page_of, save_details
 
 pytestmark = pytest.mark.django_db
 
@@ -24,20 +25,8 @@ def asker() -> User:
     return make_person("olga", "add_user", "change_user", "view_user", staff=True)
 
 
-def form_of(person: User, **changes: object) -> dict[str, object]:
-    form: dict[str, object] = {
-        "username": person.username,
-        "email": person.email,
-        "is_active": "on",
-        "is_staff": "on",
-        "groups": [str(key) for key in person.groups.values_list("pk", flat=True)],
-        "user_permissions": [str(key) for key in person.user_permissions.values_list("pk", flat=True)],
-    }
-    return form | changes
-
-
 def link_for(person: User, by: User, **sent: str) -> str:
-    page = signed_in(by).post(f"/admin/chatui/user/{person.pk}/password/", sent).content.decode()
+    page = signed_in(by).post(page_of(person, "password"), sent).content.decode()
     found = re.search(r">http://testserver(/password/link/[^<]+)<", page)
     assert found, page
     return found[1]
@@ -54,10 +43,10 @@ def can_sign_in(name: str, password: str) -> bool:
 def test_staff_cannot_set_a_password(asker: User, ada: User) -> None:
     client = signed_in(asker)
     sent = {"password1": NEW, "password2": NEW, "usable_password": "true"}
-    page = client.get(f"/admin/chatui/user/{ada.pk}/password/").content.decode()
+    page = client.get(page_of(ada, "password")).content.decode()
     assert 'type="password"' not in page
-    client.post(f"/admin/chatui/user/{ada.pk}/password/", sent)
-    client.post(f"/admin/chatui/user/{ada.pk}/change/", form_of(ada) | {"password": NEW} | sent)
+    client.post(page_of(ada, "password"), sent)
+    save_details(client, ada, password=NEW, **sent)
     assert not can_sign_in("ada", NEW) and can_sign_in("ada", PASSWORD)
 
 
@@ -128,5 +117,4 @@ def test_creating_and_using_a_link_is_recorded(asker: User, ada: User) -> None:
 
 
 def test_staff_change_their_own_password_without_a_link(asker: User) -> None:
-    response = signed_in(asker).post(f"/admin/chatui/user/{asker.pk}/password/")
-    assert response.status_code == 302 and response["Location"] == "/password/" and not PasswordLink.objects.exists()
+    assert signed_in(asker).post(page_of(asker, "password")).status_code == 404 and not PasswordLink.objects.exists()

@@ -19,6 +19,7 @@ from tests.chatui.accounts.conftest import NOW
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.cases import for_each
 from tests.support.environment import change
+from tests.support.staff_pages import page_of
 
 
 def password(name: str = "ada", client: Client | None = None, after: str = "") -> Client:
@@ -229,11 +230,11 @@ def test_staff_remove_it_for_people_who_have_lost_theirs(ada: User) -> None:
     chief = make_person("chief", "view_user", "change_user", staff=True)
     boss = make_person("boss", "view_user", "change_user", "view_auditevent", staff=True)
     switched_on(password("boss"), boss)
-    form = {"action": "remove_second_factor", "_selected_action": [str(ada.pk), str(boss.pk)]}
     looker = make_person("looker", "view_user", staff=True)
-    signed_in(looker).post("/admin/chatui/user/", form)
+    signed_in(looker).post(page_of(ada, "factor"))
     assert second_factor.is_on(ada), "the twin: who may not change accounts"
-    signed_in(chief).post("/admin/chatui/user/", form)
+    for person in (ada, boss):
+        signed_in(chief).post(page_of(person, "factor"))
     assert not second_factor.is_on(ada) and second_factor.is_on(boss), "not of somebody with more permissions"
     assert AuditEvent.objects.get(action="second factor removed").actor == chief
 

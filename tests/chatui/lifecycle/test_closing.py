@@ -8,6 +8,7 @@ from io import StringIO
 
 import pytest
 from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -32,6 +33,7 @@ from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
+from tests.support.staff_pages import PEOPLE, page_of, save_rights
 
 pytestmark = pytest.mark.django_db
 
@@ -138,47 +140,56 @@ def test_the_command_closes_and_reopens(ada: User) -> None:
     assert output.getvalue().split("\n") == ["Closed.", "It was closed.", "Opened.", "It was open.", ""]
 
 
-def test_the_checkbox_on_the_admin_page_closes_the_account(ada: User, root: User) -> None:
-    member = signed_in(ada)
-    form = {"username": "ada", "email": ""}
-    path = f"/admin/chatui/user/{ada.pk}/change/"
-    assert signed_in(root).post(path, form).status_code == 302
-    assert closing.closed_by(ada) == (ClosingCause.STAFF, "") and member.get("/").status_code == 302
-    assert signed_in(root).post(path, form | {"is_active": "on"}).status_code == 302
-    assert User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) is None
-    assert [action for action, _ in lines_about("ada")] == ["account closed", "account changed", "account reopened", "account changed"]
+def test_the_page_says_who_closed_an_account(ada: User, root: User) -> None:
+    assert "Closed by staff" not in signed_in(root).get(page_of(ada)).content.decode()
+    closing.close_by_staff(ada, Visitor(root, "", "admin"))
+    assert "Closed by staff" in signed_in(root).get(page_of(ada)).content.decode()
 
 
-def test_the_checkbox_does_not_close_the_last_account_manager(ada: User) -> None:
-    keeper = make_person("keeper", "change_user", "view_user", staff=True)
-    form = {"username": "keeper", "is_staff": "on", "user_permissions": [str(row.pk) for row in keeper.user_permissions.all()]}
-    signed_in(keeper).post(f"/admin/chatui/user/{keeper.pk}/change/", form)
-    assert User.objects.get(pk=keeper.pk).is_active
-
-
-def test_staff_cannot_remove_the_last_account_manager(ada: User) -> None:
-    keeper = make_person("keeper", "view_user", "change_user", "change_group", "view_group", staff=True)
-    path, rights = f"/admin/chatui/user/{keeper.pk}/change/", [str(row.pk) for row in keeper.user_permissions.all()]
-    form = {"username": "keeper", "is_active": "on", "user_permissions": rights}
-    page = signed_in(keeper).post(path, form, follow=True)
-    assert "Nothing was changed" in page.content.decode() and User.objects.get(pk=keeper.pk).is_staff
+def test_staff_cannot_remove_the_last_account_manager(ada: User, root: User) -> None:
+    keeper = make_person("keeper", "view_user", "change_user", staff=True)
+    root.set_unusable_password()
+    root.save()
+    page = save_rights(signed_in(root), keeper, is_staff="")
+    assert page.status_code == 409 and "Nothing was changed" in page.content.decode() and User.objects.get(pk=keeper.pk).is_staff
     assert lines_about("keeper") == [("account not changed", "by staff: nobody else could look after accounts")]
-    signed_in(keeper).post(path, form | {"is_staff": "on", "user_permissions": []})
+    save_rights(signed_in(root), keeper, permissions=[])
     assert User.objects.get(pk=keeper.pk).has_perm("chatui.change_user")
+    answer = signed_in(root).post(PEOPLE, {"what": "close", "sure": "yes", "person": [str(keeper.pk), str(ada.pk)]})
+    assert "changed=1&unchanged=1" in answer["Location"]
+    assert User.objects.get(pk=keeper.pk).is_active and not User.objects.get(pk=ada.pk).is_active, "each by itself"
     make_person("second", "change_user", staff=True)
-    signed_in(keeper).post(path, form)
+    save_rights(signed_in(root), keeper, is_staff="")
     assert not User.objects.get(pk=keeper.pk).is_staff, "the twin"
 
 
-def test_admin_actions_close_only_accounts_that_staff_may_change(ada: User, root: User, grace: User) -> None:
+def test_several_people_are_closed_after_a_question_and_only_those_that_staff_may_change(ada: User, root: User, grace: User) -> None:
     keeper = make_person("keeper", "change_user", "view_user", staff=True)
-    sent = {"_selected_action": [str(person.pk) for person in (ada, root, grace, keeper)]}
-    signed_in(keeper).post("/admin/chatui/user/", sent | {"action": "close_accounts"})
+    sent = {"person": [str(person.pk) for person in (ada, root, grace, keeper)]}
+    page = signed_in(keeper).post(PEOPLE, sent | {"what": "close"}).content.decode()
+    assert "These people are signed out everywhere at once" in page and not User.objects.filter(is_active=False).exists()
+    signed_in(keeper).post(PEOPLE, sent | {"what": "close", "sure": "yes"})
     assert set(User.objects.filter(is_active=False)) == {ada}, "not oneself, a superuser, or somebody with more permissions"
-    signed_in(keeper).post("/admin/chatui/user/", sent | {"action": "reopen_accounts"})
+    signed_in(keeper).post(PEOPLE, sent | {"what": "open"})
     assert not User.objects.filter(is_active=False).exists()
-    signed_in(grace).post("/admin/chatui/user/", sent | {"action": "close_accounts"})
+    assert signed_in(grace).post(PEOPLE, sent | {"what": "close", "sure": "yes"}).status_code == 404
     assert not User.objects.filter(is_active=False).exists(), "not without the permission"
+
+
+def test_several_people_are_signed_out_and_added_to_a_group(ada: User, bela: User, grace: User) -> None:
+    keeper = make_person("keeper", "change_user", "view_user", staff=True)
+    client, member = signed_in(keeper), signed_in(ada)
+    readers, lookers = Group.objects.create(name="readers"), Group.objects.create(name="lookers")
+    lookers.permissions.add(Permission.objects.get(codename="view_hidden_channels"))
+    sent = {"person": [str(person.pk) for person in (ada, bela, grace)]}
+    for group in (readers, lookers):
+        client.post(PEOPLE, sent | {"what": "add", "group": str(group.pk)})
+    assert set(readers.user_set.all()) == {ada, bela} and not lookers.user_set.exists(), "nobody gives what they do not have"
+    assert member.get("/").status_code == 200
+    client.post(PEOPLE, sent | {"what": "sessions"})
+    assert member.get("/").status_code == 302
+    for wrong in ({"what": "nothing"}, {"what": "add", "group": "x"}, {"what": "open", "person": ["x", "1" * 40]}):
+        assert client.post(PEOPLE, sent | wrong).status_code in (302, 404)
 
 
 def test_closed_accounts_are_kept_unless_the_operator_says_otherwise(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

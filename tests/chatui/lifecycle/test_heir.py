@@ -94,11 +94,11 @@ def test_staff_do_not_change_the_heir(is_superuser: bool, heir: User) -> None:
     before = User.objects.get(pk=heir.pk).__dict__
     key = heir.pk
     for path, fields in (
-        (f"/admin/chatui/user/{key}/change/", {"username": "other", "is_active": ""}),
-        (f"/admin/chatui/user/{key}/delete/", {"name": "archive"}),
-        (f"/admin/chatui/user/{key}/password/", {}),
-        ("/admin/chatui/user/", {"action": "close_accounts", "_selected_action": str(key)}),
-        (f"/manage/people/{key}/", {"staff": "on"}),
+        (f"/manage/people/{key}/details/", {"username": "other"}),
+        (f"/manage/people/{key}/erase/", {"name": "archive"}),
+        (f"/manage/people/{key}/password/", {"void": "yes"}),
+        ("/manage/people/", {"what": "close", "sure": "yes", "person": str(key)}),
+        (f"/manage/people/{key}/groups/", {"is_staff": "on"}),
         (f"/manage/people/{key}/close/", {"sure": "yes"}),
     ):
         client.post(path, fields)

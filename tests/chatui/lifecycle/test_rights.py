@@ -115,28 +115,23 @@ def test_staff_who_lost_the_permission_cannot_invite_or_change_groups_or_factors
     assert traces() == before
 
 
-def list_action(action: str) -> Callable[[Client, User], int]:
-    def send(client: Client, person: User) -> int:
-        return client.post("/admin/chatui/user/", {"action": action, "_selected_action": [str(person.pk)]}).status_code
-
-    return send
-
-
 def form_of(path: str, **values: str) -> Callable[[Client, User], int]:
-    return lambda client, person: client.post(path.format(person=person.pk), values).status_code
+    filled = lambda person: {name: value.format(person=person.pk) for name, value in values.items()}  # noqa: E731
+    return lambda client, person: client.post(path.format(person=person.pk), filled(person)).status_code
 
 
 PAGES = {
-    "close many": list_action("close_accounts"),
-    "a second factor": list_action("remove_second_factor"),
-    "an account": form_of("/admin/chatui/user/{person}/change/", username="machine", is_active="on", email="elsewhere@example.org"),
-    "a closed account": form_of("/admin/chatui/user/{person}/change/", username="machine"),
-    "a new account": form_of("/admin/chatui/user/add/", username="new", usable_password="false"),
-    "erasure": form_of("/admin/chatui/user/{person}/delete/", name="machine"),
-    "a password link": form_of("/admin/chatui/user/{person}/password/"),
-    "a key": form_of("/admin/chatui/user/{person}/api-key/", name="A script", formats="responses", per_minute="60", lasts="90"),
+    "close many": form_of("/manage/people/", what="close", sure="yes", person="{person}"),
+    "sign out many": form_of("/manage/people/", what="sessions", person="{person}"),
+    "a second factor": form_of("/manage/people/{person}/factor/"),
+    "an account": form_of("/manage/people/{person}/details/", username="machine", email="elsewhere@example.org"),
+    "rights": form_of("/manage/people/{person}/groups/", is_staff="on"),
+    "a new account": form_of("/manage/people/new/", username="new"),
+    "erasure": form_of("/manage/people/{person}/erase/", name="machine"),
+    "a password link": form_of("/manage/people/{person}/password/"),
+    "a key": form_of("/manage/people/{person}/key/", name="A script", formats="responses", per_minute="60", lasts="90"),
     "an invitation": form_of("/manage/people/invite/", people="Nora", days="7"),
-    "a new group": form_of("/admin/auth/group/add/", name="writers"),
+    "a new group": form_of("/manage/groups/", name="writers"),
     "close one": form_of("/manage/people/{person}/close/"),
     "sessions": form_of("/manage/people/{person}/sessions/"),
 }

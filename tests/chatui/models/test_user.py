@@ -14,6 +14,7 @@ from chatui.accounts import sign_in
 from chatui.models.user import LOOKS_TAKEN, User
 from chatui.skeletons import folded_skeleton, skeleton
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support.staff_pages import PEOPLE, page_of, save_details
 
 ALIKE = [
     ("olga", "оlga"),  # a Cyrillic o
@@ -56,13 +57,13 @@ def olga(db: None) -> User:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["оlga", "OLGA", "ｏｌｇａ", "o1ga"])
-def test_the_admin_pages_say_that_a_name_is_taken(name: str, olga: User) -> None:
+def test_administration_says_that_a_name_is_taken(name: str, olga: User) -> None:
     client = signed_in(olga)
-    assert client.post("/admin/chatui/user/add/", {"username": "bela"} | NEW).status_code == 302, "the premise: others are created"
-    for path in ("add/", f"{User.objects.get(username='bela').pk}/change/"):
-        page = client.post(f"/admin/chatui/user/{path}", {"username": name, "is_active": "on"} | NEW)
+    assert client.post(f"{PEOPLE}new/", {"username": "bela"}).status_code == 302, "the premise: others are created"
+    for path in (f"{PEOPLE}new/", page_of(User.objects.get(username="bela"), "details")):
+        page = client.post(path, {"username": name})
         # Django's own sentence, where it finds the same name itself, will do.
-        assert page.status_code == 200 and any(words in page.content.decode() for words in (str(LOOKS_TAKEN), "already exists")), path
+        assert page.status_code == 400 and any(words in page.content.decode() for words in (str(LOOKS_TAKEN), "already exists")), path
     assert User.objects.count() == 2
 
 
@@ -70,8 +71,7 @@ def test_a_person_keeps_their_own_name_and_may_change_its_capitals(olga: User) -
     make_person("bela")
     person = User.objects.get(username="bela")
     for name in ("bela", "Bela"):
-        response = signed_in(olga).post(f"/admin/chatui/user/{person.pk}/change/", {"username": name, "is_active": "on"})
-        assert response.status_code == 302
+        assert save_details(signed_in(olga), person, username=name).status_code == 302
     assert User.objects.get(pk=person.pk).username == "Bela"
 
 

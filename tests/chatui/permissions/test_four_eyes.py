@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import Group, Permission
+from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import account_linking, invitations
@@ -19,8 +20,9 @@ from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.user import AccountChange, GroupChange, User
 from chatui.permissions import debug_requests, four_eyes
-from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
+from tests.support.staff_pages import PEOPLE, page_of, save_details, save_rights
 
 pytestmark = pytest.mark.django_db
 
@@ -45,21 +47,14 @@ def approver() -> User:
     return make_person("vera", *LOOKERS, staff=True)
 
 
-def form_of(person: User, **changes: object) -> dict[str, object]:
-    form: dict[str, object] = {
-        "username": person.username,
-        "email": person.email,
-        "is_active": "on",
-        "is_staff": "on",
-        "groups": [str(key) for key in person.groups.values_list("pk", flat=True)],
-        "user_permissions": [str(key) for key in person.user_permissions.values_list("pk", flat=True)],
-    }
-    return form | changes
-
-
-def save(by: User, person: User, **changes: object) -> None:
-    response = signed_in(by).post(f"/admin/chatui/user/{person.pk}/change/", form_of(person, **changes))
+def save(by: User, person: User, **changes: str) -> None:
+    response = save_details(signed_in(by), person, **changes)
     assert response.status_code == 302, response.content.decode()
+
+
+def save_group(by: User, group: Group, *codenames: str) -> None:
+    permissions = [str(row.pk) for row in Permission.objects.filter(codename__in=codenames)]
+    assert signed_in(by).post(f"/manage/groups/{group.pk}/", {"name": group.name, "permissions": permissions}).status_code == 302
 
 
 def approve(asker: User, approver: User, conversation: Conversation) -> int:
@@ -79,11 +74,11 @@ def test_two_people_with_unrelated_accounts_can_approve(asker: User, approver: U
     assert approve(asker, approver, conversation) == 302
 
 
-CHANGES: dict[str, dict[str, object]] = {
-    "address": {"email": "elsewhere@example.org"},
-    "name": {"username": "wera"},
-    "permissions": {"user_permissions": []},
-    "activity": {"is_active": ""},
+CHANGES: dict[str, Callable[[Client, User], object]] = {
+    "address": lambda client, person: save_details(client, person, email="elsewhere@example.org"),
+    "name": lambda client, person: save_details(client, person, username="wera"),
+    "permissions": lambda client, person: save_rights(client, person, permissions=[]),
+    "activity": lambda client, person: client.post(page_of(person, "close")),
 }
 
 
@@ -92,7 +87,7 @@ def test_a_changed_account_cannot_approve_for_whoever_changed_it(
     what: str, asker: User, approver: User, conversation: Conversation
 ) -> None:
     permissions = list(approver.user_permissions.all())
-    save(asker, approver, **CHANGES[what])
+    CHANGES[what](signed_in(asker), approver)
     approver.refresh_from_db()
     User.objects.filter(pk=approver.pk).update(is_active=True)
     approver.user_permissions.set(permissions)
@@ -100,10 +95,10 @@ def test_a_changed_account_cannot_approve_for_whoever_changed_it(
 
 
 def test_an_account_that_the_requester_created_cannot_approve(asker: User, conversation: Conversation) -> None:
-    sent = {"username": "puppet", "password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
-    assert signed_in(asker).post("/admin/chatui/user/add/", sent).status_code == 302
+    assert signed_in(asker).post(f"{PEOPLE}new/", {"username": "puppet"}).status_code == 302
     puppet = User.objects.get(username="puppet")
-    save(asker, puppet, user_permissions=[str(row.pk) for row in Permission.objects.filter(codename__in=LOOKERS)])
+    permissions = [str(row.pk) for row in Permission.objects.filter(codename__in=LOOKERS)]
+    assert save_rights(signed_in(asker), puppet, permissions=permissions, is_staff="on").status_code == 302
     assert approve(asker, User.objects.get(pk=puppet.pk), conversation) == 403
 
 
@@ -126,10 +121,8 @@ def test_whoever_changes_an_empty_group_is_linked_with_everybody_who_joins_it(
     """A provider's list can make somebody a member later, and no account is changed by hand."""
     group = Group.objects.create(name="lookers")
     kept, gone = Group.objects.create(name="kept"), Group.objects.create(name="gone")
-    permission_ids = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
     for row in (group, gone):
-        fields = {"name": row.name, "permissions": permission_ids}
-        assert signed_in(asker).post(f"/admin/auth/group/{row.pk}/change/", fields).status_code == 302
+        save_group(asker, row, "view_hidden_channels")
     approver.groups.add(kept, gone)
     approver.groups.remove(gone)
     assert approve(asker, approver, conversation) == 302, "the premise: nobody changed a group that they are in"
@@ -152,7 +145,7 @@ def joins_by_provider(person: User) -> None:
 
 
 def joins_by_staff(person: User) -> None:
-    save(User.objects.create_superuser("root"), person, groups=[str(key) for key in Group.objects.values_list("pk", flat=True)])
+    save_rights(signed_in(User.objects.create_superuser("root")), person, groups=list(Group.objects.values_list("pk", flat=True)))
 
 
 def joins_by_invitation(person: User) -> None:
@@ -172,9 +165,7 @@ def test_who_was_in_a_changed_group_for_a_while_stays_linked_with_whoever_change
     """They may have used its rights meanwhile, to create a second account."""
     group = Group.objects.create(name="lookers")
     between = make_person("between")
-    permission_ids = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
-    fields = {"name": group.name, "permissions": permission_ids}
-    assert signed_in(asker).post(f"/admin/auth/group/{group.pk}/change/", fields).status_code == 302
+    save_group(asker, group, "view_hidden_channels")
     joins(between)
     four_eyes.record_change(between, [approver.pk], "account created")
     assert between.group_names() == {"lookers"} and four_eyes.are_linked(asker, approver), "the premise"
@@ -192,17 +183,13 @@ def test_joining_a_group_links_only_with_those_who_changed_it_lately(asker: User
 
 
 def test_password_links_and_group_changes_link_accounts(asker: User, approver: User, conversation: Conversation) -> None:
-    signed_in(asker).post(f"/admin/chatui/user/{approver.pk}/password/")
+    signed_in(asker).post(page_of(approver, "password"))
     assert approve(asker, approver, conversation) == 403
     AccountChange.objects.all().delete()
     assert approve(asker, approver, conversation) == 302, "the premise"
     group = Group.objects.create(name="lookers")
     approver.groups.add(group)
-    permission_ids = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
-    assert (
-        signed_in(asker).post(f"/admin/auth/group/{group.pk}/change/", {"name": "lookers", "permissions": permission_ids}).status_code
-        == 302
-    )
+    save_group(asker, group, "view_hidden_channels")
     assert approve(asker, approver, conversation) == 403
 
 

@@ -54,11 +54,3 @@ def test_the_papers_are_those_of_the_style_sheet() -> None:
     names = ("paper", "paper-raised", "paper-sunken", "paper-hover", "question")
     found = [re.search(rf"--{name}: light-dark\((#\w+), (#\w+)\)", tokens) for name in names]
     assert [match and match.groups() for match in found] == list(zip(LIGHT_PAPERS, DARK_PAPERS, strict=True))
-
-
-def test_the_admin_sheet_sets_what_the_products_own_sets() -> None:
-    own = (BASE_DIR / "static/css/admin.css").read_text(encoding="utf-8").partition("html:root")[2]
-    names = {
-        name for name, value in re.findall(r"(--[\w-]+): ([^;]+);", own) if "0b6355" in value or "084d42" in value or "70ceb9" in value
-    }
-    assert names and [name for name in sorted(names) if f"{name}:" not in brand.sheets("#aa0044")["admin.css"]] == []

@@ -7,11 +7,13 @@ import re
 import pytest
 from django.test import Client
 
+from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from tests.chatui.conftest import confirmed, make_person, signed_in
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import fails, fetch
+from tests.support.staff_pages import page_of
 
 pytestmark = pytest.mark.django_db
 
@@ -74,14 +76,14 @@ def test_an_admin_sees_everybodys_keys_and_revokes_one(ada: User, bela: User) ->
     looker = make_person("luca", "view_user", staff=True)
     row = ApiKey.objects.get()
     for person in (admin, looker):
-        for path in ("/admin/chatui/apikey/", f"/admin/chatui/apikey/{row.pk}/change/"):
+        for path in ("/manage/keys/", "/manage/keys/?q=ada", page_of(ada)):
             page = signed_in(person).get(path).content.decode()
             assert key[:11] in page and key[12:] not in page and row.digest not in page, path
-    sent = {"action": "revoke", "_selected_action": [str(row.pk)]}
-    signed_in(looker).post("/admin/chatui/apikey/", sent)
-    assert ApiKey.objects.get().revoked_at is None
-    signed_in(admin).post("/admin/chatui/apikey/", sent)
-    assert ApiKey.objects.get().revoked_at is not None
+    assert key[:11] not in signed_in(admin).get("/manage/keys/?q=bela").content.decode()
+    assert signed_in(looker).post(f"/manage/keys/{row.pk}/revoke/").status_code == 404 and ApiKey.objects.get().revoked_at is None
+    assert signed_in(admin).post(f"/manage/keys/{row.pk}/revoke/").status_code == 302 and ApiKey.objects.get().revoked_at is not None
+    assert AuditEvent.objects.get(action="revoke somebody's API key").detail == key[:11]
+    assert "Revoked" in signed_in(looker).get("/manage/keys/").content.decode()
 
 
 def test_the_settings_link_to_the_keys(ada: User) -> None:

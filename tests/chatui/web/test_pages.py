@@ -13,7 +13,6 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 
@@ -281,15 +280,12 @@ def test_there_is_no_setup_once_an_account_exists(ada: User) -> None:
     assert sign_in.create("mallory", PASSWORD) is None
 
 
-def test_staff_create_accounts_in_the_admin_pages(grace: User) -> None:
+def test_staff_create_accounts_that_nobody_can_sign_in_to_yet(grace: User) -> None:
     grace.user_permissions.add(*_permissions("add_user", "change_user", "view_user"))
-    client = signed_in(grace)
-    response = client.post(
-        reverse("admin:chatui_user_add"),
-        {"username": "carol", "password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"},
-    )
-    assert response.status_code == 302, response.content.decode()[:2000]
-    assert User.objects.get(username="carol").check_password(PASSWORD)
+    response = signed_in(grace).post("/manage/people/new/", {"username": "carol", "email": "carol@example.org", "password1": PASSWORD})
+    carol = User.objects.get(username="carol")
+    assert response["Location"] == f"/manage/people/{carol.pk}/?done=created"
+    assert carol.email == "carol@example.org" and not carol.has_usable_password()
 
 
 def _permissions(*names: str) -> list[Permission]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.test import AsyncClient
+from django.contrib.auth.models import Group
+from django.test import AsyncClient, Client, TestCase
 from django.utils import timezone
 
 from chatui.models.audit import AuditEvent
@@ -18,6 +19,7 @@ from chatui.models.user import User
 from chatui.usage import limits
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
+from tests.support.staff_pages import page_of
 
 pytestmark = pytest.mark.django_db
 
@@ -148,26 +150,65 @@ def test_money_is_shown_only_with_a_currency(ada: User, monkeypatch: pytest.Monk
     assert "123.46 EUR" in page and "because they have no price: 77 tokens" in page
 
 
-def test_a_limit_set_in_the_admin_pages_is_logged_and_applies_at_once(ada: User) -> None:
-    lars = signed_in(make_person("lars", "change_limits", staff=True))
+LIMITS = "/manage/limits/"
+
+
+@pytest.fixture
+def lars(db: None) -> Client:
+    """Staff who set limits, and see who has an account."""
+    return signed_in(make_person("lars", "change_limits", "view_user", staff=True))
+
+
+def test_a_limit_set_on_its_page_is_logged_and_applies_at_once(ada: User, lars: Client) -> None:
     assert limits.limits_of(ada) == limits.UsageLimits()
-    assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "3"}).status_code == 302
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        assert lars.post(LIMITS, {"what": "limit", "day_turns": "3"}).status_code == 302
     assert limits.limits_of(ada).day_turns == 3
-    assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "4"}).status_code == 200, "there is one for everybody"
+    assert lars.post(LIMITS, {"what": "limit", "day_turns": "4"}).status_code == 400, "there is one for everybody"
     assert AuditEvent.objects.get(action="usage limit created").detail == "day_turns 3: everybody"
-    key = UsageLimit.objects.get().pk
-    lars.post(f"/admin/chatui/usagelimit/{key}/delete/", {"post": "yes"})
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        lars.post(f"{LIMITS}{UsageLimit.objects.get().pk}/", {"delete": "yes"})
     assert not limits.limits_of(ada) and AuditEvent.objects.filter(action="usage limit deleted").exists()
 
 
-def test_a_price_is_logged_with_its_numbers_however_long_the_model_name(db: None) -> None:
-    lars = signed_in(make_person("lars", "change_limits", staff=True))
+def test_a_persons_own_limit_replaces_those_of_groups_and_everybody(ada: User, bela: User, lars: Client) -> None:
+    group = Group.objects.create(name="heavy")
+    group.user_set.set([ada, bela])
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        for sent in ({"day_turns": "3"}, {"day_turns": "50", "group": str(group.pk)}):
+            assert lars.post(LIMITS, {"what": "limit", **sent}).status_code == 302
+        for number in ("7", "8"):
+            assert lars.post(page_of(ada, "limit"), {"day_turns": number}).status_code == 302, "set, then changed"
+    assert (limits.limits_of(ada).day_turns, limits.limits_of(bela).day_turns) == (8, 50)
+    line = AuditEvent.objects.get(action="usage limit changed")
+    assert (line.owner_name, line.detail) == ("ada", "day_turns 8: ada")
+    page = lars.get(LIMITS).content.decode()
+    assert all(words in page for words in ("Everybody else", "heavy", "ada", "50 answers per day"))
+    lars.post(f"{LIMITS}{UsageLimit.objects.get(person=ada).pk}/", {})
+    limits.clear_cache()
+    assert limits.limits_of(ada) == limits.UsageLimits(), "a row without numbers exempts the person"
+
+
+def test_limits_need_the_permission_and_people_are_not_named_without_another_one(ada: User) -> None:
+    reader, blind = (make_person(name, right, staff=True) for name, right in (("rita", "view_usage"), ("bob", "change_limits")))
+    assert signed_in(reader).get(LIMITS).status_code == 404
+    assert signed_in(reader).post(LIMITS, {"what": "limit", "day_turns": "3"}).status_code == 404
+    assert signed_in(blind).get(LIMITS).status_code == 200, "the twin"
+    assert signed_in(blind).get(page_of(ada, "limit")).status_code == 404
+    assert not UsageLimit.objects.exists()
+
+
+def test_a_price_is_logged_with_its_numbers_however_long_the_model_name(lars: Client) -> None:
     price = {"model": "m" * 200, "since": "2026-11-01", "input_price": "1.25", "cached_price": "0.5", "output_price": "4"}
-    assert lars.post("/admin/chatui/modelprice/add/", price).status_code == 302
+    assert lars.post(LIMITS, {"what": "price", **price}).status_code == 302
     detail = AuditEvent.objects.get(action="model price created").detail
     assert detail.startswith("input_price 1.25, cached_price 0.5, output_price 4: mmm") and len(detail) == 200
+    path = f"{LIMITS}prices/{ModelPrice.objects.get().pk}/"
+    assert 'value="2026-11-01"' in lars.get(path).content.decode()
+    assert lars.post(path, price | {"output_price": "5"}).status_code == 302 and ModelPrice.objects.get().output_price == 5
+    assert lars.post(path, {"delete": "yes"}).status_code == 302 and not ModelPrice.objects.exists()
 
 
-def test_a_limit_without_a_number_is_no_limit(db: None) -> None:
-    lars = signed_in(make_person("lars", "change_limits", staff=True))
-    assert "Enter at least one limit" in lars.post("/admin/chatui/usagelimit/add/", {}).content.decode()
+@pytest.mark.parametrize("sent", [{}, {"day_turns": "-1"}, {"day_turns": "9" * 30}, {"day_turns": "x"}, {"group": "999"}])
+def test_a_limit_without_a_right_number_is_no_limit(sent: dict[str, str], lars: Client) -> None:
+    assert lars.post(LIMITS, {"what": "limit", **sent}).status_code == 400 and not UsageLimit.objects.exists()

@@ -103,7 +103,7 @@ def test_permissions_that_staff_lose_during_the_request_are_lost(kim: User, read
     assert kim.has_perm("chatui.change_user"), "the premise: read and remembered"
     kim.user_permissions.remove(Permission.objects.get(codename="change_user"))
     for act in (
-        lambda: people.set_groups(visitor, bela.pk, [readers.pk], is_staff=False),
+        lambda: people.set_rights(visitor, bela.pk, [readers.pk], is_staff=False),
         lambda: people.set_member(visitor, bela.pk, readers, is_in=True),
         lambda: people.end_sessions(visitor, bela.pk),
         lambda: people.remove_second_factor(visitor, bela.pk),
