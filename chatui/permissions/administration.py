@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_noop as noop
 
 from chatui.models.user import User
-from chatui.permissions import access
+from chatui.permissions import access, ratings
 from chatui.permissions.access import NotFoundError
 
 _VERBS = ("view", "add", "change", "delete")
@@ -95,6 +95,8 @@ class AdminPart(StrEnum):
     FAILURES = "failures"
     REQUESTS = "requests"
     DEBUG_VIEWS = "looks"
+    AUDIT = "audit"
+    RATINGS = "ratings"
     USAGE = "usage"
     SETTINGS = "settings"
     SYSTEM = "system"
@@ -110,6 +112,8 @@ def parts_of(user: User | None) -> tuple[AdminPart, ...]:
         AdminPart.FAILURES: access.can_see_failures(user),
         AdminPart.REQUESTS: access.can_see_hidden(user),
         AdminPart.DEBUG_VIEWS: access.can_read_audit(user),
+        AdminPart.AUDIT: access.can_read_audit(user),
+        AdminPart.RATINGS: ratings.can_export(user),
         AdminPart.USAGE: can_read_usage(user),
         # People who may configure model servers manage the whole installation. The first account has this permission.
         AdminPart.SETTINGS: user.has_perm("chatui.change_storedbackend"),

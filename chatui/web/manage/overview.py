@@ -27,7 +27,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     """The figures of the parts that this person may see."""
     found: dict[str, object] = {}
     for part in administration.parts_of(person_of(request)):
-        found |= _FIGURES[part](request)
+        if part in _FIGURES:
+            found |= _FIGURES[part](request)
     return page(request, None, "manage/overview.html", found)
 
 

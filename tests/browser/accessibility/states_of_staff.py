@@ -65,7 +65,7 @@ STATES = (
     State("debug raw", "grace", "{everything}debug/raw/"),
     State("debug prompt", "grace", "{prompt}"),
     State("debug tokens", "grace", "{tokens}"),
-    State("debug requests", "vera", "/debug/requests/", visible_at(".debug-request")),
+    State("debug requests", "vera", "/debug/requests/", visible_at(".manage-row")),
     State("own debug requests", "grace", "/debug/requests/"),
     State("access notice", "ada", "{everything}", visible_at(".access-notice")),
     State("audit log", "grace", "/audit/", each(visible_at(".audit-warning"), unfold)),
