@@ -1,7 +1,6 @@
-"""The admin pages for usage limits and prices, API keys, failed answers, invitations and conversations, for staff with a permission.
+"""The admin pages for usage limits and prices, API keys, invitations and conversations, for staff with a permission.
 
-Each change of a limit or a price is recorded. API keys can be revoked, but a key itself is never shown. A failed answer is found by the
-number that a person was shown, and its page shows the cause, but neither conversation text nor the owner's name. Conversations are listed
+Each change of a limit or a price is recorded. API keys can be revoked, but a key itself is never shown. Conversations are listed
 without title or content, with a link to the debug view.
 """
 
@@ -20,15 +19,11 @@ from django.utils.translation import ngettext, pgettext
 
 from chatui.accounts import api_keys
 from chatui.audit_log.record import record
-from chatui.codes import code_of
-from chatui.display.failures import cause_of, number
 from chatui.models.conversation import Conversation
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Invitation
-from chatui.models.turn import FailedAnswer
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.permissions import access
-from chatui.site.languages import sentence_of
 from chatui.usage import limits
 from chatui.web.guards import visitor_of
 
@@ -143,43 +138,6 @@ class ApiKeyAdmin(GuardedAdmin):
         count = api_keys.revoke(visitor_of(request, "admin"), list(queryset))
         words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", count)
         messages.success(request, words % {"count": count})
-
-
-@admin.register(FailedAnswer)
-class FailedAnswerAdmin(GuardedAdmin):
-    """The failed answers, for staff who may see model servers."""
-
-    permission = "chatui.view_storedbackend"
-    list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
-    fields = readonly_fields = list_display
-    search_fields = ("id",)
-    search_help_text = _("The number shown to the user, such as 4F2A-91BC")
-    list_filter = ("error_code",)
-    lookups = ("error_code", "started_at")
-    ordering = ("-started_at",)
-    date_hierarchy = "started_at"
-    list_display_links = None
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAnswer]:
-        """Finished answers with an error code, without their stored requests."""
-        return FailedAnswer.objects.exclude(error_code="").exclude(state="running").defer("request", "error_detail")
-
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        """Search by the end of the id, without the dash, which only makes the number readable."""
-        digits = "".join(sign for sign in search_term.lower() if sign.isalnum())
-        return (queryset.filter(id__endswith=digits) if digits else queryset), False
-
-    @admin.display(description=_("Number"))
-    def shown_number(self, turn: FailedAnswer) -> str:
-        return number(turn.pk)
-
-    @admin.display(description=_("Message shown to the user"))
-    def meaning(self, turn: FailedAnswer) -> str:
-        return sentence_of(code_of(turn.error_code))
-
-    @admin.display(description=_("Cause"))
-    def cause(self, turn: FailedAnswer) -> str:
-        return cause_of(turn)
 
 
 @admin.register(Invitation)

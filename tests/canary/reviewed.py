@@ -290,7 +290,16 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "manage/failures/",
         "Staff who may see back ends: codes, causes in words of ours and times. A link to the debug view for whoever may open it.",
-        (Ask("GET", "/manage/failures/", _USAGE), Ask("GET", "/manage/failures/?hours=1&code=x&server=", _USAGE)),
+        (
+            Ask("GET", "/manage/failures/", _USAGE),
+            Ask("GET", "/manage/failures/?hours=1&cause=x&server=", _USAGE),
+            Ask("GET", "/manage/failures/?number=4F2A-91BC", _USAGE),
+        ),
+    ),
+    Route(
+        "manage/failures/<uuid:turn_id>/",
+        "Staff who may see back ends: the cause of one failed answer. Whose it was and a link to the debug view for whoever may open it.",
+        (Ask("GET", "/manage/failures/{failed}/", _USAGE), Ask("GET", "/manage/failures/{nothing}/", _NOBODY)),
     ),
     Route("manage/looks/", "Staff who may read the audit log: its lines, grouped by look.", (Ask("GET", "/manage/looks/", _READERS),)),
     Route("manage/settings/", "Staff who may change back ends: settings without secrets.", (Ask("GET", "/manage/settings/", _USAGE),)),
@@ -1377,15 +1386,6 @@ ROUTES: tuple[Route, ...] = (
         "chatui/invitation",
         "{invitation}",
         "Those who may see accounts: who invited whom, without the link.",
-        _ADMIN_SEES,
-        may_change=_STAFF_403,
-        add=_STAFF_403,
-        missing="302 302 302 403 403 403 302 403 403",
-    ),
-    *_admin_pages(
-        "chatui/failedanswer",
-        "{failed}",
-        "Those who may see back ends: when an answer failed, its code and its cause; neither text nor whose it was.",
         _ADMIN_SEES,
         may_change=_STAFF_403,
         add=_STAFF_403,

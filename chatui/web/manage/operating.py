@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +19,7 @@ from chatui.display import model_servers
 from chatui.display import system as display_system
 from chatui.display.failures import FailureFilter
 from chatui.env import environment
+from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
 from chatui.web import lists
 from chatui.web.manage.parts import for_part, page
@@ -42,22 +45,36 @@ def servers(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.FAILURES)
 def failures(request: HttpRequest) -> HttpResponse:
-    """Failed answers by code and model server, with advice, and a list of them."""
+    """Failed answers by cause and model server, with advice, and a list of them; or the one with the ``number`` that a person was shown."""
+    words = request.GET.get("number", "").replace("\0", "")[:40]
+    found = display_failures.by_number(words)
+    if found is not None:
+        return redirect("manage_failure", found)
     hours = lists.number(request, "hours")
     hours = hours if hours in [span for span, _words in SPANS] else 24
-    server = request.GET.get("server") if "server" in request.GET else None
-    code = request.GET.get("code", "").replace("\0", "")
-    chosen = FailureFilter(hours, code, server.replace("\0", "") if server is not None else None)
-    latest, count = display_failures.latest(person_of(request), chosen)
+    kind, server = request.GET.get("cause") or request.GET.get("code", ""), request.GET.get("server")
+    groups, latest, count = display_failures.search(person_of(request), FailureFilter(hours, kind, server))
     context = {
+        "words": words,
         "hours": hours,
         "spans": SPANS,
-        "groups": display_failures.groups(hours),
+        "groups": [group for group in groups if group.has_failed],
+        "others": [group for group in groups if not group.has_failed],
         "latest": latest,
-        "count": count,
-        "is_narrowed": bool(code or server is not None),
+        "more": count - len(latest),
+        "is_narrowed": bool(kind or server is not None),
+        "may_see_system": AdminPart.SYSTEM in administration.parts_of(person_of(request)),
     }
     return page(request, AdminPart.FAILURES, "manage/failures.html", context)
+
+
+@for_part(AdminPart.FAILURES)
+def failure(request: HttpRequest, turn_id: UUID) -> HttpResponse:
+    """Why one answer failed, what helps, and how often that happened."""
+    failed, day, week = display_failures.one(person_of(request), turn_id)
+    may_see_system = AdminPart.SYSTEM in administration.parts_of(person_of(request))
+    context = {"failed": failed, "day": day, "week": week, "may_see_system": may_see_system}
+    return page(request, AdminPart.FAILURES, "manage/failure.html", context)
 
 
 @for_part(AdminPart.DEBUG_VIEWS)

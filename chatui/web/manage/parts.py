@@ -9,7 +9,6 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
@@ -18,10 +17,10 @@ from chatui.web.sign_in.pages import person_of
 
 NAMES = {
     AdminPart.PEOPLE: _("People"),
-    AdminPart.SERVERS: pgettext_lazy("menu", "Model servers"),
-    AdminPart.FAILURES: pgettext_lazy("menu", "Failed answers"),
-    AdminPart.REQUESTS: pgettext_lazy("menu", "Debug requests"),
-    AdminPart.DEBUG_VIEWS: pgettext_lazy("menu", "Debug views"),
+    AdminPart.SERVERS: _("Model servers"),
+    AdminPart.FAILURES: _("Failed answers"),
+    AdminPart.REQUESTS: _("Debug requests"),
+    AdminPart.DEBUG_VIEWS: _("Debug views"),
     AdminPart.AUDIT: _("Audit log"),
     AdminPart.RATINGS: _("Ratings"),
     AdminPart.USAGE: _("Everybody’s usage"),

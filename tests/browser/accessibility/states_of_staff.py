@@ -43,6 +43,11 @@ def first_group(world: World, page: Page) -> None:
     expect(page.locator(".manage-part").first).to_be_visible()
 
 
+def first_failure(world: World, page: Page) -> None:
+    page.locator("#latest ~ .manage-list a code").first.click()
+    expect(page.locator(".manage-figures")).to_be_visible()
+
+
 def closing(world: World, page: Page) -> None:
     first_person(world, page)
     page.get_by_role("link", name="Close this account…").click()
@@ -89,6 +94,8 @@ STATES = (
     State("administration groups", "grace", "/manage/groups/", visible_at(".manage-row")),
     State("administration group", "grace", "/manage/groups/", first_group),
     State("administration failures", "grace", "/manage/failures/?hours=168"),
+    State("administration no such failure", "grace", "/manage/failures/?number=0000-0000", visible_at(".manage-problem")),
+    State("administration failure", "grace", "/manage/failures/?hours=168", first_failure),
     State("administration looks", "grace", "/manage/looks/", visible_at(".manage-row")),
     State("administration no looks", "grace", "/manage/looks/?who=nobody", visible_at(".manage-row")),
     State("administration settings", "root", "/manage/settings/", visible_at(".manage-row")),
@@ -111,6 +118,5 @@ STATES = (
     State("admin new back end", "grace", "/admin/chatui/storedbackend/add/"),
     State("admin delete back ends", "grace", "/admin/chatui/storedbackend/", erase_backend),
     State("admin conversations", "grace", "/admin/chatui/conversation/"),
-    State("admin failed answers", "grace", "/admin/chatui/failedanswer/"),
     State("admin for the wrong person", "vera", "/admin/chatui/user/"),
 )

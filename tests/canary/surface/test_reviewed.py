@@ -89,7 +89,6 @@ def test_tables_with_hidden_text_are_not_in_the_admin_pages() -> None:
         "Conversation",
         "ApiKey",
         "StoredBackend",
-        "FailedAnswer",
         "Invitation",
         "UsageLimit",
         "ModelPrice",
