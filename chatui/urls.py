@@ -114,6 +114,7 @@ urlpatterns = [
     path("manage/servers/<str:name>/", examining.server, name="manage_server"),
     path("manage/failures/", operating.failures, name="manage_failures"),
     path("manage/failures/<uuid:turn_id>/", operating.failure, name="manage_failure"),
+    path("manage/conversations/", operating.conversations, name="manage_conversations"),
     path("manage/looks/", operating.looks, name="manage_looks"),
     path("manage/settings/", operating.settings, name="manage_settings"),
     path("manage/system/", operating.system, name="manage_system"),

@@ -1,7 +1,6 @@
-"""The admin pages for usage limits and prices, API keys, invitations and conversations, for staff with a permission.
+"""The admin pages for usage limits and prices, API keys and invitations, for staff with a permission.
 
-Each change of a limit or a price is recorded. API keys can be revoked, but a key itself is never shown. Conversations are listed
-without title or content, with a link to the debug view.
+Each change of a limit or a price is recorded. API keys can be revoked, but a key itself is never shown.
 """
 
 from __future__ import annotations
@@ -12,14 +11,11 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import ngettext
 
 from chatui.accounts import api_keys
 from chatui.audit_log.record import record
-from chatui.models.conversation import Conversation
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Invitation
 from chatui.models.usage import ModelPrice, UsageLimit
@@ -149,24 +145,3 @@ class InvitationAdmin(GuardedAdmin):
     fields = readonly_fields = list_display
     ordering = ("-made_at",)
     list_select_related = ("group", "made_by", "used_by")
-
-
-@admin.register(Conversation)
-class ConversationAdmin(GuardedAdmin):
-    """Conversations by owner and time, for staff who may open any conversation in the debug view."""
-
-    permission = "chatui.view_any_conversation"
-    list_display = ("id", "owner", "debug_view", "active_at", "created_at")
-    list_filter = ("active_at",)
-    lookups = ("active_at",)
-    search_fields = ("owner__username", "=id")
-    fields = readonly_fields = ("id", "owner", "created_at", "active_at", "debug_view")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        """All conversations except temporary ones, which are in no list. Their debug view can be opened by its address."""
-        return super().get_queryset(request).filter(temporary_until=None)
-
-    @admin.display(description=_("Debug view"))
-    def debug_view(self, row: Conversation) -> str:
-        """A link; the page behind it checks the permission."""
-        return format_html('<a href="{}">{}</a>', reverse("debug", args=[row.pk]), pgettext("to visit", "Open"))

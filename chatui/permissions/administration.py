@@ -93,6 +93,7 @@ class AdminPart(StrEnum):
     PEOPLE = "people"
     SERVERS = "servers"
     FAILURES = "failures"
+    CONVERSATIONS = "conversations"
     REQUESTS = "requests"
     DEBUG_VIEWS = "looks"
     AUDIT = "audit"
@@ -110,6 +111,7 @@ def parts_of(user: User | None) -> tuple[AdminPart, ...]:
         AdminPart.PEOPLE: user.has_perm("chatui.view_user"),
         AdminPart.SERVERS: access.can_see_failures(user),
         AdminPart.FAILURES: access.can_see_failures(user),
+        AdminPart.CONVERSATIONS: access.can_debug_others(user),
         AdminPart.REQUESTS: access.can_see_hidden(user),
         AdminPart.DEBUG_VIEWS: access.can_read_audit(user),
         AdminPart.AUDIT: access.can_read_audit(user),

@@ -20,7 +20,7 @@ from chatui.display import debug as display_debug
 from chatui.display import debug_tokens
 from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
-from chatui.permissions import access, debug_requests
+from chatui.permissions import access, administration, debug_requests
 from chatui.permissions.administration import AdminPart
 from chatui.site.languages import sentence_of
 from chatui.web.guards import hidden_channels, visitor_of
@@ -144,7 +144,8 @@ def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", proble
         "reason": reason,
         "problem": problem,
     }
-    return parts.page(request, None, "manage/opt_in.html", context, 400 if problem else 200)
+    part = AdminPart.CONVERSATIONS if AdminPart.CONVERSATIONS in administration.parts_of(person_of(request)) else None
+    return parts.page(request, part, "manage/opt_in.html", context, 400 if problem else 200)
 
 
 def _about(request: HttpRequest, row: Conversation) -> dict[str, object]:

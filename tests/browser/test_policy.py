@@ -53,5 +53,3 @@ def test_the_admin_pages_work_under_their_policy(demo: Server, visits: Visits) -
     page.locator("#id_first_name").fill("Béla")
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
-    page.goto("/admin/chatui/conversation/")
-    expect(page.locator("#result_list, .paginator").first).to_be_visible()

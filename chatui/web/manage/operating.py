@@ -14,14 +14,16 @@ from django.utils.translation import gettext_lazy as _
 from chatui.accounts import groups
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
+from chatui.display import debug_search, model_servers
 from chatui.display import failures as display_failures
-from chatui.display import model_servers
 from chatui.display import system as display_system
+from chatui.display.debug_search import DebugSearch
 from chatui.display.failures import FailureFilter
 from chatui.env import environment
 from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
 from chatui.web import lists
+from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
 from chatui.web.sign_in.pages import person_of
 
@@ -75,6 +77,27 @@ def failure(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     may_see_system = AdminPart.SYSTEM in administration.parts_of(person_of(request))
     context = {"failed": failed, "day": day, "week": week, "may_see_system": may_see_system}
     return page(request, AdminPart.FAILURES, "manage/failure.html", context)
+
+
+class ConversationsForm(lists.DaysForm):
+    """What to search for. Every field may be empty."""
+
+    q = forms.CharField(label=_("Person, address or ID of the conversation, or failure number"), max_length=200, required=False)
+    field_order = ("q",)
+
+
+@for_part(AdminPart.CONVERSATIONS)
+def conversations(request: HttpRequest) -> HttpResponse:
+    """Finds conversations whose debug view somebody may open. One that was found alone leads to its debug view."""
+    form = ConversationsForm(request.GET)
+    if not form.is_valid():
+        return page(request, AdminPart.CONVERSATIONS, "manage/conversations.html", {"form": form}, 400)
+    asked = DebugSearch(form.cleaned_data["q"], **form.period())
+    found = debug_search.search(visitor_of(request, "admin"), asked) if asked else None
+    if found and len(found) == 1:
+        return redirect("debug", found[0].id)
+    context = {"form": ConversationsForm(initial=form.cleaned_data), "found": found, "most": debug_search.MOST}
+    return page(request, AdminPart.CONVERSATIONS, "manage/conversations.html", context)
 
 
 @for_part(AdminPart.DEBUG_VIEWS)

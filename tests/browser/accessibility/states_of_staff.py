@@ -96,6 +96,8 @@ STATES = (
     State("administration failures", "grace", "/manage/failures/?hours=168"),
     State("administration no such failure", "grace", "/manage/failures/?number=0000-0000", visible_at(".manage-problem")),
     State("administration failure", "grace", "/manage/failures/?hours=168", first_failure),
+    State("administration conversations", "grace", "/manage/conversations/?q=a", visible_at(".manage-row")),
+    State("administration no conversations", "grace", "/manage/conversations/?q=nobody"),
     State("administration looks", "grace", "/manage/looks/", visible_at(".manage-row")),
     State("administration no looks", "grace", "/manage/looks/?who=nobody", visible_at(".manage-row")),
     State("administration settings", "root", "/manage/settings/", visible_at(".manage-row")),
@@ -117,6 +119,5 @@ STATES = (
     State("admin back ends", "grace", "/admin/chatui/storedbackend/"),
     State("admin new back end", "grace", "/admin/chatui/storedbackend/add/"),
     State("admin delete back ends", "grace", "/admin/chatui/storedbackend/", erase_backend),
-    State("admin conversations", "grace", "/admin/chatui/conversation/"),
     State("admin for the wrong person", "vera", "/admin/chatui/user/"),
 )

@@ -86,7 +86,6 @@ def test_tables_with_hidden_text_are_not_in_the_admin_pages() -> None:
     assert shown == {
         "User",
         "Group",
-        "Conversation",
         "ApiKey",
         "StoredBackend",
         "Invitation",
