@@ -268,11 +268,6 @@ def by_number(words: str) -> UUID | None:
     return found
 
 
-def count(hours: int) -> int:
-    """How many answers failed in the last hours."""
-    return sum(times for row, times in _counts(hours).items() if has_failed(TurnState.FAILED, row.code, row.stored))
-
-
 def has_failed(state: str, code: str, stored: str) -> bool:
     """Whether an answer with this end failed: it was not stopped or only cut at a limit, and its server was not only busy."""
     return bool(code) and state in ENDED_BADLY and code not in _CUT and _cause(code, stored)[0] is not Cause.BUSY

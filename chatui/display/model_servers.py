@@ -27,6 +27,7 @@ from chatui.env import environment
 from chatui.limits import CACHE_ERRORS
 from chatui.model_servers import configured, connected
 from chatui.models.keys import first_key_at
+from chatui.models.model_servers import StoredBackend
 from chatui.models.turn import Turn, TurnState
 
 ASK_SECONDS = 2.0
@@ -112,6 +113,11 @@ def all_of_them() -> list[ShownServer]:
     statuses, work = _ask(specs), _work(specs)
     outside = {spec.name for spec in configured.operator_backends(environment())}
     return [_server(spec, statuses[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
+
+
+def unconfirmed() -> list[str]:
+    """The names of the stored model servers that nobody can use until somebody confirms them."""
+    return list(StoredBackend.objects.exclude(unconfirmed_by="").order_by("name").values_list("name", flat=True))
 
 
 def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> ShownServer:

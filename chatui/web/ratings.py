@@ -46,7 +46,7 @@ class ExportForm(lists.DaysForm):
         choices=[("", _("Any")), *VERDICTS],
     )
     model = forms.CharField(label=_("Model"), required=False, max_length=200)
-    backend = forms.CharField(label=_("Back end"), required=False, max_length=100)
+    backend = forms.CharField(label=_("Model server"), required=False, max_length=100)
     format = forms.ChoiceField(
         label=pgettext_lazy("of a file", "Format"),
         choices=[(RatingFormat.OPENCHATML, "OpenChatML"), (RatingFormat.HARMONY, _("Harmony training examples"))],

@@ -43,7 +43,10 @@ grace = User.objects.get(username="grace")
 debug_requests.open_debug_view(Visitor(grace, "192.0.2.1", "page"), talk.pk, "an answer broke off in the middle")
 """
 PARTS = (
-    *(f"/manage/{part}/" for part in ("people", "people/invite", "groups", "servers", "failures", "looks", "settings", "system")),
+    *(
+        f"/manage/{part}/"
+        for part in ("people", "people/invite", "groups", "servers", "failures", "conversations", "looks", "settings", "system")
+    ),
     "/debug/requests/",
     "/audit/",
     "/ratings/",
@@ -145,7 +148,7 @@ def test_all_parts_are_beside_each_page_on_a_small_desktop(language: str, server
     for path in ("/manage/system/", "/debug/requests/", "/audit/", "/ratings/", "/usage/everybody/"):
         page.goto(path)
         menu, main = page.locator(".manage-menu"), page.locator("main")
-        expect(menu.get_by_role("link")).to_have_count(11)
+        expect(menu.get_by_role("link")).to_have_count(12)
         for link in menu.get_by_role("link").all():
             expect(link).to_be_in_viewport(ratio=1)
         beside, content = menu.bounding_box(), main.bounding_box()
