@@ -97,10 +97,18 @@ def _counted(since: datetime) -> dict[str, _Hour]:
     # The hour is cut from the database's text form of the time: on SQLite, Django's truncation would call Python for each row.
     hour = Substr(Cast("started_at", CharField()), 1, 13)
     ended = Turn.objects.filter(pk__gte=first_key_at(since), started_at__gte=since).exclude(state=TurnState.RUNNING)
-    sums = {"answers": Count("pk"), "busy": Sum(F("finished_at") - F("started_at"))}
-    firsts = {"first_ms": Sum("first_token_ms"), "firsts": Count("first_token_ms")}
+    sums = (
+        ended.annotate(hour=hour)
+        .values("hour", "state", "error_code", "error_cause")
+        .annotate(
+            answers=Count("pk"),
+            busy=Sum(F("finished_at") - F("started_at")),
+            first_ms=Sum("first_token_ms"),
+            firsts=Count("first_token_ms"),
+        )
+    )
     found: dict[str, _Hour] = {}
-    for row in ended.annotate(hour=hour).values("hour", "state", "error_code", "error_cause").annotate(**sums, **firsts).order_by():
+    for row in sums.order_by():
         counted = found.setdefault(row["hour"], _Hour())
         counted.answers += row["answers"]
         counted.failed += row["answers"] if has_failed(row["state"], row["error_code"], row["error_cause"]) else 0

@@ -96,7 +96,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
     found = debug_search.search(visitor_of(request, "admin"), asked) if asked else None
     if found and len(found) == 1:
         return redirect("debug", found[0].id)
-    context = {"form": ConversationsForm(initial=form.cleaned_data), "found": found, "most": debug_search.MOST}
+    context: dict[str, object] = {"form": ConversationsForm(initial=form.cleaned_data), "found": found, "most": debug_search.MOST}
     return page(request, AdminPart.CONVERSATIONS, "manage/conversations.html", context)
 
 
