@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
@@ -23,9 +23,10 @@ from chatui.backends.spec import split_choice
 from chatui.codes import Cause, ProductCode, code_of
 from chatui.model_servers import connected
 from chatui.models.keys import first_key_at
-from chatui.models.turn import FailedAnswer, Turn, TurnState
+from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
+from chatui.permissions.access import NotFoundError
 from chatui.site.languages import sentence_of
 from chatui.store import context_use
 from renderer.errors import ErrorCode
@@ -55,11 +56,10 @@ def sentence(failure: Failure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownCause:
-    """A failure for an admin. ``server``: its name here if the cause is its own and it is still configured. ``evidence``: our words."""
+    """A failure for an admin. ``server``: its name here if the cause is its own and it is still configured."""
 
     sentence: str
     advice: str
-    evidence: str
     server: str
 
 
@@ -80,25 +80,24 @@ def notice_of(turn: Turn, question_chars: int) -> Notice:
     code = code_of(turn.error_code)
     failure = Failure(code, context_use.of_turn(turn), question_chars, turn.retry_after)
     has_ended_well = turn.state in (TurnState.COMPLETED, TurnState.STOPPED)
-    cause, seen = Cause.read(turn.error_cause, code)
+    cause, _seen = Cause.read(turn.error_cause, code)
     return Notice(
         code.value,
         sentence(failure),
         "" if has_ended_well or code in _CUT else number(turn.pk),
         can_retry=turn.state != TurnState.COMPLETED and cause.may_pass,
-        cause=_shown_cause(failure, cause, turn.choice, seen),
+        cause=_shown_cause(failure, cause, turn.choice),
     )
 
 
-def _shown_cause(failure: Failure, cause: Cause, choice: str, seen: str) -> ShownCause:
+def _shown_cause(failure: Failure, cause: Cause, choice: str) -> ShownCause:
     """What the person would read stays if it has numbers, or if the cause says no more than the code."""
     known = backend_spec.find(connected.specs(), choice) if cause.is_of_server else None
-    name, text = split_choice(choice)[0], sentence(failure)
+    text = sentence(failure)
     is_general = cause is not Cause.OTHER and text == sentence_of(failure.code)
     return ShownCause(
         gettext(cause.sentence) if is_general else text,
         gettext(cause.advice) if cause is not Cause.OTHER else "",
-        ": ".join(part for part in (name, seen) if part),
         known.name if known and not known.is_demo else "",
     )
 
@@ -155,98 +154,160 @@ def _busy(seconds: int) -> str:
 
 
 PAGE = 50
+ENDED_BADLY = (TurnState.INCOMPLETE, TurnState.FAILED, TurnState.INTERRUPTED)
+_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Failures that are counted together: those with one code and one cause at one model server, with advice for an admin. ``server``: its
-    name here, empty for the default one. ``page``: the one of its own page, empty if the server cannot change it. ``times``: how many."""
+    """Answers that are counted together: those that ended for one cause at one model server, with advice for an admin.
 
-    code: str
+    ``kind``: the cause's name, or the error code where that says more. ``server``: its name here, empty for the default one. ``page``: the
+    one of its own page, empty if the server cannot change it. ``times``: how many. ``has_failed`` is False for a limit or a busy server.
+    """
+
+    kind: str
     server: str
     page: str
     times: int
+    has_failed: bool
     sentence: str
     advice: str
-    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """One failed answer. ``number``: the number that the person was shown. ``conversation_id``: for the address of the debug view; None if
-    the viewer may not open it, or there is none."""
+    """One such answer. ``number``: the number that the person was shown. ``meaning``: the sentence that they read. ``evidence``: our words.
 
+    ``conversation_id``: for the address of the debug view, with the ``owner_name``; None and empty if the viewer may not open it, or there
+    is none.
+    """
+
+    turn_id: UUID
     number: str
     at: datetime
     code: str
-    server: str
-    sentence: str
-    seen: str
+    model: str
+    group: FailureGroup
+    meaning: str
+    evidence: str
     conversation_id: UUID | None
+    owner_name: str
 
 
 @dataclass(frozen=True, slots=True)
 class FailureFilter:
-    """The filter: the last ``hours``, and a code or a server, if one is named."""
+    """The filter: the last ``hours``, and a ``kind`` (or a code) or a server, if one is named."""
 
     hours: int
-    code: str = ""
+    kind: str = ""
     server: str | None = None
 
 
-def groups(hours: int) -> list[FailureGroup]:
-    """The failures of the last ``hours``, most frequent first, and then the answers that reached a limit. One statement."""
-    counts: Counter[tuple[str, str, Cause]] = Counter()
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The columns by which answers are counted together."""
+
+    code: str
+    choice: str
+    stored: str
+
+    @property
+    def cause(self) -> Cause:
+        return _cause(self.code, self.stored)[0]
+
+    @property
+    def server(self) -> str:
+        return split_choice(self.choice)[0]
+
+    @property
+    def kind(self) -> str:
+        return self.code if self.cause is Cause.OTHER or self.code in _CUT else self.cause.value
+
+    def matches(self, chosen: FailureFilter) -> bool:
+        return chosen.kind in ("", self.kind, self.code) and chosen.server in (None, self.server)
+
+
+def search(viewer: User, chosen: FailureFilter) -> tuple[list[FailureGroup], list[Failed], int]:
+    """The groups of the last hours, those that failed first, then by frequency; the newest answers that match, at most PAGE; and how many
+    match. Two statements."""
+    counts = _counts(chosen.hours)
+    groups = Counter({(row.kind, row.server): 0 for row in counts})
+    for row, times in counts.items():
+        groups[row.kind, row.server] += times
+    first = {(row.kind, row.server): row for row in counts}
+    shown = [_group(first[key], times) for key, times in groups.items()]
+    matching = {row: times for row, times in counts.items() if row.matches(chosen)}
+    taken = _since(chosen.hours).filter(
+        error_code__in={row.code for row in matching},
+        choice__in={row.choice for row in matching},
+        error_cause__in={row.stored for row in matching},
+    )
+    latest = [_shown(row, viewer) for row in _with_owner(taken).order_by("-pk")[:PAGE]]
+    shown.sort(key=lambda group: (not group.has_failed, -group.times, group.kind, group.server))
+    return shown, latest, sum(matching.values())
+
+
+def one(viewer: User, turn_id: UUID) -> tuple[Failed, int, int]:
+    """One such answer, and how many of its group there were in the last day and the last week. Raises NotFoundError if there is none."""
+    row = _with_owner(_ended_badly()).filter(pk=turn_id).first()
+    if row is None:
+        raise NotFoundError
+    failed = _shown(row, viewer)
+    kind, server = failed.group.kind, failed.group.server
+    day, week = (sum(times for row, times in _counts(hours).items() if (row.kind, row.server) == (kind, server)) for hours in (24, 24 * 7))
+    return failed, day, week
+
+
+def by_number(words: str) -> UUID | None:
+    """The answer with the number that a person was shown, with or without its dash; None if there is none."""
+    digits = "".join(sign for sign in words.lower() if sign in "0123456789abcdef")
+    if len(digits) != _DIGITS:
+        return None
+    found: UUID | None = _ended_badly().filter(pk__endswith=digits).order_by("-pk").values_list("pk", flat=True).first()
+    return found
+
+
+def has_failed(state: str, code: str, stored: str) -> bool:
+    """Whether an answer with this end failed: it was not stopped or only cut at a limit, and its server was not only busy."""
+    return bool(code) and state in ENDED_BADLY and code not in _CUT and _cause(code, stored)[0] is not Cause.BUSY
+
+
+def _counts(hours: int) -> dict[_Row, int]:
     rows = _since(hours).values_list("error_code", "choice", "error_cause").annotate(times=Count("pk")).order_by()
-    for code, choice, stored, times in rows:
-        counts[code, split_choice(choice)[0], _cause(code, stored)[0]] += times
-    by_frequency = sorted(counts.items(), key=lambda item: (item[0][0] in _CUT, -item[1], item[0]))
-    return [_group(*key, times) for key, times in by_frequency]
+    return {_Row(code, choice, stored): times for code, choice, stored, times in rows}
 
 
-def _group(code: str, server: str, cause: Cause, times: int) -> FailureGroup:
-    known = backend_spec.find(connected.specs(), server) if cause.is_of_server else None
-    page = known.name if known and not known.is_demo else ""
-    return FailureGroup(code, server, page, times, _said(code, cause), gettext(cause.advice), _meaning(code))
+def _ended_badly() -> QuerySet[Turn]:
+    found: QuerySet[Turn] = Turn.objects.filter(state__in=ENDED_BADLY).exclude(error_code="")
+    return found
 
 
-def count(hours: int) -> int:
-    """The number of failures in the last ``hours``, without answers that reached a limit."""
-    return _since(hours).exclude(error_code__in=[code.value for code in _CUT]).count()
-
-
-def latest(viewer: User, chosen: FailureFilter) -> tuple[list[Failed], int]:
-    """The newest failures, at most PAGE, and how many there are in all. Two statements."""
-    rows = _since(chosen.hours)
-    if chosen.code:
-        rows = rows.filter(error_code=chosen.code)
-    if chosen.server is not None:
-        rows = rows.filter(Q(choice=chosen.server) | Q(choice__startswith=f"{chosen.server}/") if chosen.server else Q(choice=""))
-    taken = rows.select_related("conversation__owner").defer("request", "error_detail", "conversation__title").order_by("-pk")[:PAGE]
-    return [_shown(row, viewer) for row in taken], rows.count()
-
-
-def _since(hours: int) -> QuerySet[FailedAnswer]:
+def _since(hours: int) -> QuerySet[Turn]:
     since = timezone.now() - timedelta(hours=hours)
-    found: QuerySet[FailedAnswer] = FailedAnswer.objects.filter(pk__gte=first_key_at(since), started_at__gte=since)
-    return found.exclude(error_code="").exclude(state=TurnState.RUNNING)
+    return _ended_badly().filter(pk__gte=first_key_at(since), started_at__gte=since)
 
 
-def _shown(row: FailedAnswer, viewer: User) -> Failed:
+def _with_owner(rows: QuerySet[Turn]) -> QuerySet[Turn]:
+    return rows.select_related("conversation__owner").defer("request", "error_detail", "conversation__title")
+
+
+def _group(row: _Row, times: int) -> FailureGroup:
+    known = backend_spec.find(connected.specs(), row.server) if row.cause.is_of_server else None
+    page = known.name if known and not known.is_demo else ""
+    failed = has_failed(TurnState.FAILED, row.code, row.stored)
+    return FailureGroup(row.kind, row.server, page, times, failed, _said(row.code, row.cause), gettext(row.cause.advice))
+
+
+def _shown(row: Turn, viewer: User) -> Failed:
     conversation = row.conversation
     # A conversation in the bin has no debug view, and a temporary one is in no list.
-    opens = conversation.deleted_at is None and conversation.temporary_until is None and access.may_view_hidden(viewer, conversation)
-    cause, seen = _cause(row.error_code, row.error_cause)
-    server, key = split_choice(row.choice)[0], conversation.pk if opens else None
-    return Failed(number(row.pk), row.started_at, row.error_code, server, _said(row.error_code, cause), seen, key)
-
-
-def cause_of(row: Turn) -> str:
-    """The cause for admins in one line, such as "vllm: The model server refuses the key. (HTTP 401, invalid_api_key)"."""
-    cause, seen = _cause(row.error_code, row.error_cause)
-    said = _said(row.error_code, cause)
-    told = f"{said} ({seen})" if said and seen else said or seen
-    return ": ".join(part for part in (split_choice(row.choice)[0], told) if part)
+    opens = access.is_listed(conversation) and access.may_view_hidden(viewer, conversation)
+    key, owner = (conversation.pk, conversation.owner.get_username()) if opens else (None, "")
+    group = _group(_Row(row.error_code, row.choice, row.error_cause), 1)
+    model = row.model or split_choice(row.choice)[1] or ""
+    evidence, meaning = _cause(row.error_code, row.error_cause)[1], _meaning(row.error_code)
+    return Failed(row.pk, number(row.pk), row.started_at, row.error_code, model, group, meaning, evidence, key, owner)
 
 
 def _cause(code: str, stored: str) -> tuple[Cause, str]:
@@ -255,7 +316,7 @@ def _cause(code: str, stored: str) -> tuple[Cause, str]:
 
 
 def _said(code: str, cause: Cause) -> str:
-    return gettext(cause.sentence) if cause is not Cause.OTHER else _meaning(code)
+    return gettext(cause.sentence) if cause is not Cause.OTHER and code not in _CUT else _meaning(code)
 
 
 def _meaning(code: str) -> str:

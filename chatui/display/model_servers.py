@@ -145,6 +145,11 @@ def kept_server(row: StoredBackend) -> KeptServer:
     return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, stored.problems_of(row))
 
 
+def unconfirmed() -> list[str]:
+    """The names of the stored model servers that nobody can use until somebody confirms them."""
+    return list(StoredBackend.objects.exclude(unconfirmed_by="").order_by("name").values_list("name", flat=True))
+
+
 def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> ShownServer:
     errors = tuple(Errors(code, hour, day) for code, (hour, day) in sorted((work.errors or {}).items(), key=lambda item: -item[1][1]))
     place = ", ".join(_place(url) for url in (spec.url, *spec.more_urls) if url)

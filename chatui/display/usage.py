@@ -10,6 +10,7 @@ from uuid import UUID
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext, gettext_lazy
 
+from chatui.display.plots import Bars, bars
 from chatui.env import environment
 from chatui.models.usage import UsageKind
 from chatui.models.user import User
@@ -17,7 +18,6 @@ from chatui.usage import limits, reports
 from chatui.usage.reports import By, Days, ReportRow
 
 BAR_WIDTH = 100
-DAY_WIDTH, DAY_GAP, PLOT_HEIGHT = 10, 2, 100
 MAX_ROWS = 500
 """The most rows on a page. The downloaded file has all of them."""
 
@@ -56,21 +56,10 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class DayBar:
-    """A day in the plot, in units of its view box. ``words``: its label."""
-
-    x: int
-    y: int
-    height: int
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plot:
     """Tokens by day. ``most``: how many tokens the highest bar means."""
 
-    width: int
-    bars: tuple[DayBar, ...]
+    shown: Bars
     most: str
     first: date
     last: date
@@ -102,16 +91,15 @@ def total(row: ReportRow) -> ShownRow:
 
 def plot(rows: Sequence[ReportRow], days: Days) -> Plot:
     """A bar for each day, including days without usage."""
-    by_day = {row.name: row for row in rows}
-    most = max((row.tokens for row in rows), default=0)
-    bars = []
-    for number in range((days.last - days.first).days + 1):
-        day = days.first + timedelta(days=number)
-        tokens = by_day[day].tokens if day in by_day else 0
-        height = -(-tokens * PLOT_HEIGHT // most) if most else 0
-        words = gettext("%(day)s: %(tokens)s tokens") % {"day": date_format(day, "SHORT_DATE_FORMAT"), "tokens": _number(tokens)}
-        bars.append(DayBar(number * DAY_WIDTH + DAY_GAP // 2, PLOT_HEIGHT - height, height, words))
-    return Plot(len(bars) * DAY_WIDTH, tuple(bars), _number(most), days.first, days.last)
+    by_day = {row.name: row.tokens for row in rows}
+    there = [days.first + timedelta(days=number) for number in range((days.last - days.first).days + 1)]
+    tokens = [by_day.get(day, 0) for day in there]
+    label = gettext("%(day)s: %(tokens)s tokens")
+    labels = [
+        label % {"day": date_format(day, "SHORT_DATE_FORMAT"), "tokens": _number(count)} for day, count in zip(there, tokens, strict=True)
+    ]
+    shown = bars(tokens, labels, gettext("Tokens per day, as bars; the numbers are in the tables"))
+    return Plot(shown, _number(max(tokens, default=0)), days.first, days.last)
 
 
 def limits_of(person: User) -> list[ShownLimit]:

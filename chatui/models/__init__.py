@@ -26,7 +26,7 @@ from chatui.models.sign_in import (
     SecondFactor,
 )
 from chatui.models.tools import ToolApproval, ToolCall, ToolRule, ToolSession
-from chatui.models.turn import FailedAnswer, Turn, TurnPiece
+from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit
 from chatui.models.user import AccountChange, ClosedAccount, FirstAccountCode, GroupChange, User
 
@@ -45,7 +45,6 @@ __all__ = [
     "DocumentPassage",
     "DocumentText",
     "Examination",
-    "FailedAnswer",
     "FileContent",
     "FilePiece",
     "FirstAccountCode",

@@ -36,7 +36,8 @@ class Turn(models.Model):
     not see, because the conversation is longer than its context window. ``context_size``: the model's context window in tokens;
     ``context_used``: how many of them the conversation takes, or a question that is too long (``backends.base.ContextUse``); NULL if
     unknown. ``request`` is the request to the model, compressed; hidden like a hidden frame. ``continued_message`` is the truncated message
-    whose answer the turn continues. ``thought_seconds``: how long hidden work took before the answer began; NULL if there was none; for an
+    whose answer the turn continues. ``first_token_ms``: how many milliseconds the model server took to write something, hidden or not; NULL
+    if it never did. ``thought_seconds``: how long hidden work took before the answer began; NULL if there was none; for an
     answer that several turns wrote, people see the sum. ``stop_requested``: somebody pressed Stop in a process other than the one that runs
     the turn. ``is_queued``: the turn waits for a slot, and no model has been asked (``turns.slots``). ``key``: the API key of a program's
     request; NULL for a person. ``reserved_tokens``: how many tokens of the person's limits are reserved for the turn until it ends; NULL if
@@ -69,6 +70,7 @@ class Turn(models.Model):
     turns_left_out = models.PositiveIntegerField(default=0)
     context_size = models.PositiveIntegerField(null=True, blank=True)
     context_used = models.PositiveIntegerField(null=True, blank=True)
+    first_token_ms = models.PositiveIntegerField(null=True, blank=True)
     thought_seconds = models.PositiveIntegerField(null=True, blank=True)
     error_code = models.CharField(_("error code"), max_length=40, blank=True)
     error_detail = models.TextField(blank=True)
@@ -88,16 +90,6 @@ class Turn(models.Model):
             models.Index(fields=["continued_message"], condition=models.Q(continued_message__isnull=False), name="turn_that_continues"),
             models.Index(fields=["key"], condition=models.Q(key__isnull=False), name="turn_of_key"),
         ]
-
-
-class FailedAnswer(Turn):
-    """The same rows, for the admin page that finds a failure by the number that the person saw."""
-
-    class Meta:
-        proxy = True
-        default_permissions = ()
-        verbose_name = _("failed answer")
-        verbose_name_plural = _("failed answers")
 
 
 class TurnPiece(models.Model):

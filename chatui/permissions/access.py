@@ -238,6 +238,18 @@ def can_view_any(user: User | None) -> bool:
     return is_staff_with(user, "chatui.view_any_conversation")
 
 
+def can_debug_others(user: User | None) -> bool:
+    """Whether there is a debug view of other people's conversations for this person. Each access is checked again."""
+    return can_see_hidden(user) and can_view_any(user)
+
+
+def debuggable_conversations(user: User | None) -> QuerySet[Conversation]:
+    """Everybody's conversations whose debug view this person may open, with their owners and without their titles; none if they may open
+    only their own."""
+    rows = Conversation.objects.filter(deleted_at=None).select_related("owner").only("owner", "owner__username", "created_at", "active_at")
+    return rows if can_debug_others(user) else rows.none()
+
+
 def may_view_hidden(user: User | None, conversation: Conversation) -> bool:
     """Whether this person may see the conversation's hidden channels, once they have opened its debug view."""
     return can_see_hidden(user) and (conversation.owner == user or can_view_any(user))

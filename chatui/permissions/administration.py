@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_noop as noop
 
 from chatui.models.user import User
-from chatui.permissions import access
+from chatui.permissions import access, ratings
 from chatui.permissions.access import NotFoundError
 
 _VERBS = ("view", "add", "change", "delete")
@@ -144,8 +144,11 @@ class AdminPart(StrEnum):
     PEOPLE = "people"
     SERVERS = "servers"
     FAILURES = "failures"
+    CONVERSATIONS = "conversations"
     REQUESTS = "requests"
     DEBUG_VIEWS = "looks"
+    AUDIT = "audit"
+    RATINGS = "ratings"
     USAGE = "usage"
     LIMITS = "limits"
     SETTINGS = "settings"
@@ -160,8 +163,11 @@ def parts_of(user: User | None) -> tuple[AdminPart, ...]:
         AdminPart.PEOPLE: user.has_perm("chatui.view_user"),
         AdminPart.SERVERS: access.can_see_failures(user),
         AdminPart.FAILURES: access.can_see_failures(user),
+        AdminPart.CONVERSATIONS: access.can_debug_others(user),
         AdminPart.REQUESTS: access.can_see_hidden(user),
         AdminPart.DEBUG_VIEWS: access.can_read_audit(user),
+        AdminPart.AUDIT: access.can_read_audit(user),
+        AdminPart.RATINGS: ratings.can_export(user),
         AdminPart.USAGE: can_read_usage(user),
         AdminPart.LIMITS: may_set_limits(user),
         # People who may configure model servers manage the whole installation. The first account has this permission.

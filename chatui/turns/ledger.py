@@ -227,6 +227,7 @@ def finish(running: RunningTurn) -> bool:
         "error_detail": transcripts.storable(outcome.detail)[:8000] if keeps else "",
         "input_tokens": account.input_tokens,
         "output_tokens": account.output_tokens,
+        "first_token_ms": account.first_token_ms,
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }

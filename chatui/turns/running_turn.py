@@ -50,7 +50,7 @@ class TokenAccount:
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None if nothing was sampled. ``context``: how full the context
     window is after the last sample; None if unknown. ``spent``: the usage of all samples. ``by_server``: the turn's column of that name.
-    ``ended_at``: when the turn ended, as pages show it; None means now.
+    ``ended_at``: when the turn ended, as pages show it; None means now. ``first_token_ms``: the turn's column of that name.
     """
 
     backend: str = ""
@@ -65,6 +65,7 @@ class TokenAccount:
     spent: Spent = field(default_factory=Spent)
     by_server: Mapping[str, object] | None = None
     ended_at: datetime | None = None
+    first_token_ms: int | None = None
 
 
 @dataclass(slots=True, eq=False)

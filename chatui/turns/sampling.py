@@ -51,6 +51,7 @@ class Sampling:
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
         self._has_answered = False
+        self._first_token_ms: int | None = None
         self._is_refused = False
         self._written = 0.0
 
@@ -81,6 +82,7 @@ class Sampling:
                     waited = time.monotonic() - begun_at
                     measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(waited)
                     span.set_attributes(first_token_seconds=waited)
+                    self._first_token_ms = round(waited * 1000)
                 self._has_answered = True
                 if isinstance(event, SampleEnded):
                     self._ended = event
@@ -117,6 +119,7 @@ class Sampling:
             request=self._sent,
             sampled_with=self._settings() if self._has_answered else None,
             spent=Spent() if self._is_refused else spent_on(self._request, usage, self._written),
+            first_token_ms=self._first_token_ms,
         )
 
     def _note_usage(self, span: Span) -> None:
@@ -145,9 +148,9 @@ def account_of(
     turns_left_out: int = 0,
     by_server: Mapping[str, object] | None = None,
 ) -> TokenAccount:
-    """The account of a turn that ends now: the token counts of all its samplings added up, everything else from the last one. The model is
-    the last one that was reported: servers name it at the end, so a stopped sample has none. ``turns_left_out``: those that the turn left
-    out before its server did."""
+    """The account of a turn that ends now: the token counts of all its samplings added up, the wait for the first token of the first one,
+    everything else from the last one. The model is the last one that was reported: servers name it at the end, so a stopped sample has
+    none. ``turns_left_out``: those that the turn left out before its server did."""
     accounts = [sampling.account() for sampling in samplings] or [TokenAccount()]
     return replace(
         accounts[-1],
@@ -159,6 +162,7 @@ def account_of(
         by_server=by_server,
         ended_at=timezone.now(),
         spent=sum((account.spent for account in accounts), Spent()),
+        first_token_ms=accounts[0].first_token_ms,
     )
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import number_format
@@ -21,10 +21,12 @@ from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
 from chatui.permissions import access, debug_views
+from chatui.permissions.administration import AdminPart
 from chatui.web import lists
 from chatui.web.errors import refuse
 from chatui.web.guards import signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.manage import parts
+from chatui.web.manage.parts import for_part
 from renderer.errors import Code
 
 EXPORT_MOST = 50_000
@@ -62,10 +64,9 @@ class FilterForm(lists.DaysForm):
         return LineFilters(**values, **self.period())
 
 
-@signed_in("GET")
+@for_part(AdminPart.AUDIT)
 def audit_page(request: HttpRequest) -> HttpResponse:
     """The lines that match, newest first. ``below`` and ``above`` are line numbers, from which the next or previous page starts."""
-    access.required(person_of(request), access.can_read_audit)
     form = FilterForm(request.GET)
     if not form.is_valid():
         return _page(request, form, lines.LinePage((), None, None), status=400)
@@ -119,7 +120,7 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.LinePage, status: 
         "counted_days": COUNTED_DAYS,
         "refused_code": Code.PERM_VISIBILITY.value,
     }
-    return render(request, "manage/audit_log.html", context, status=status)
+    return parts.page(request, AdminPart.AUDIT, "manage/audit_log.html", context, status)
 
 
 def _address(filters: dict[str, str], **place: int | None) -> str:

@@ -53,10 +53,18 @@ def home(request: HttpRequest) -> HttpResponse:
 @signed_in("GET")
 @draws_diagrams
 def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
-    """One conversation, at its end; ``at``, ``before`` or ``after`` a message show another part; ``all`` shows the whole."""
-    asked = _asked(request, conversation_id)
+    """One conversation, at its end; ``at``, ``before`` or ``after`` a message show another part; ``all`` shows the whole.
+
+    Somebody else's leads those who may to its debug view: people send the address of the page that they see.
+    """
     person = person_of(request)
-    row = access.own_conversation(person, conversation_id)
+    try:
+        asked = _asked(request, conversation_id)
+        row = access.own_conversation(person, conversation_id)
+    except access.NotFoundError:
+        if access.debuggable_conversations(person).exclude(owner=person).filter(pk=conversation_id).exists():
+            return redirect("debug", conversation_id)
+        raise
     sweep.interrupt_abandoned(row)
     if row.temporary_until is not None:
         temporary.stay(row)

@@ -20,9 +20,12 @@ from chatui.display import debug as display_debug
 from chatui.display import debug_tokens
 from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
-from chatui.permissions import access, debug_requests
+from chatui.permissions import access, administration, debug_requests
+from chatui.permissions.administration import AdminPart
 from chatui.site.languages import sentence_of
-from chatui.web.guards import hidden_channels, signed_in, visitor_of
+from chatui.web.guards import hidden_channels, visitor_of
+from chatui.web.manage import parts
+from chatui.web.manage.parts import for_part
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
@@ -141,18 +144,19 @@ def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", proble
         "reason": reason,
         "problem": problem,
     }
-    return render(request, "debug/opt_in.html", context, status=400 if problem else 200)
+    part = AdminPart.CONVERSATIONS if AdminPart.CONVERSATIONS in administration.parts_of(person_of(request)) else None
+    return parts.page(request, part, "manage/opt_in.html", context, 400 if problem else 200)
 
 
 def _about(request: HttpRequest, row: Conversation) -> dict[str, object]:
     return {"owner_name": row.owner.get_username(), "is_own": row.owner == request.user}
 
 
-@signed_in("GET")
+@for_part(AdminPart.REQUESTS)
 def requests(request: HttpRequest) -> HttpResponse:
     """The open requests: who asks, for whose conversation, why and for how long. They show no content of the conversations."""
     waiting = debug_requests.pending_requests(visitor_of(request, "page"))
-    return render(request, "debug/requests.html", {"waiting": waiting, "waits": environment().debug_approval})
+    return parts.page(request, AdminPart.REQUESTS, "manage/requests.html", {"waiting": waiting, "waits": environment().debug_approval})
 
 
 @hidden_channels("POST", "approve debug view")

@@ -23,11 +23,13 @@ from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, NoRatingError, 
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions import ratings as permissions_ratings
+from chatui.permissions.administration import AdminPart
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
 from chatui.web import downloads, lists
 from chatui.web.guards import signed_in, visitor_of
+from chatui.web.manage.parts import page
 
 EXPORT_MOST = 20_000
 HIDDEN_MOST = 500
@@ -44,7 +46,7 @@ class ExportForm(lists.DaysForm):
         choices=[("", _("Any")), *VERDICTS],
     )
     model = forms.CharField(label=_("Model"), required=False, max_length=200)
-    backend = forms.CharField(label=_("Back end"), required=False, max_length=100)
+    backend = forms.CharField(label=_("Model server"), required=False, max_length=100)
     format = forms.ChoiceField(
         label=pgettext_lazy("of a file", "Format"),
         choices=[(RatingFormat.OPENCHATML, "OpenChatML"), (RatingFormat.HARMONY, _("Harmony training examples"))],
@@ -89,7 +91,7 @@ def ratings(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid() and _is_bounded(form):
         return _file(request, visitor, form.wanted())
     context = {"form": form, "count": transfer_ratings.count(RatingFilters()), "may_see_hidden": may_see_hidden}
-    return render(request, "manage/export_ratings.html", context, status=400 if form.errors else 200)
+    return page(request, AdminPart.RATINGS, "manage/export_ratings.html", context, 400 if form.errors else 200)
 
 
 def _is_bounded(form: ExportForm) -> bool:

@@ -21,12 +21,13 @@ from chatui.display import usage
 from chatui.display.usage import WORDS
 from chatui.env import environment
 from chatui.permissions.access import required
-from chatui.permissions.administration import can_read_usage
+from chatui.permissions.administration import AdminPart, can_read_usage
 from chatui.usage import limits, reports
 from chatui.usage.reports import By, Days
 from chatui.web import downloads, lists
 from chatui.web.errors import refuse
 from chatui.web.guards import signed_in, visitor_of
+from chatui.web.manage.parts import for_part, page
 from chatui.web.sign_in.pages import person_of
 
 MAX_DAYS = 366
@@ -87,13 +88,12 @@ def own(request: HttpRequest) -> HttpResponse:
     return render(request, "account/usage.html", context)
 
 
-@signed_in("GET")
+@for_part(AdminPart.USAGE)
 def everybody(request: HttpRequest) -> HttpResponse:
     """Everybody's usage in the chosen days, grouped as chosen."""
-    required(person_of(request), can_read_usage)
     form = UsageForm(request.GET)
     if not form.is_valid():
-        return render(request, "manage/usage.html", {"form": form}, status=400)
+        return page(request, AdminPart.USAGE, "manage/usage.html", {"form": form}, 400)
     days, by = form.days(), form.summed_by()
     lines = reports.lines_of(days)
     [total] = reports.summed(lines, days, None)
@@ -107,7 +107,7 @@ def everybody(request: HttpRequest) -> HttpResponse:
         "currency": environment().currency,
         "unpriced": usage.unpriced(total),
     }
-    return render(request, "manage/usage.html", context)
+    return page(request, AdminPart.USAGE, "manage/usage.html", context)
 
 
 @signed_in("POST")

@@ -81,6 +81,9 @@ _READERS_TAKE = "302 404 404 404 404 404 404 200* 200*"
 _USAGE = "302 404 404 404 404 404 200 404 404"
 _MANAGERS = "302 404 404 404 200 404 200 200 200"
 _MANAGER_ACTS = "302 404 404 404 404 404 302* 404 404"
+_DEBUGGERS = "302 404 404 404 404 404 404 200 200"
+_DEBUGGERS_GO = "302 200 404 404 404 404 404 302 302"
+_DEBUGGERS_SENT = "302 404 404 404 404 404 404 302 302"
 
 
 _REQUESTS = "/c/{conversation}/debug/requests/"
@@ -110,15 +113,16 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "c/<uuid:conversation_id>/",
-        "The owner: what is visible of the open branch. Everybody else: nothing, not even that it exists.",
+        "The owner: what is visible of the open branch. Those who may open its debug view are sent there, where they give a reason first. "
+        "Everybody else: nothing, not even that it exists.",
         (
-            Ask("GET", "/c/{conversation}/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/", _DEBUGGERS_GO),
             Ask("GET", "/c/{deleted}/", _NOBODY),
             Ask("GET", "/c/{nothing}/", _NOBODY),
-            Ask("GET", "/c/{conversation}/?all=1", _OWNER_ONLY),
-            Ask("GET", "/c/{conversation}/?at={final}", _OWNER_ONLY),
-            Ask("GET", "/c/{conversation}/?at={hidden}", _HIDDEN_BY_ID, action="link to message"),
-            Ask("GET", "/c/{conversation}/?before={foreign_message}", _NOBODY),
+            Ask("GET", "/c/{conversation}/?all=1", _DEBUGGERS_GO),
+            Ask("GET", "/c/{conversation}/?at={final}", _DEBUGGERS_GO),
+            Ask("GET", "/c/{conversation}/?at={hidden}", "302 404! 404! 404! 404! 404! 404! 302 302", action="link to message"),
+            Ask("GET", "/c/{conversation}/?before={foreign_message}", _DEBUGGERS_SENT),
         ),
     ),
     Route(
@@ -411,7 +415,32 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "manage/failures/",
         "Staff who may see back ends: codes, causes in words of ours and times. A link to the debug view for whoever may open it.",
-        (Ask("GET", "/manage/failures/", _USAGE), Ask("GET", "/manage/failures/?hours=1&code=x&server=", _USAGE)),
+        (
+            Ask("GET", "/manage/failures/", _USAGE),
+            Ask("GET", "/manage/failures/?hours=1&cause=x&server=", _USAGE),
+            Ask("GET", "/manage/failures/?number=4F2A-91BC", _USAGE),
+        ),
+    ),
+    Route(
+        "manage/failures/<uuid:turn_id>/",
+        "Staff who may see back ends: the cause of one failed answer. Whose it was and a link to the debug view for whoever may open it.",
+        (Ask("GET", "/manage/failures/{failed}/", _USAGE), Ask("GET", "/manage/failures/{nothing}/", _NOBODY)),
+    ),
+    Route(
+        "manage/conversations/",
+        "Those who may open anybody's debug view: whose conversations, and when; neither title nor content. A search is recorded.",
+        (
+            Ask("GET", "/manage/conversations/", _DEBUGGERS),
+            Ask("GET", "/manage/conversations/?since=never", _DEBUGGERS.replace("200", "400")),
+            Ask("GET", "/manage/conversations/?q=zz", _DEBUGGERS.replace("200", "200*"), action="search conversations"),
+            Ask(
+                "GET",
+                "/manage/conversations/?q=/c/{conversation}/",
+                _DEBUGGERS.replace("200", "302+"),
+                action="search conversations",
+                detail="/c/{conversation}/",
+            ),
+        ),
     ),
     Route("manage/looks/", "Staff who may read the audit log: its lines, grouped by look.", (Ask("GET", "/manage/looks/", _READERS),)),
     Route("manage/settings/", "Staff who may change back ends: settings without secrets.", (Ask("GET", "/manage/settings/", _USAGE),)),

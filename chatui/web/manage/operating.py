@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import groups
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
+from chatui.display import debug_search, model_servers
 from chatui.display import failures as display_failures
 from chatui.display import system as display_system
+from chatui.display.debug_search import DebugSearch
 from chatui.display.failures import FailureFilter
 from chatui.env import environment
+from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
 from chatui.web import lists
+from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
 from chatui.web.sign_in.pages import person_of
 
@@ -35,22 +41,57 @@ class AccessesForm(forms.Form):
 
 @for_part(AdminPart.FAILURES)
 def failures(request: HttpRequest) -> HttpResponse:
-    """Failed answers by code and model server, with advice, and a list of them."""
+    """Failed answers by cause and model server, with advice, and a list of them; or the one with the ``number`` that a person was shown."""
+    words = request.GET.get("number", "").replace("\0", "")[:40]
+    found = display_failures.by_number(words)
+    if found is not None:
+        return redirect("manage_failure", found)
     hours = lists.number(request, "hours")
     hours = hours if hours in [span for span, _words in SPANS] else 24
-    server = request.GET.get("server") if "server" in request.GET else None
-    code = request.GET.get("code", "").replace("\0", "")
-    chosen = FailureFilter(hours, code, server.replace("\0", "") if server is not None else None)
-    latest, count = display_failures.latest(person_of(request), chosen)
+    kind, server = request.GET.get("cause") or request.GET.get("code", ""), request.GET.get("server")
+    groups, latest, count = display_failures.search(person_of(request), FailureFilter(hours, kind, server))
     context = {
+        "words": words,
         "hours": hours,
         "spans": SPANS,
-        "groups": display_failures.groups(hours),
+        "groups": [group for group in groups if group.has_failed],
+        "others": [group for group in groups if not group.has_failed],
         "latest": latest,
-        "count": count,
-        "is_narrowed": bool(code or server is not None),
+        "more": count - len(latest),
+        "is_narrowed": bool(kind or server is not None),
+        "may_see_system": AdminPart.SYSTEM in administration.parts_of(person_of(request)),
     }
     return page(request, AdminPart.FAILURES, "manage/failures.html", context)
+
+
+@for_part(AdminPart.FAILURES)
+def failure(request: HttpRequest, turn_id: UUID) -> HttpResponse:
+    """Why one answer failed, what helps, and how often that happened."""
+    failed, day, week = display_failures.one(person_of(request), turn_id)
+    may_see_system = AdminPart.SYSTEM in administration.parts_of(person_of(request))
+    context = {"failed": failed, "day": day, "week": week, "may_see_system": may_see_system}
+    return page(request, AdminPart.FAILURES, "manage/failure.html", context)
+
+
+class ConversationsForm(lists.DaysForm):
+    """What to search for. Every field may be empty."""
+
+    q = forms.CharField(label=_("Person, address or ID of the conversation, or failure number"), max_length=200, required=False)
+    field_order = ("q",)
+
+
+@for_part(AdminPart.CONVERSATIONS)
+def conversations(request: HttpRequest) -> HttpResponse:
+    """Finds conversations whose debug view somebody may open. One that was found alone leads to its debug view."""
+    form = ConversationsForm(request.GET)
+    if not form.is_valid():
+        return page(request, AdminPart.CONVERSATIONS, "manage/conversations.html", {"form": form}, 400)
+    asked = DebugSearch(form.cleaned_data["q"], **form.period())
+    found = debug_search.search(visitor_of(request, "admin"), asked) if asked else None
+    if found and len(found) == 1:
+        return redirect("debug", found[0].id)
+    context: dict[str, object] = {"form": ConversationsForm(initial=form.cleaned_data), "found": found, "most": debug_search.MOST}
+    return page(request, AdminPart.CONVERSATIONS, "manage/conversations.html", context)
 
 
 @for_part(AdminPart.DEBUG_VIEWS)

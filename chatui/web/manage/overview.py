@@ -1,4 +1,4 @@
-"""The home page of the administration pages: key figures of each part, and pending items."""
+"""The home page of the administration pages: what waits for a decision, the figures of the last day and week, and each part in short."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from django.utils import timezone
 from chatui.accounts import groups, people
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
-from chatui.display import failures, model_servers, system, usage
-from chatui.permissions import administration, debug_requests
+from chatui.display import figures, model_servers, system, usage
+from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
 from chatui.usage import limits, reports
 from chatui.usage.reports import Days
-from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
 from chatui.web.sign_in.pages import person_of
 
@@ -24,36 +23,35 @@ LOOKED_DAYS = 7
 
 @for_part(None)
 def overview(request: HttpRequest) -> HttpResponse:
-    """The figures of the parts that this person may see."""
-    found: dict[str, object] = {}
-    for part in administration.parts_of(person_of(request)):
-        found |= _FIGURES[part](request)
+    """What this person may see of each part."""
+    seen = administration.parts_of(person_of(request))
+    found: dict[str, object] = {
+        "finds_conversations": AdminPart.CONVERSATIONS in seen,
+        "may_invite": administration.may_invite(person_of(request), None),
+    }
+    for part, figure in _FIGURES.items():
+        if part in seen:
+            found |= figure()
     return page(request, None, "manage/overview.html", found)
 
 
-def _people(request: HttpRequest) -> dict[str, object]:
-    return {"people": people.counts(), "may_invite": administration.may_invite(person_of(request), None)}
+def _people() -> dict[str, object]:
+    return {"people": people.counts()}
 
 
-def _servers(request: HttpRequest) -> dict[str, object]:
-    known = model_servers.all_of_them()
-    return {"servers": known, "silent": [server for server in known if not server.is_alive]}
+def _servers() -> dict[str, object]:
+    return {"servers": model_servers.all_of_them(), "unconfirmed": model_servers.unconfirmed()}
 
 
-def _failures(request: HttpRequest) -> dict[str, object]:
-    return {"failed": {"day": failures.count(24), "week": failures.count(24 * 7)}}
+def _failures() -> dict[str, object]:
+    return {"figures": figures.figures()}
 
 
-def _requests(request: HttpRequest) -> dict[str, object]:
-    waiting = [asked for asked in debug_requests.pending_requests(visitor_of(request, "page")) if not asked.is_own]
-    return {"waiting": {"count": len(waiting)}}
-
-
-def _looks(request: HttpRequest) -> dict[str, object]:
+def _looks() -> dict[str, object]:
     return {"looks": {"week": lines.count(LineFilters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
 
 
-def _usage(request: HttpRequest) -> dict[str, object]:
+def _usage() -> dict[str, object]:
     now = limits.now()
     days, month = Days(now.day, now.day), Days(now.month, now.day)
     sums = (reports.summed(reports.lines_of(span), span, None) for span in (days, month))
@@ -61,11 +59,11 @@ def _usage(request: HttpRequest) -> dict[str, object]:
     return {"usage": {"today": today, "month": this_month}}
 
 
-def _settings(request: HttpRequest) -> dict[str, object]:
+def _settings() -> dict[str, object]:
     return {"has_settings": True, "missing_groups": groups.missing()}
 
 
-def _system(request: HttpRequest) -> dict[str, object]:
+def _system() -> dict[str, object]:
     return {"system": {"waiting": system.waiting(), "free": system.free_bytes()}}
 
 
@@ -73,10 +71,9 @@ _FIGURES = {
     AdminPart.PEOPLE: _people,
     AdminPart.SERVERS: _servers,
     AdminPart.FAILURES: _failures,
-    AdminPart.REQUESTS: _requests,
     AdminPart.DEBUG_VIEWS: _looks,
     AdminPart.USAGE: _usage,
-    AdminPart.LIMITS: lambda _request: {},
+    AdminPart.LIMITS: dict,
     AdminPart.SETTINGS: _settings,
     AdminPart.SYSTEM: _system,
 }

@@ -9,7 +9,6 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
@@ -18,22 +17,28 @@ from chatui.web.sign_in.pages import person_of
 
 NAMES = {
     AdminPart.PEOPLE: _("People"),
-    AdminPart.SERVERS: pgettext_lazy("menu", "Model servers"),
-    AdminPart.FAILURES: pgettext_lazy("menu", "Failed answers"),
-    AdminPart.REQUESTS: pgettext_lazy("menu", "Debug requests"),
-    AdminPart.DEBUG_VIEWS: pgettext_lazy("menu", "Debug views"),
-    AdminPart.USAGE: pgettext_lazy("of everybody", "Usage"),
-    AdminPart.LIMITS: pgettext_lazy("menu", "Limits"),
-    AdminPart.SETTINGS: pgettext_lazy("menu", "Settings"),
-    AdminPart.SYSTEM: pgettext_lazy("menu", "System"),
+    AdminPart.SERVERS: _("Model servers"),
+    AdminPart.FAILURES: _("Failed answers"),
+    AdminPart.CONVERSATIONS: _("Conversations"),
+    AdminPart.REQUESTS: _("Debug requests"),
+    AdminPart.DEBUG_VIEWS: _("Debug views"),
+    AdminPart.AUDIT: _("Audit log"),
+    AdminPart.RATINGS: _("Ratings"),
+    AdminPart.USAGE: _("Everybody’s usage"),
+    AdminPart.LIMITS: _("Limits and prices"),
+    AdminPart.SETTINGS: _("Current settings"),
+    AdminPart.SYSTEM: _("Updates and storage"),
 }
-"""Menu labels, which must fit into one row: the pages have longer headings."""
+"""In the menu, and as the heading of the page."""
 ADDRESSES = {
     AdminPart.PEOPLE: "manage_people",
     AdminPart.SERVERS: "manage_servers",
     AdminPart.FAILURES: "manage_failures",
+    AdminPart.CONVERSATIONS: "manage_conversations",
     AdminPart.REQUESTS: "debug_requests",
     AdminPart.DEBUG_VIEWS: "manage_looks",
+    AdminPart.AUDIT: "audit",
+    AdminPart.RATINGS: "ratings",
     AdminPart.USAGE: "usage_everybody",
     AdminPart.LIMITS: "manage_limits",
     AdminPart.SETTINGS: "manage_settings",
@@ -59,4 +64,5 @@ def for_part(part: AdminPart | None, *methods: str) -> Callable[[View], View]:
 def page(request: HttpRequest, part: AdminPart | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
     """A page with the menu of the parts that this person may see."""
     parts = [(NAMES[each], ADDRESSES[each], each is part) for each in administration.parts_of(person_of(request))]
-    return render(request, template, {"parts": parts, **context}, status=status)
+    here = NAMES[part] if part else _("Administration")
+    return render(request, template, {"parts": parts, "here": here, **context}, status=status)

@@ -49,6 +49,11 @@ def first_group(world: World, page: Page) -> None:
     expect(page.locator(".manage-part").first).to_be_visible()
 
 
+def first_failure(world: World, page: Page) -> None:
+    page.locator("#latest ~ .manage-list a code").first.click()
+    expect(page.locator(".manage-figures")).to_be_visible()
+
+
 def closing(world: World, page: Page) -> None:
     first_person(world, page)
     page.get_by_role("link", name="Close this account…").click()
@@ -71,7 +76,7 @@ STATES = (
     State("debug raw", "grace", "{everything}debug/raw/"),
     State("debug prompt", "grace", "{prompt}"),
     State("debug tokens", "grace", "{tokens}"),
-    State("debug requests", "vera", "/debug/requests/", visible_at(".debug-request")),
+    State("debug requests", "vera", "/debug/requests/", visible_at(".manage-row")),
     State("own debug requests", "grace", "/debug/requests/"),
     State("access notice", "ada", "{everything}", visible_at(".access-notice")),
     State("audit log", "grace", "/audit/", each(visible_at(".audit-warning"), unfold)),
@@ -98,6 +103,10 @@ STATES = (
     State("administration groups", "grace", "/manage/groups/", visible_at(".manage-row")),
     State("administration group", "grace", "/manage/groups/", first_group),
     State("administration failures", "grace", "/manage/failures/?hours=168"),
+    State("administration no such failure", "grace", "/manage/failures/?number=0000-0000", visible_at(".manage-problem")),
+    State("administration failure", "grace", "/manage/failures/?hours=168", first_failure),
+    State("administration conversations", "grace", "/manage/conversations/?q=a", visible_at(".manage-row")),
+    State("administration no conversations", "grace", "/manage/conversations/?q=nobody"),
     State("administration looks", "grace", "/manage/looks/", visible_at(".manage-row")),
     State("administration no looks", "grace", "/manage/looks/?who=nobody", visible_at(".manage-row")),
     State("administration settings", "root", "/manage/settings/", visible_at(".manage-row")),

@@ -76,6 +76,12 @@ def test_no_words_about_people_search_what_they_wrote(world: World) -> None:
     assert client.get("/manage/people/?q=A visible title").context["found"].paginator.count == 0
 
 
+def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: World) -> None:
+    """Before the opt-in there is no line in the audit log, so the page shows none of the person's words either."""
+    page = client_for(world.people["both"]).get(f"/c/{world.planted.conversation.pk}/debug/").content.decode()
+    assert "Before you open this view" in page and "A visible title" not in page
+
+
 def test_staff_can_grant_permissions_they_hold(olga: User) -> None:
     other = make_person("other")
     save_rights(client_for(olga), other, permissions=[permission("view_user").pk])

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 WITHOUT = ("anonymous", "other", "staff", "hidden only", "any only", "admin")
 """People who may change nothing in somebody else's conversation."""
-OF_CONVERSATIONS = ("c/", "s/", "audit/", "debug/", "search/", "shares/", "download/", "v1/")
+OF_CONVERSATIONS = ("c/", "s/", "manage/conversations/", "audit/", "debug/", "search/", "shares/", "download/", "v1/")
 """Addresses at which people could read others' text, or hidden text: ``make test-fast`` requests these, too."""
 QUICK = ("other", "hidden only", "any only", HOLDER)
 """The people of ``make test-fast``: a stranger, staff with half of the permission, and a link's holder; ``make test`` uses all."""
@@ -113,7 +114,7 @@ def test_each_person_gets_the_reviewed_response_and_audit_lines_on_every_route(
     for ask in (ask for route in ROUTES if route.pattern.startswith(OF_CONVERSATIONS) == (about == "conversations") for ask in route.asks):
         with rolled_back(client):
             response = ask_for(client, ask, values)
-            mark = mark_of(lines_after(last), ask, person, filled(ask.path, values))
+            mark = mark_of(lines_after(last), replace(ask, detail=filled(ask.detail, values)), person, filled(ask.path, values))
             if ask.action not in CLOSING:
                 counted = list((counted_views() - before).items())
                 assert not counted or (counted == [(ask.action, 1)] and mark in ("", GRANT)), f"{ask.path}: {counted}"

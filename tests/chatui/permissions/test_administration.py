@@ -20,10 +20,10 @@ PARTS = {
     "view_user": (AdminPart.PEOPLE,),
     "view_storedbackend": (AdminPart.SERVERS, AdminPart.FAILURES),
     "view_hidden_channels": (AdminPart.REQUESTS,),
-    "view_auditevent": (AdminPart.DEBUG_VIEWS,),
+    "view_auditevent": (AdminPart.DEBUG_VIEWS, AdminPart.AUDIT),
     "view_usage": (AdminPart.USAGE,),
     "change_storedbackend": (AdminPart.SETTINGS, AdminPart.SYSTEM),
-    "export_ratings": (),
+    "export_ratings": (AdminPart.RATINGS,),
 }
 
 NEEDED: dict[str, tuple[Callable[[User, User, Group], bool], set[str]]] = {

@@ -202,6 +202,7 @@ async def test_lines_clock_and_answer_now_go_on_through_all_rounds(ada: User, mo
         await backend.aclose()
     turn = await page.turn()
     assert turn.state == "completed" and (turn.thought_seconds or 0) >= 2, "one number for the whole turn"
+    assert turn.first_token_ms is not None, "the overview shows how long its server took to begin"
     assert page.types.count("chatui:thought") == 2 and page.lines == [COMPARING]
     [summary] = await summaries()
     final = await Message.objects.aget(turn=turn, channel="final")

@@ -290,7 +290,9 @@ def test_staff_who_may_see_hidden_channels_need_another_permission_for_other_peo
     assert access.debuggable_conversation(visitor(), own.pk, action="debug page") == own
     with pytest.raises(access.RefusedError):
         access.debuggable_conversation(visitor(), conversation.pk, action="debug page")
+    assert signed_in(sam).get("/manage/conversations/").status_code == 404
     group.permissions.add(Permission.objects.get(codename="view_any_conversation"))
     assert access.debuggable_conversation(visitor(), conversation.pk, action="debug page") == conversation
-    for path in ("", "download/"):
-        assert signed_in(sam).get(f"/c/{conversation.pk}/{path}").status_code == 404, "as a reader sees it, it stays the owner's alone"
+    assert signed_in(sam).get("/manage/conversations/").status_code == 200
+    assert signed_in(sam).get(f"/c/{conversation.pk}/")["Location"] == f"/c/{conversation.pk}/debug/"
+    assert signed_in(sam).get(f"/c/{conversation.pk}/download/").status_code == 404, "as a reader sees it, it stays the owner's alone"

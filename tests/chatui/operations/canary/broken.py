@@ -108,7 +108,7 @@ def patch() -> None:
 
     def quotes(turn: Any, _: object) -> Notice | None:
         said = turn.error_detail
-        return Notice("E-X", said, "", True, ShownCause(said, "", "", "")) if turn.error_code else None
+        return Notice("E-X", said, "", True, ShownCause(said, "", "")) if turn.error_code else None
 
     def finds_hidden(row: Conversation, person: Any, text: str) -> list[Any]:
         return [message.pk for message in Message.objects.filter(conversation=row, text__contains=text)]

@@ -1,0 +1,156 @@
+"""The figures of the overview: answers, failures, the wait for the first word and the load, in the last day and week, and what runs now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import CharField, Count, F, Q, Sum
+from django.db.models.functions import Cast, Substr
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext
+
+from chatui.display.failures import has_failed
+from chatui.display.plots import Bars, bars
+from chatui.models.keys import first_key_at
+from chatui.models.turn import Turn, TurnState
+
+_DAY_HOURS, _WEEK_HOURS = 24, 24 * 7
+_WEEK_STEP = 6
+"""How many hours a bar of the week stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of the day and of the week: the number and its course."""
+
+    day: str
+    day_bars: Bars
+    week: str
+    week_bars: Bars
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """``failed_today``: how many answers failed in the last day. ``running`` and ``waiting``: answers that are being written now, and those
+    that wait for a slot."""
+
+    answers: Figure
+    failed: Figure
+    first_word: Figure
+    at_once: Figure
+    failed_today: int
+    running: int
+    waiting: int
+
+
+@dataclass(slots=True)
+class _Hour:
+    """What was counted of the answers that were begun in one hour. ``busy``: how long they were written, all together. ``first_ms``: how
+    long ``firsts`` of them waited for the first token, all together."""
+
+    answers: int = 0
+    failed: int = 0
+    busy: timedelta = field(default_factory=timedelta)
+    first_ms: float = 0.0
+    firsts: int = 0
+
+
+_Hours = Sequence[_Hour]
+
+
+def figures() -> Figures:
+    """The figures of now. Two statements."""
+    now = timezone.now()
+    last = now.replace(minute=0, second=0, microsecond=0)
+    starts = [last - timedelta(hours=number) for number in reversed(range(_WEEK_HOURS))]
+    counted = _counted(starts[0])
+    week = [counted.get(f"{start:%Y-%m-%d %H}", _Hour()) for start in starts]
+    alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=now)
+    going = alive.aggregate(running=Count("pk", filter=Q(is_queued=False)), waiting=Count("pk", filter=Q(is_queued=True)))
+
+    def figure(value: Callable[[_Hours], float], words: str, step_words: str, unit: Callable[[float], str] = _whole) -> Figure:
+        day, day_starts = week[-_DAY_HOURS:], starts[-_DAY_HOURS:]
+        hours = [value([hour]) for hour in day]
+        steps = [value(week[at : at + _WEEK_STEP]) for at in range(0, _WEEK_HOURS, _WEEK_STEP)]
+        return Figure(
+            unit(value(day)), _bars(hours, day_starts, unit, words), unit(value(week)), _bars(steps, starts[::_WEEK_STEP], unit, step_words)
+        )
+
+    return Figures(
+        figure(_answers, gettext("Answers in each hour"), gettext("Answers in every six hours")),
+        figure(_failed, gettext("Failed answers in each hour"), gettext("Failed answers in every six hours")),
+        figure(
+            _first_seconds, gettext("Wait for the first word in each hour"), gettext("Wait for the first word in every six hours"), _seconds
+        ),
+        figure(_at_once, gettext("Answers at once in each hour"), gettext("Answers at once in every six hours"), _tenths),
+        _failed(week[-_DAY_HOURS:]),
+        going["running"],
+        going["waiting"],
+    )
+
+
+def _counted(since: datetime) -> dict[str, _Hour]:
+    """By the hour in which the answers were begun, such as ``2026-11-20 13`` (UTC)."""
+    # The hour is cut from the database's text form of the time: on SQLite, Django's truncation would call Python for each row.
+    hour = Substr(Cast("started_at", CharField()), 1, 13)
+    ended = Turn.objects.filter(pk__gte=first_key_at(since), started_at__gte=since).exclude(state=TurnState.RUNNING)
+    sums = (
+        ended.annotate(hour=hour)
+        .values("hour", "state", "error_code", "error_cause")
+        .annotate(
+            answers=Count("pk"),
+            busy=Sum(F("finished_at") - F("started_at")),
+            first_ms=Sum("first_token_ms"),
+            firsts=Count("first_token_ms"),
+        )
+    )
+    found: dict[str, _Hour] = {}
+    for row in sums.order_by():
+        counted = found.setdefault(row["hour"], _Hour())
+        counted.answers += row["answers"]
+        counted.failed += row["answers"] if has_failed(row["state"], row["error_code"], row["error_cause"]) else 0
+        counted.busy += row["busy"] or timedelta()
+        counted.first_ms += row["first_ms"] or 0
+        counted.firsts += row["firsts"]
+    return found
+
+
+def _answers(hours: _Hours) -> int:
+    return sum(hour.answers for hour in hours)
+
+
+def _failed(hours: _Hours) -> int:
+    return sum(hour.failed for hour in hours)
+
+
+def _first_seconds(hours: _Hours) -> float:
+    firsts = sum(hour.firsts for hour in hours)
+    return sum(hour.first_ms for hour in hours) / firsts / 1000 if firsts else 0.0
+
+
+def _at_once(hours: _Hours) -> float:
+    """In the busiest of the hours: over a whole day, nights would hide it."""
+    return max(hour.busy / timedelta(hours=1) for hour in hours)
+
+
+def _bars(values: Sequence[float], starts: Sequence[datetime], unit: Callable[[float], str], words: str) -> Bars:
+    numbers = [unit(value) for value in values]
+    times = [date_format(timezone.localtime(start), "SHORT_DATETIME_FORMAT") for start in starts]
+    spoken = gettext("%(what)s, the oldest first: %(numbers)s") % {"what": words, "numbers": " · ".join(numbers)}
+    return bars(values, [f"{at}: {number}" for at, number in zip(times, numbers, strict=True)], spoken)
+
+
+def _whole(number: float) -> str:
+    return str(number_format(int(number), force_grouping=True))
+
+
+def _tenths(number: float) -> str:
+    return str(number_format(round(number, 1), 1))  # the format alone cuts
+
+
+def _seconds(number: float) -> str:
+    """A wait of nothing is one that nobody had."""
+    return gettext("%(seconds)s s") % {"seconds": _tenths(number)} if number else "–"

@@ -1,0 +1,77 @@
+"""The figures of the overview: counted by hour, for a day and a week, and readable as numbers without the plots."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from chatui.codes import Cause
+from chatui.display import figures, plots
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.web.manage.test_manage import failed_turn, text_of
+
+pytestmark = pytest.mark.django_db
+
+
+def turn(owner: User, hours_ago: float = 0, **changes: object) -> None:
+    """An answer that took a minute, and its server two seconds to begin it."""
+    begun = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours_ago)
+    ended = {"started_at": begun, "finished_at": begun + timedelta(minutes=1), "state": "completed", "error_code": "", "error_cause": ""}
+    Turn.objects.filter(pk=failed_turn(owner).pk).update(**ended | {"first_token_ms": 2000} | changes)
+
+
+def test_answers_failures_waits_and_load_of_a_day_and_a_week(ada: User) -> None:
+    for hours in (0, 0, 5, 30, 160):
+        turn(ada, hours)
+    turn(ada, 5, state="failed", error_code="E-X-BACKEND", error_cause=Cause.OUT_OF_MEMORY.told("HTTP 500"), first_token_ms=None)
+    turn(ada, 30, state="incomplete", error_code="E-X-LENGTH", first_token_ms=12_000)
+    turn(ada, 5, state="failed", error_code="E-X-BACKEND-BUSY", error_cause=Cause.BUSY.told("HTTP 429"), first_token_ms=None)
+    turn(ada, 200)
+    shown = figures.figures()
+    numbers = {name: (getattr(shown, name).day, getattr(shown, name).week) for name in ("answers", "failed", "first_word", "at_once")}
+    assert numbers["answers"] == ("5", "8") and numbers["failed"] == ("1", "1") and shown.failed_today == 1
+    assert numbers["first_word"] == ("2.0 s", "3.7 s"), "the average of those that began at all"
+    day, week = shown.answers.day_bars, shown.answers.week_bars
+    assert (len(day.bars), len(week.bars)) == (24, 28) and max(bar.height for bar in day.bars) == plots.HEIGHT
+    assert day.words.endswith("0 · 3 · 0 · 0 · 0 · 0 · 2") and week.words.startswith("Answers in every six hours, the oldest first: ")
+    Turn.objects.all().delete()
+    empty = figures.figures()
+    assert (empty.first_word.day, empty.answers.week, empty.at_once.week) == ("–", "0", "0.0")
+    assert {bar.height for bar in empty.answers.day_bars.bars} == {0}
+
+
+def test_the_load_is_how_many_answers_were_written_at_once(ada: User) -> None:
+    for _ in range(2):
+        turn(ada, 3, finished_at=timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2))
+    shown = figures.figures().at_once
+    assert "2.0 · 0.0 · 0.0 · 0.0" in shown.day_bars.words and (shown.day, shown.week) == ("2.0", "2.0"), (
+        "the busiest hour counts, not the nights"
+    )
+
+
+def test_running_and_queued_answers_are_counted_while_their_lease_holds(ada: User) -> None:
+    later = timezone.now() + timedelta(seconds=10)
+    turn(ada, state="running", finished_at=None, lease_until=later)
+    turn(ada, state="running", finished_at=None, lease_until=later, is_queued=True)
+    turn(ada, state="running", finished_at=None)
+    shown = figures.figures()
+    assert (shown.running, shown.waiting, shown.answers.day) == (1, 1, "0")
+
+
+def test_a_small_value_has_a_bar_and_none_has_none() -> None:
+    shown = plots.bars([1000, 1, 0], ["a", "b", "c"], "words")
+    assert [bar.height for bar in shown.bars] == [100, 1, 0] and shown.width == 30
+    assert plots.bars([0.5, 1.0], ["a", "b"], "").bars[0].height == 50
+    assert plots.bars([], [], "").width == 0
+
+
+def test_the_overview_has_them_as_text_for_those_who_may_see_failures_alone(ada: User) -> None:
+    turn(ada)
+    omar = make_person("omar", "view_storedbackend", staff=True)
+    page = text_of(signed_in(omar), "/manage/")
+    assert 'role="img" aria-label="Answers in each hour, the oldest first: 0 · ' in page and "Wait for the first word, on average" in page
+    assert "At a glance" not in text_of(signed_in(make_person("uma", "view_usage", staff=True)), "/manage/")
