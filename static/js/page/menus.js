@@ -1,7 +1,9 @@
 // Places a menu beside its button, and closes it after a choice or when the focus leaves it. The browser's popovers do
 // the rest: opening, Escape, a click outside, and returning the focus to the button.
 
+import { t } from "../language/words.js";
 import { find, fromTemplate } from "./dom.js";
+import { messageOf, postJson } from "./server.js";
 
 const MARGIN_PX = 4;
 const MENU_WIDTH_PX = 240;
@@ -97,6 +99,25 @@ export function toast(text, action) {
   for (const name of ["pointerleave", "focusout"]) element.addEventListener(name, wait);
   find(document, ".toasts", HTMLElement).append(element);
   wait();
+}
+
+const UNDO = "/conversations/undo/";
+
+/**
+ * Says what was changed, and offers to undo it.
+ * @param {string} text
+ * @param {string} [key] of the change at the server
+ */
+export function changed(text, key) {
+  const undo = async () => {
+    try {
+      const { title } = await postJson(UNDO, { key: key ?? "" });
+      toast(title ?? "");
+    } catch (error) {
+      toast(messageOf(error));
+    }
+  };
+  toast(text, key ? { label: t("Undo"), run: () => void undo() } : undefined);
 }
 
 // <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser, where it
