@@ -166,3 +166,34 @@ class ThemeToggle extends HTMLElement {
 }
 
 customElements.define("theme-toggle", ThemeToggle);
+
+// The choice of a language: applies at once, without its button. A choice by keys waits for Enter or until the focus
+// leaves it, because each arrow key chooses. "unsent.js" keeps what was typed in the forms of the page.
+
+const STEPS = /^(Arrow|Home|End|Page)|^.$/u;
+
+export function applyLanguages() {
+  for (const form of document.querySelectorAll("form.language")) {
+    if (form instanceof HTMLFormElement) applyLanguage(form);
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function applyLanguage(form) {
+  const choice = find(form, "select", HTMLSelectElement);
+  let isByKeys = false;
+  let applied = choice.value;
+  const apply = () => {
+    if (choice.value === applied) return;
+    applied = choice.value;
+    form.requestSubmit();
+  };
+  form.dataset.ready = "";
+  choice.addEventListener("keydown", ({ key }) => {
+    if (key === "Enter") apply();
+    else isByKeys = STEPS.test(key) && key !== " ";
+  });
+  choice.addEventListener("pointerdown", () => (isByKeys = false));
+  choice.addEventListener("change", () => isByKeys || apply());
+  choice.addEventListener("blur", apply);
+}
