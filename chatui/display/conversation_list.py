@@ -7,7 +7,7 @@ and about ratings are for all of a person's open pages. Conversations in the bin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -190,17 +190,35 @@ def placed(row: Conversation) -> list[Message]:
     """The conversation was put into the list, a folder or the archive, or pinned, or it was restored from the bin to its old place; with
     the marks that it has there, since an answer may be running in it.
     """
+    row.is_running, row.waits = access.marks_of(row)
+    return all_placed([row])
+
+
+_PLACED_AT_ONCE = 200
+"""How many conversations a page puts into its list at once. It shows further ones when it is loaded again."""
+
+
+def all_placed(rows: Iterable[Conversation]) -> list[Message]:
+    """As ``placed``, for the latest of several conversations that have their marks (``access.own_chosen``)."""
+    latest = sorted(rows, key=lambda row: row.active_at)[-_PLACED_AT_ONCE:]
+    return _messages([event for row in latest for event in _place(row)])
+
+
+def _place(row: Conversation) -> list[wire.Event]:
     if row.archived_at is not None:
-        return [_message(wire.Archived(str(row.pk)))]
-    is_running, is_waiting = access.marks_of(row)
-    return [listed(row, is_running=is_running), *([waits(row.pk, is_waiting=True)] if is_waiting else [])]
+        return [wire.Archived(str(row.pk))]
+    return [_listed(row, is_running=row.is_running), *([wire.AnswerWaits(str(row.pk), True)] if row.waits else [])]
 
 
 def listed(row: Conversation, *, is_running: bool = False) -> Message:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
+    return _message(_listed(row, is_running=is_running))
+
+
+def _listed(row: Conversation, *, is_running: bool) -> wire.Listed:
     url, is_imported = conversation_url(row.pk), row.imported_at is not None
     at, folder = row.active_at.isoformat(), str(row.folder_id or "")
-    return _message(wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder))
+    return wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder)
 
 
 def answered(conversation_id: UUID, at: datetime, *, has_news: bool) -> Message:
@@ -223,6 +241,11 @@ def unlisted(conversation_id: UUID) -> Message:
     return _message(wire.Unlisted(str(conversation_id)))
 
 
+def all_unlisted(keys: Iterable[UUID]) -> list[Message]:
+    """These conversations were deleted."""
+    return _messages([wire.Unlisted(str(key)) for key in keys])
+
+
 def retitled(row: Conversation) -> Message:
     """The conversation has a new title."""
     return _message(wire.TitleChanged(str(row.pk), row.title))
@@ -243,8 +266,15 @@ def folder_gone(row: Folder) -> Message:
     return _message(wire.FolderGone(str(row.pk)))
 
 
-def _message(event: wire.Event) -> Message:
-    return {"type": "person.events", "json": wire.encode([event])}
+_EVENTS_TOGETHER = 100
+
+
+def _messages(events: Sequence[wire.Event]) -> list[Message]:
+    return [_message(*events[start : start + _EVENTS_TOGETHER]) for start in range(0, len(events), _EVENTS_TOGETHER)]
+
+
+def _message(*events: wire.Event) -> Message:
+    return {"type": "person.events", "json": wire.encode(events)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A person's folders: prepares them for the sidebar and the folder pages, and creates, changes and deletes them for their owner.
 
-An owner can also move a conversation into or out of a folder. A folder's name is one line, with at least one visible character.
+``own_data`` moves conversations into and out of them. A folder's name is one line, with at least one visible character.
 
 ``turns.ledger`` reads a folder's instructions with each turn, and ``chatui.prompts`` formats them, so that no line can pass for the
 operator's. They are not stored in transcripts.
@@ -167,17 +167,6 @@ def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
         row = access.own_folder(person, folder_id, locked=True)
         row.name, row.instructions = wanted.name, wanted.instructions
         row.save(update_fields=["name", "instructions"])
-    return row
-
-
-def move(person: User, conversation_id: object, folder_id: str) -> Conversation:
-    """Put a conversation into a folder, or into the list if ``folder_id`` is empty. It is then neither pinned nor archived."""
-    with transaction.atomic():
-        row = access.own_permanent(person, conversation_id)
-        # Locked, so that nobody deletes the folder before the conversation is in it.
-        row.folder = access.own_folder(person, folder_id, locked=True) if folder_id else None
-        row.is_pinned, row.archived_at = False, None
-        row.save(update_fields=["folder", "is_pinned", "archived_at"])
     return row
 
 

@@ -97,6 +97,7 @@ class Conversation(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["temporary_until"], name="conversation_temporary", condition=models.Q(temporary_until__isnull=False)),
+            models.Index(fields=["unfinished_until"], name="conversation_unfinished", condition=models.Q(unfinished_until__isnull=False)),
             models.Index(fields=["owner", "-active_at"], name="conversation_by_owner"),
             models.Index(fields=["folder"], name="conversation_of_folder", condition=models.Q(folder__isnull=False)),
             models.Index(

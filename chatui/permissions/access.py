@@ -170,12 +170,32 @@ def _latest(rows: QuerySet[Conversation], column: str, limit: int, before: tuple
     return list(rows.order_by(f"-{column}", "-pk")[:limit])
 
 
-def all_own_conversations(user: User) -> Iterator[Conversation]:
-    """Every conversation of the person that is not in the bin, the oldest first. Each is fetched separately, so no cursor stays open."""
-    mine = listed(user).filter(deleted_at=None)
-    for key in list(mine.order_by("created_at").values_list("pk", flat=True)):
-        if (row := mine.filter(pk=key).first()) is not None:
+def own_chosen(user: User, keys: Iterable[UUID] | None = None, *, deleted: bool = False) -> QuerySet[Conversation]:
+    """The person's conversations with these keys (None: all) outside the bin, or in it if ``deleted``. Keys of others select nothing.
+
+    Each has the marks of ``own_conversations``. Temporary ones, unfinished imports and what is being erased are not included.
+    """
+    mine = listed(user).filter(deleted_at__isnull=not deleted, unfinished_until=None).annotate(**_marks(OuterRef("pk")))
+    return mine if keys is None else mine.filter(pk__in=list(keys))
+
+
+def idle(rows: QuerySet[Conversation]) -> QuerySet[Conversation]:
+    """Those in which no answer is being written."""
+    return rows.filter(~_marks(OuterRef("pk"))["is_running"])
+
+
+def all_own_conversations(user: User, keys: Iterable[UUID] | None = None, *, deleted: bool = False) -> Iterator[Conversation]:
+    """The conversations of ``own_chosen``, the oldest first. Each is fetched separately, so no cursor stays open."""
+    rows = own_chosen(user, keys, deleted=deleted)
+    for key in list(rows.order_by("created_at").values_list("pk", flat=True)):
+        if (row := rows.filter(pk=key).first()) is not None:
             yield row
+
+
+def latest_own(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
+    """The person's conversations in the list, in folders and in the archive, the latest first, each with its folder; ``before`` as for
+    ``own_archive``."""
+    return _latest(own_chosen(user).select_related("folder"), "active_at", limit, before)
 
 
 def own_import_keys(user: User) -> set[str]:

@@ -6,10 +6,12 @@ delete them in one transaction, in which nobody else can write; it would follow 
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -97,13 +99,33 @@ def erase_expired(before: datetime) -> int:
     return erased
 
 
-def sweep() -> int:
-    """Erase conversations whose import or erasure died, and expired pending files; returns the number of conversations."""
-    abandoned = list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True))
-    for key in abandoned:
+def close_bin(owner: UUID) -> list[UUID]:
+    """The first step of erasing everything in a person's bin, in one statement: nobody can read or restore it any more. Returns the keys.
+    ``erase_unfinished`` does the rest, and every server calls it often."""
+    with transaction.atomic():
+        binned = Conversation.objects.select_for_update(no_key=True).filter(owner=owner, deleted_at__isnull=False, unfinished_until=None)
+        keys = list(binned.filter(temporary_until=None).values_list("pk", flat=True))
+        Conversation.objects.filter(pk__in=keys).update(unfinished_until=timezone.now())
+    return keys
+
+
+def erase_unfinished(seconds: float = float("inf")) -> int:
+    """Erase conversations of bins that were emptied, and those whose import or erasure died; returns their number. After ``seconds`` no
+    further one is started."""
+    erased, until = 0, time.monotonic() + seconds
+    for key in list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True)):
         erase_conversation(key)
+        erased += 1
+        if time.monotonic() >= until:
+            break
+    return erased
+
+
+def sweep() -> int:
+    """Erase what ``erase_unfinished`` finds, and expired pending files; returns the number of conversations."""
+    erased = erase_unfinished()
     uploads.sweep()
-    return len(abandoned)
+    return erased
 
 
 def delete_rows(rows: QuerySet[Any]) -> int:

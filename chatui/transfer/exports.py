@@ -8,26 +8,30 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from datetime import date
 from enum import StrEnum
+from itertools import chain
 from uuid import UUID
 
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from chatui.accounts import profile
+from chatui.accounts import api_keys, profile
 from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.ratings import Rating
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.store.file_names import shortened
-from chatui.transfer import files
+from chatui.transfer import files, shares
 from renderer.characters import one_line
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame, Role, Transcript
-from renderer.gate import Audience, show
+from renderer.gate import Audience, may_see, show
 from renderer.ocml import document, interchange
 
 
@@ -63,25 +67,142 @@ def conversation_file_name(row: Conversation) -> str:
     return f"{row.created_at:%Y-%m-%d}-{title}-{row.pk.hex[-8:]}"
 
 
-def all_files(person: User) -> Iterator[tuple[str, str | bytes]]:
-    """The file names and texts of all the person's conversations, one at a time: Markdown for reading, OpenChatML for importing elsewhere.
-    Uploaded and generated files of a conversation are in a directory with its name.
+Content = str | bytes | Iterator[str]
+"""The content of a file, whole or in pieces."""
 
-    The last files are ``folders.json``, with the name and instructions of each folder and the names of the files in it, without extensions;
-    and ``settings.json``, with the person's settings and instructions, if any.
+
+def all_files(person: User) -> Iterator[tuple[str, Content]]:
+    """The names and contents of all files of a person's archive, one at a time; ``ABOUT``, the first, says what they are.
+
+    ``folders.json`` has the name and instructions of each folder and the names of the files in it, without extensions; ``settings.json``
+    the person's settings and instructions, if any; ``account.json`` their account, keys and share links, without secrets.
     """
+    # In the language of the request, which is over when the last files are read.
+    return chain([(ABOUT, _about())], _all_files(person))
+
+
+def _all_files(person: User) -> Iterator[tuple[str, Content]]:
     inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
         inside[row.folder_id].append(conversation_file_name(row))
-        for file_format in (DownloadFormat.MARKDOWN, DownloadFormat.OPENCHATML):
-            yield f"{conversation_file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
-        yield from files.for_archive(row, conversation_file_name(row))
+        yield from _files_of(row, person)
+    for row in access.all_own_conversations(person, deleted=True):
+        yield from ((f"bin/{name}", content) for name, content in _files_of(row, person))
     # One query for all folders, because a folder may be deleted while the archive is sent.
     if folders := access.own_folders(person, with_instructions=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
-        yield "folders.json", json.dumps({"folders": listed}, ensure_ascii=False, indent=2) + "\n"
+        yield "folders.json", _json({"folders": listed})
     if any((own := asdict(profile.settings_of(person))).values()):
-        yield "settings.json", json.dumps(own, ensure_ascii=False, indent=2) + "\n"
+        yield "settings.json", _json(own)
+    yield "account.json", _json(_account(person))
+
+
+def conversations(person: User, keys: Iterable[UUID]) -> Iterator[tuple[str, Content]]:
+    """The same files of some of the person's conversations, and nothing else. Keys of others select nothing."""
+    for row in access.all_own_conversations(person, keys):
+        yield from _files_of(row, person)
+
+
+def _files_of(row: Conversation, person: User) -> Iterator[tuple[str, Content]]:
+    """The open branch as Markdown, for reading, and as OpenChatML, for importing elsewhere; all versions as JSON; and the files, in a
+    directory with the conversation's name."""
+    name = conversation_file_name(row)
+    for file_format in (DownloadFormat.MARKDOWN, DownloadFormat.OPENCHATML):
+        yield f"{name}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
+    yield f"{name}-versions.json", _versions(row, person)
+    yield from files.for_archive(row, name)
+
+
+_MESSAGES_TOGETHER = 20
+"""Each may hold a document of megabytes."""
+
+
+def _versions(row: Conversation, person: User) -> Iterator[str]:
+    """A JSON document, in pieces, with all that its owner may see of a conversation: the messages of every branch, the oldest first.
+
+    A message is as in OpenChatML's JSON form, with its ``id``, the time when it ended, and the ``rating`` that the person gave it.
+    ``parent``: the nearest message above it that is in the document. ``open``: the last message of the open branch.
+    """
+    about = {name: getattr(row, name) for name in ("title", "created_at", "active_at", "archived_at", "deleted_at", "is_pinned")}
+    yield _json(about).removesuffix("\n}\n") + ',\n  "messages": ['
+    ratings = {rating.message_id: rating for rating in Rating.objects.filter(message__conversation=row, person=person)}
+    seen: dict[UUID | None, UUID | None] = {None: None}
+    separator = "\n"
+    tree = list(row.messages.order_by("position").values_list("pk", "parent_id", "is_visible"))
+    for start in range(0, len(tree), _MESSAGES_TOGETHER):
+        part = tree[start : start + _MESSAGES_TOGETHER]
+        rows = transcripts.loaded(row, [key for key, _, is_visible in part if is_visible])
+        frames = {message.pk: (message, transcripts.frame_of(message)) for message in rows}
+        for key, parent, _is_visible in part:
+            message, frame = frames.get(key, (None, None))
+            if message is None or frame is None or not may_see(frame.header, Audience.END_USER):
+                seen[key] = seen.get(parent)
+                continue
+            seen[key] = key
+            yield separator + _version(message, frame, seen.get(parent), ratings.get(key))
+            separator = ",\n"
+    leaf = transcripts.active_leaf(row, person)
+    yield f'\n  ],\n  "open": {json.dumps(seen.get(leaf.pk) if leaf else None, default=str)}\n}}\n'
+
+
+def _version(message: Message, frame: Frame, parent: UUID | None, rating: Rating | None) -> str:
+    values: dict[str, object] = {"id": message.pk, "parent": parent, "ended_at": message.created_at, **interchange.message_of(frame)}
+    if not message.is_complete:
+        values["is_complete"] = False
+    if rating is not None:
+        values["rating"] = {name: getattr(rating, name) for name in ("verdict", "reason", "note", "rated_at")}
+    return "    " + json.dumps(values, ensure_ascii=False, default=_plain)
+
+
+def _account(person: User) -> dict[str, object]:
+    """What is known about a person besides what they wrote. No secret is in it: of a key only its public beginning."""
+    columns = ("name", "prefix", "formats", "choices", "tools", "per_minute", "made_by_name")
+    times = ("created_at", "expires_at", "last_used_on", "revoked_at")
+    return {
+        "account": {
+            "name": person.get_username(),
+            "address": person.email,
+            "created_at": person.date_joined,
+            "last_sign_in_at": person.last_login,
+        },
+        "api_keys": [{name: getattr(key, name) for name in (*columns, *times)} for key in api_keys.keys_of(person)],
+        "shared_links": [{"title": link.title, "created_at": link.made_at, "expires_at": link.ends_at} for link in shares.links(person)],
+    }
+
+
+def _json(values: Mapping[str, object]) -> str:
+    return json.dumps(values, ensure_ascii=False, indent=2, default=_plain) + "\n"
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+ABOUT = "READ-ME.txt"
+
+
+def _about() -> str:
+    """What is in the archive, and what is not. Of hidden text nothing is said but that it is left out."""
+    inside = (
+        ("….md", _("a conversation to read, in the versions that you have open")),
+        ("….ocml", _("the same, for “Import conversations”")),
+        ("…-versions.json", _("every version of its questions and answers, with your ratings")),
+        ("…/", _("its files")),
+        ("bin/", _("the same of the conversations in the bin")),
+        ("folders.json", _("your folders")),
+        ("settings.json", _("your settings and instructions, if you have any")),
+        ("account.json", _("your account, your API keys and your shared links")),
+    )
+    left_out = (
+        _("hidden text, such as the private reasoning of models"),
+        _("temporary chats"),
+        _("files that you uploaded and did not send, and earlier files of the same name in one conversation"),
+        _("secrets: your password, passkeys, codes, the keys themselves, and the addresses of shared links"),
+        _("the records of your usage, which are on the page “Usage”, and the audit log"),
+        _("conversations whose permanent deletion has begun"),
+    )
+    lines = [_("What is in this archive"), *(f"- {name}: {words}" for name, words in inside), ""]
+    return "\n".join([*lines, _("What it leaves out"), *(f"- {words}" for words in left_out), ""])
 
 
 def _markdown(title: str, found: Transcript, audience: Audience) -> str:

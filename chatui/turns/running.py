@@ -268,6 +268,7 @@ async def _reap() -> None:
         launch(started)
     # Last, and with a time limit: a backlog must not delay the end of anybody's answer.
     await pools.reaper.run(temporary.end_overdue, ENDING_SECONDS)
+    await pools.reaper.run(erasure.erase_unfinished, ENDING_SECONDS)
 
 
 def _publish_end(turn: Turn, state: TurnState) -> None:

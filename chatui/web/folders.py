@@ -17,10 +17,12 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.display import conversation_list
 from chatui.display import folders as display_folders
+from chatui.display import own_data as display_own_data
 from chatui.display.conversation_list import shown_conversation
 from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
 from chatui.limits import Throttle
 from chatui.permissions import access
+from chatui.web import own_data
 from chatui.web.guards import done, signed_in
 from chatui.web.sign_in.pages import person_of
 
@@ -139,9 +141,9 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 
 def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id: str) -> HttpResponse:
-    row = display_folders.move(person, conversation_id, folder_id)
-    conversation_list.tell(person.pk, *conversation_list.placed(row))
-    return done(request, reverse("conversation", args=[row.pk]), title=row.title)
+    row = access.own_permanent(person, conversation_id)
+    kept = own_data.remember(request, display_own_data.move(person, [row.pk], folder_id))
+    return done(request, reverse("conversation", args=[row.pk]), title=row.title, undo=kept["key"], folder=folder_id)
 
 
 def _full() -> str:

@@ -63,6 +63,7 @@ _SPOKEN = frozenset(path.stem for path in (BASE_DIR / "static" / _CATALOGUES).gl
 def page(request: HttpRequest) -> dict[str, Any]:
     """The context processor."""
     person = access.as_person(getattr(request, "user", None))
+    warnings = len(debug_views.unacknowledged()) if access.can_read_audit(person) else 0
     return {
         "announcement": announcement(),
         "brand": brand(),
@@ -76,12 +77,12 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_see_failures": access.can_see_failures(person),
         "can_read_audit": access.can_read_audit(person),
         "can_export_ratings": ratings.can_export(person),
-        "audit_warnings": len(debug_views.unacknowledged()) if access.can_read_audit(person) else 0,
+        "audit_warnings": warnings,
+        "tasks_of_staff": warnings + (debug_requests.count_to_decide(person) or 0),
         "owners_are_notified": access_notices.are_enabled(),
         "can_read_usage": administration.can_read_usage(person),
         # Evaluated only if a template uses it: pages that show a conversation have their own notice.
         "access_news": partial(access_notices.news, person) if person else None,
-        "requests_to_decide": debug_requests.count_to_decide(person),
         "password_links": password_links.notices(person) if person else [],
         "sign_in_news": second_factor.notifications_of(person) if person else [],
         "can_manage": bool(administration.parts_of(person)),

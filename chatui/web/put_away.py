@@ -37,7 +37,8 @@ def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def bin_page(request: HttpRequest) -> HttpResponse:
     """The person's deleted conversations."""
     shown = conversation_list.shown_bin(person_of(request), request.GET.get("list", ""))
-    return render(request, "sidebar/bin.html", {"bin": shown, "is_erased": "erased" in request.GET})
+    context = {"bin": shown, "is_erased": "erased" in request.GET, "is_emptied": "emptied" in request.GET}
+    return render(request, "sidebar/bin.html", context)
 
 
 @signed_in("GET", "POST")

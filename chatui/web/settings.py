@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.functional import lazy
 from django.utils.text import format_lazy
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import profile
@@ -43,6 +43,12 @@ if TYPE_CHECKING:
 
 
 NAME_CHARS = 150
+SECTIONS = (
+    (pgettext_lazy("settings", "You"), ("name",)),
+    (_("Language and appearance"), ("language", "time_zone", "theme")),
+    (_("Answers"), ("choice", "effort", "instructions")),
+    (_("Search"), ("finds_documents",)),
+)
 THEMES = (("", _("Same as the system")), ("light", _("Light")), ("dark", _("Dark")))
 
 
@@ -115,6 +121,10 @@ class SettingsForm(forms.Form):
             if self.initial[name] not in dict(fields[name].choices):
                 self.initial[name] = ""
 
+    def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields under their headings."""
+        return [(str(heading), [self[name] for name in names]) for heading, names in SECTIONS]
+
     def clean_name(self) -> str:
         """One line, not too long; an existing name is accepted unchanged."""
         name, before = one_line(self.cleaned_data["name"]), str(self.initial["name"])
@@ -137,7 +147,7 @@ _writes = Throttle("settings", attempts=60, seconds=600)
 
 @signed_in("GET", "POST")
 def settings(request: HttpRequest) -> HttpResponse:
-    """One's own settings, and links to all pages about oneself."""
+    """One's own settings."""
     person = person_of(request)
     form = SettingsForm(request.POST or None, person=person)
     if request.method == "POST":
@@ -145,7 +155,7 @@ def settings(request: HttpRequest) -> HttpResponse:
         if wanted := form.wanted():
             profile.save(visitor_of(request, "page"), wanted)
             return in_cookie(redirect(f"{reverse('settings')}?saved"), wanted.language)
-    context = {"form": form, "is_saved": "saved" in request.GET, "can_close": environment().close_own_account}
+    context = {"form": form, "is_saved": "saved" in request.GET}
     return render(request, "account/settings.html", context, status=400 if form.errors else 200)
 
 

@@ -18,6 +18,8 @@ def test_an_export_becomes_conversations_and_a_report_says_what_is_missing(demo:
     page = visits.open(demo, "ada", **PHONE)
     page.get_by_role("button", name="Open the list of conversations").tap()
     page.get_by_role("button", name="Account: ada").tap()
+    page.get_by_role("link", name="Settings").tap()
+    page.get_by_role("link", name="My data").tap()
     page.get_by_role("link", name="Import conversations").tap()
     again = samples.OPEN_WEBUI | {"chat": samples.OPEN_WEBUI["chat"] | {"title": "A second loaf", "history": second_answer_open()}}
     file: FilePayload = {

@@ -41,7 +41,6 @@ def test_a_choice_in_the_menu_counts_in_every_browser_of_the_person_and_for_nobo
     expect(page.get_by_placeholder("Nachricht schreiben")).to_be_visible()
     page.locator(".account-button").click()
     page.get_by_label("Sprache").select_option(label="한국어")
-    page.get_by_role("button", name="Wählen").click()
     expect(page.get_by_placeholder("메시지 입력")).to_be_visible()
     other_browser = visits.open(demo, "bela", locale="de-DE")
     expect(other_browser.get_by_placeholder("메시지 입력")).to_be_visible()
@@ -49,8 +48,24 @@ def test_a_choice_in_the_menu_counts_in_every_browser_of_the_person_and_for_nobo
     expect(somebody_else.get_by_placeholder("Write a message")).to_be_visible()
     page.locator(".account-button").click()
     page.get_by_label("언어").select_option("")
-    page.get_by_role("button", name="사용", exact=True).click()
     expect(page.get_by_placeholder("Nachricht schreiben")).to_be_visible()
+
+
+def test_a_choice_by_keys_applies_when_it_is_made_and_not_at_each_arrow(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, path="/sign-in/", locale="en-GB")
+    page.wait_for_load_state("networkidle")
+    page.locator("[name=username]").fill("ada")
+    choice, html = page.get_by_label("Language"), page.locator("html")
+    expect(page.locator(".language-set")).to_be_hidden()
+    choice.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(choice).to_have_value("de")
+    page.wait_for_timeout(300)
+    expect(html).to_have_attribute("lang", "en")
+    page.keyboard.press("Tab")
+    expect(html).to_have_attribute("lang", "de")
+    expect(page.locator("[name=username]")).to_have_value("ada")
 
 
 @pytest.mark.parametrize("locale", ["de-DE", *map(extended, ["zh-CN", "ko-KR"])])

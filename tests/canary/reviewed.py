@@ -641,6 +641,44 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/bin/", _SIGNED_IN), Ask("GET", "/bin/?list=x", _NOBODY), Ask("POST", "/bin/", _NEVER)),
     ),
     Route(
+        "bin/empty/",
+        "A signed-in person: how many conversations are in their bin, with the question whether to erase them; erases them. Recorded.",
+        (
+            Ask("GET", "/bin/empty/", _SIGNED_IN),
+            Ask("POST", "/bin/empty/", _SIGNED_IN.replace("200", "302*"), action="empty the bin"),
+        ),
+    ),
+    Route(
+        "conversations/choose/",
+        "A signed-in person: the titles of their own conversations and the names of their folders; deletes, archives, moves or downloads "
+        "those of their own that they name. Nothing of others.",
+        (
+            Ask("GET", "/conversations/choose/", _SIGNED_IN),
+            Ask("GET", "/conversations/choose/?list=x", _NOBODY),
+            *(
+                Ask(
+                    "POST", "/conversations/choose/", _SIGNED_IN.replace("200", "302"), {"action": action, "conversation": "{conversation}"}
+                )
+                for action in ("delete", "archive", "move")
+            ),
+            Ask("POST", "/conversations/choose/", _SIGNED_IN, {"action": "download", "conversation": "{conversation}"}),
+            Ask("POST", "/conversations/choose/", _SIGNED_IN.replace("200", "400"), {"action": "delete"}),
+            Ask("POST", "/conversations/choose/", _NOBODY, {"action": "debug", "conversation": "{conversation}"}),
+            Ask("POST", "/conversations/choose/", _NOBODY, {"action": "delete", "conversation": "x"}),
+            Ask(
+                "POST",
+                "/conversations/choose/",
+                _NOBODY,
+                {"action": "move", "conversation": "{conversation}", "folder": "{foreign_folder}"},
+            ),
+        ),
+    ),
+    Route(
+        "conversations/undo/",
+        "A signed-in person undoes the change of several conversations that their session has. Here it has none.",
+        (Ask("POST", "/conversations/undo/", _NOBODY, {"key": "x"}), Ask("GET", "/conversations/undo/", _NEVER)),
+    ),
+    Route(
         "c/<uuid:conversation_id>/branch/",
         "The owner opens another branch.",
         (
@@ -944,6 +982,19 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/settings/", _SIGNED_IN.replace("200", "302"), {"theme": "dark"}),
             Ask("POST", "/settings/", _SIGNED_IN.replace("200", "302*"), {"name": "A visible name"}, "account changed"),
             Ask("POST", "/settings/", _SIGNED_IN.replace("200", "400"), {"theme": "purple"}),
+        ),
+    ),
+    Route(
+        "settings/data/",
+        "A signed-in person: how many conversations they have. Nothing of others.",
+        (Ask("GET", "/settings/data/", _SIGNED_IN), Ask("POST", "/settings/data/", _NEVER)),
+    ),
+    Route(
+        "settings/data/delete/",
+        "A signed-in person puts all of their conversations into the bin. Recorded.",
+        (
+            Ask("GET", "/settings/data/delete/", _SIGNED_IN),
+            Ask("POST", "/settings/data/delete/", _SIGNED_IN.replace("200", "302*"), action="delete all conversations"),
         ),
     ),
     Route(

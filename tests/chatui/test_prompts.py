@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatui.backends.base import EndReason
-from chatui.display import folders
+from chatui.display import folders, own_data
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.prompts import format_preferences, format_program_instructions
@@ -43,7 +43,7 @@ async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_t
     await run(ada, Ask(AskKind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
     await run(ada, Ask(AskKind.REGENERATE, uuid4(), "low", conversation, question=question))
     await run(ada, Ask(AskKind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
-    await database_sync_to_async(folders.move)(ada, conversation, "")
+    await database_sync_to_async(own_data.move)(ada, [conversation], "")
     await run(ada, ask(text="And 4 + 4?", conversation=conversation))
     verse = ["Be kind.", format_preferences("Answer in verse.")]
     assert sent_instructions(backend) == [["Be kind.", format_preferences(LATIN)], verse, verse, verse, ["Be kind."]]
@@ -70,7 +70,7 @@ async def test_an_import_brings_none_and_gets_those_of_the_folder_that_it_is_put
 ) -> None:
     row = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
     await run(ada, ask(text="And now?", conversation=row.pk))
-    await database_sync_to_async(folders.move)(ada, row.pk, str(folder.pk))
+    await database_sync_to_async(own_data.move)(ada, [row.pk], str(folder.pk))
     await run(ada, ask(text="And then?", conversation=row.pk))
     assert sent_instructions(backend) == [[], [format_preferences(LATIN)]]
 

@@ -116,6 +116,7 @@ FORMS: Mapping[str, Values] = {
     "share_revoke_of": {},
     "share_revoke_all": {},
     "delete": {},
+    "own_data_undo": {},
     "restore": {},
     "temporary": {},
     "usage_file": {},

@@ -144,13 +144,13 @@ def executor() -> Executor:
     return Sessions(lambda: Interpreter.start(availability.launch()), limits)
 
 
-def forget_from_thread(conversation_id: UUID) -> None:
-    """End the interpreter of a deleted conversation, in this process or at the service.
+def forget_from_thread(*conversations: UUID) -> None:
+    """End the interpreters of deleted conversations, in this process or at the service.
 
     Interpreters of other processes end after their idle time.
     """
     if _may_be_kept():
-        execution.run_on_tools_loop(_forget([conversation_id]))
+        execution.run_on_tools_loop(_forget(conversations))
 
 
 def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:

@@ -215,10 +215,10 @@ def end_sessions(of: Q) -> Sequence[Future[None]]:
     return server_registry.end_from_thread(ended)
 
 
-def forget_from_thread(conversation_id: UUID) -> None:
-    """End everything that tools keep for a conversation: its interpreter, and its sessions with tool servers."""
-    tool.forget_from_thread(conversation_id)
-    end_sessions(Q(conversation=conversation_id))
+def forget_from_thread(*conversations: UUID) -> None:
+    """End everything that tools keep for conversations: their interpreters, and their sessions with tool servers."""
+    tool.forget_from_thread(*conversations)
+    end_sessions(Q(conversation__in=conversations))
 
 
 def forget_ended_from_thread(conversation_id: UUID) -> None:

@@ -1,7 +1,9 @@
 // Places a menu beside its button, and closes it after a choice or when the focus leaves it. The browser's popovers do
 // the rest: opening, Escape, a click outside, and returning the focus to the button.
 
+import { t } from "../language/words.js";
 import { find, fromTemplate } from "./dom.js";
+import { messageOf, postJson } from "./server.js";
 
 const MARGIN_PX = 4;
 const MENU_WIDTH_PX = 240;
@@ -99,6 +101,25 @@ export function toast(text, action) {
   wait();
 }
 
+const UNDO = "/conversations/undo/";
+
+/**
+ * Says what was changed, and offers to undo it.
+ * @param {string} text
+ * @param {string} [key] of the change at the server
+ */
+export function changed(text, key) {
+  const undo = async () => {
+    try {
+      const { title } = await postJson(UNDO, { key: key ?? "" });
+      toast(title ?? "");
+    } catch (error) {
+      toast(messageOf(error));
+    }
+  };
+  toast(text, key ? { label: t("Undo"), run: () => void undo() } : undefined);
+}
+
 // <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser, where it
 // overrides the account's.
 
@@ -145,3 +166,34 @@ class ThemeToggle extends HTMLElement {
 }
 
 customElements.define("theme-toggle", ThemeToggle);
+
+// The choice of a language: applies at once, without its button. A choice by keys waits for Enter or until the focus
+// leaves it, because each arrow key chooses. "unsent.js" keeps what was typed in the forms of the page.
+
+const STEPS = /^(Arrow|Home|End|Page)|^.$/u;
+
+export function applyLanguages() {
+  for (const form of document.querySelectorAll("form.language")) {
+    if (form instanceof HTMLFormElement) applyLanguage(form);
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function applyLanguage(form) {
+  const choice = find(form, "select", HTMLSelectElement);
+  let isByKeys = false;
+  let applied = choice.value;
+  const apply = () => {
+    if (choice.value === applied) return;
+    applied = choice.value;
+    form.requestSubmit();
+  };
+  form.dataset.ready = "";
+  choice.addEventListener("keydown", ({ key }) => {
+    if (key === "Enter") apply();
+    else isByKeys = STEPS.test(key) && key !== " ";
+  });
+  choice.addEventListener("pointerdown", () => (isByKeys = false));
+  choice.addEventListener("change", () => isByKeys || apply());
+  choice.addEventListener("blur", apply);
+}

@@ -43,8 +43,8 @@ export async function postForm(path, fields) {
 /**
  * Posts a form to a view that answers in JSON.
  * @param {string} path
- * @param {Record<string, string>} [fields]
- * @returns {Promise<{ title?: string }>}
+ * @param {Record<string, string> | URLSearchParams} [fields]
+ * @returns {Promise<{ title?: string, undo?: string, folder?: string }>}
  */
 export async function postJson(path, fields = {}) {
   const response = await ask(path, {

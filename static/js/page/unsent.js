@@ -38,7 +38,7 @@ export function watch() {
 
 /** @returns {Field[]} */
 function fields() {
-  const forms = [...document.querySelectorAll("form:is([method=post], .reference-try):not(.language)")];
+  const forms = [...document.querySelectorAll("form:is([method=post], .reference-try):not(.language, .choose)")];
   const all = forms.flatMap((form) => (form instanceof HTMLFormElement ? [...form.elements] : []));
   const left = ":is([type=hidden], [type=search], [type=submit], [type=button], [readonly], :autofill)";
   return all.filter((each) => isField(each) && !each.matches(left)).map((each) => /** @type {Field} */ (each));

@@ -15,6 +15,8 @@ export class ConversationList extends HTMLElement {
   #items = find(this, ".conversation-items", HTMLElement);
   #actions = new ListActions(this);
   #folders = new Folders(this);
+  /** A new folder to open as soon as the page knows it. */
+  #unfolding = "";
 
   connectedCallback() {
     this.#actions.listen();
@@ -26,6 +28,18 @@ export class ConversationList extends HTMLElement {
     // browsers scroll by whole pixels.
     const open = this.querySelector("[aria-current]")?.getBoundingClientRect().bottom ?? 0;
     this.scrollTop = Math.ceil(open - this.getBoundingClientRect().bottom);
+  }
+
+  /**
+   * A conversation was moved: its folder is opened, so that it stays in sight.
+   * @param {string} folder that the page may not know yet; empty for none
+   */
+  unfold(folder) {
+    const details = this.folder(folder)?.querySelector("details");
+    this.#unfolding = details ? "" : folder;
+    if (!details) return;
+    details.open = true;
+    this.scrollTop += Math.min(0, details.getBoundingClientRect().top - this.getBoundingClientRect().top);
   }
 
   /**
@@ -103,6 +117,7 @@ export class ConversationList extends HTMLElement {
   keepFolder(event) {
     this.#folders.keep(event);
     this.#group();
+    if (event.folder === this.#unfolding) this.unfold(event.folder);
   }
 
   /** @param {string} folder that was deleted; its conversations are in the list again */

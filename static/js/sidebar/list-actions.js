@@ -8,6 +8,7 @@ import { laterStyles } from "../exchange/later-styles.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
 import { showPlace } from "./list-pages.js";
 
+/** @import { Choosing } from "./choosing.js" */
 /** @import { MoveDialog } from "./move-dialog.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
 
@@ -16,6 +17,8 @@ export class ListActions {
   #menu = find(document, "#conversation-menu", HTMLElement);
   /** The dialog for moving; loaded on first use. @type {Promise<MoveDialog> | null} */
   #dialog = null;
+  /** Loaded on first use. @type {Promise<Choosing> | null} */
+  #choosing = null;
   /** Those that were deleted in this tab. @type {Set<string>} */
   #deleted = new Set();
 
@@ -49,15 +52,31 @@ export class ListActions {
     if (action === "rename") editTitle(titledEntry(item), (title, before) => void this.saveTitle(item, title, before));
     else if (action === "delete") this.#delete(item);
     else if (action === "put" && place) void this.put(item, place);
-    else if (action === "move") this.move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
+    else if (action === "choose") {
+      // Without scripts, the link leads to the page for choosing.
+      event.preventDefault();
+      this.#choose(find(this.#menu, "a[data-action=choose]", HTMLAnchorElement).href, item);
+    } else if (action === "move") this.move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
   };
 
   /** @param {string} path of the page that asks for the folder */
   move(path) {
-    const dialog = (this.#dialog ??= moveDialog());
+    const dialog = (this.#dialog ??= moveDialog(this.#list));
     dialog.then((made) => made.open(path), () => {
       this.#dialog = null;
-      toast(t("There is no connection to the server. Please try again when it is back."));
+      unreachable();
+    });
+  }
+
+  /**
+   * @param {string} path of the page for choosing
+   * @param {HTMLElement} item that is chosen at first
+   */
+  #choose(path, item) {
+    const choosing = (this.#choosing ??= choosingIn(this.#list));
+    choosing.then((made) => made.start(path, item), () => {
+      this.#choosing = null;
+      unreachable();
     });
   }
 
@@ -165,7 +184,18 @@ export class ListActions {
   }
 }
 
-async function moveDialog() {
+/** @param {ConversationList} list */
+async function moveDialog(list) {
   const [{ MoveDialog }] = await Promise.all([import("./move-dialog.js"), laterStyles()]);
-  return new MoveDialog();
+  return new MoveDialog(list);
+}
+
+/** @param {ConversationList} list */
+async function choosingIn(list) {
+  const [{ Choosing }] = await Promise.all([import("./choosing.js"), laterStyles()]);
+  return new Choosing(list);
+}
+
+function unreachable() {
+  toast(t("There is no connection to the server. Please try again when it is back."));
 }

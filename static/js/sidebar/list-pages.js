@@ -76,10 +76,11 @@ export class ListPages {
   #put(place, fresh) {
     // A conversation with a newer message is further up already; a restored one may be too high.
     const shown = new Map([...this.#items.children].map((item) => [nameOf(item), item]));
-    const put = [...fresh.children].filter((item) => {
+    const put = [...fresh.children].flatMap((item) => {
       const known = item.matches(".conversation-page") ? undefined : shown.get(nameOf(item));
-      if (known?.getAttribute("data-updated") === item.getAttribute("data-updated")) known?.remove();
-      return !known?.isConnected;
+      if (!known) return [item];
+      // The page's own entry goes there: it may be marked as the open one, or chosen.
+      return known.getAttribute("data-updated") === item.getAttribute("data-updated") ? [known] : [];
     });
     const hadFocus = place.contains(document.activeElement);
     place.replaceWith(...put);

@@ -3,13 +3,18 @@
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
 import { messageOf, postJson, read } from "../page/server.js";
-import { toast } from "../page/menus.js";
+import { changed, toast } from "../page/menus.js";
+
+/** @import { ConversationList } from "./conversation-list.js" */
 
 export class MoveDialog {
+  #list;
   #dialog = find(document, "#move", HTMLDialogElement);
   #content = find(this.#dialog, ".move-content", HTMLElement);
 
-  constructor() {
+  /** @param {ConversationList} list */
+  constructor(list) {
+    this.#list = list;
     this.#dialog.addEventListener("click", this.#clicked);
     this.#dialog.addEventListener("submit", this.#submitted);
   }
@@ -40,8 +45,9 @@ export class MoveDialog {
     this.#dialog.close();
     try {
       // The server tells every page, including this one.
-      const { title } = await postJson(path, Object.fromEntries(fields));
-      toast(t("Moved “%(title)s”.", { title: title ?? "" }));
+      const { title = "", undo, folder = "" } = await postJson(path, Object.fromEntries(fields));
+      this.#list.unfold(folder);
+      changed(t("Moved “%(title)s”.", { title }), undo);
     } catch (error) {
       toast(messageOf(error));
     }

@@ -178,6 +178,7 @@ STATES = (
     State("archived conversation", "ada", "{archived}", visible_at(".archived-mark")),
     State("top menu", "ada", "{everything}", each(whole, press("Options for this conversation"), visible_at("#top-menu"))),
     State("item menu", "ada", "/", item_menu),
+    State("choosing in the list", "ada", "/", each(item_menu, press("Choose several…", "#conversation-menu"), visible_at(".choose-box"))),
     State("account menu", "ada", "/", each(shown_list, press("Account: ada"), visible_at("#account-menu"))),
     State("account menu of staff", "grace", "/", each(shown_list, press("Account: grace"), visible_at("#account-menu"))),
     State("rename", "ada", "/", each(item_menu, press("Rename", "#conversation-menu"), visible_at(".rename"))),

@@ -61,6 +61,11 @@ STATES = (
     State(
         "settings saved", "newcomer", "/settings/", each(fill("My instructions", "Be brief."), press("Save"), visible_at("[role=status]"))
     ),
+    State("own data", "ada", "/settings/data/"),
+    State("delete all conversations", "ada", "/settings/data/delete/", visible_at(".button-danger")),
+    State("empty the bin", "ada", "/bin/empty/", visible_at(".button-danger")),
+    State("choose conversations", "ada", "/conversations/choose/", visible_at(".choose-acts")),
+    State("no conversation chosen", "ada", "/conversations/choose/", each(press("Archive"), visible_at("[role=alert]"))),
     State("ways to sign in", "ada", "/sign-in/ways/"),
     State("second factor", "ada", "/sign-in/second-factor/"),
     State("passage", "root", "{passage}", visible_at("#here")),

@@ -60,6 +60,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     attempts_by("bela", server, visits, 2)
     page = visits.open(server, "grace")
     page.get_by_role("button", name="Account: grace, 1 warning").click()
+    page.get_by_role("link", name="Administration Waiting: 1").click()
     page.get_by_role("link", name="Audit log").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Audit log")
     warning = page.get_by_role("region", name="Warning")

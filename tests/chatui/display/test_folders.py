@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from chatui.display import folders
+from chatui.display import folders, own_data
 from chatui.display.folders import FolderFields, NoNameError
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
@@ -30,7 +30,7 @@ def work(ada: User) -> Folder:
 
 def put_in(person: User, folder: Folder) -> None:
     row = Conversation.objects.create(owner=person, title="A")
-    folders.move(person, row.pk, str(folder.pk))
+    own_data.move(person, [row.pk], str(folder.pk))
 
 
 def begin_in(person: User, folder: Folder) -> None:
@@ -82,9 +82,9 @@ def test_an_export_is_complete_if_a_folder_is_deleted_meanwhile(ada: User, work:
         return rows
 
     monkeypatch.setattr(access, "own_folders", found_and_gone)
-    ((name, text),) = exports.all_files(ada)
+    _about, (name, text), _account = exports.all_files(ada)
     description = {"name": "Work", "instructions": "Answer in Latin.", "conversations": []}
-    assert (name, json.loads(text)) == ("folders.json", {"folders": [description]})
+    assert (name, json.loads(str(text))) == ("folders.json", {"folders": [description]})
 
 
 @pytest.mark.parametrize("name", ["\u200b", "\u202e\u2066", "\u200d\u200c", " \u3164 \u2800", "\ufe0f", "\u0301", "\U000e0041", "\u00ad"])

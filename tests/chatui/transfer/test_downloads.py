@@ -62,6 +62,11 @@ def test_staff_download_the_whole_transcript_under_another_name_and_it_is_record
         assert refused.status_code == 403 and "HIDDEN" not in refused.content.decode()
 
 
+def of_conversations(person: User) -> list[str]:
+    """The names of the files of conversations in the archive of all."""
+    return [name for name, _ in exports.all_files(person) if name not in ("READ-ME.txt", "account.json")]
+
+
 def test_nobody_else_downloads_a_conversation_nor_the_owner_a_temporary_or_deleted_one(
     exported: Conversation, ada: User, bela: User, grace: User
 ) -> None:
@@ -69,11 +74,11 @@ def test_nobody_else_downloads_a_conversation_nor_the_owner_a_temporary_or_delet
     assert [signed_in(person).get(path).status_code for person in (ada, bela, grace)] == [200, 404, 404]
     assert Client().get(path).status_code == 302 == Client().get("/download/").status_code
     assert signed_in(ada).post(path).status_code == 405 == signed_in(ada).post("/download/").status_code
-    names = [name for name, _ in exports.all_files(ada)]
-    assert len(names) == 2 and not list(exports.all_files(bela))
+    assert len(of_conversations(ada)) == 3 and not of_conversations(bela)
     for state in ("temporary_until", "deleted_at"):
         Conversation.objects.update(**{state: timezone.now() + timedelta(hours=1)})
-        assert signed_in(ada).get(path).status_code == 404 and not list(exports.all_files(ada)), state
+        assert signed_in(ada).get(path).status_code == 404, state
+        assert all(name.startswith("bin/") for name in of_conversations(ada)) and bool(of_conversations(ada)) == (state == "deleted_at")
         Conversation.objects.update(**{state: None})
     assert signed_in(ada).get(path).status_code == 200
 
@@ -86,7 +91,7 @@ def test_an_archive_has_the_visible_branch_of_each_conversation(exported: Conver
         found = document.parse(str(files[f"{exports.conversation_file_name(row)}.ocml"]))
         assert [frame.body for frame in found.frames] == texts
         assert str(files[f"{exports.conversation_file_name(row)}.md"]).startswith(f"# {row.title}\n\n## Question\n\n{texts[0].strip()}\n")
-    assert len(files) == 4
+    assert len(files) == 8
 
 
 def test_whole_markdown_has_the_header_and_the_exact_text_of_every_frame(exported: Conversation, ada: User) -> None:

@@ -21,18 +21,24 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import AsyncClient, Client, RequestFactory
 
+from chatui.accounts import api_keys
+from chatui.accounts.api_keys import NewKeyOptions
+from chatui.audit_log.record import Visitor
 from chatui.display import metrics
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
+from chatui.models.programs import ApiKey
+from chatui.models.ratings import Rating
 from chatui.models.user import User
 from chatui.observability import error_reports
 from chatui.observability.error_reports import SafeExceptionReporter, SafeTextFormatter
 from chatui.store import files as store_files
 from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
-from chatui.transfer import exports
+from chatui.transfer import exports, shares
 from chatui.transfer.exports import DownloadFormat, attachment, file_name
 from chatui.transfer.imports import import_transcript
+from chatui.transfer.shares import ShareOptions
 from chatui.web import downloads
 from renderer.errors import Code, OpenChatMLError, ParseHeaderError
 from renderer.frames import Frame, Header, Transcript
@@ -42,6 +48,7 @@ from tests.chatui.conftest import signed_in
 from tests.support.cases import for_each
 
 pytestmark = pytest.mark.django_db
+NEW_KEY = NewKeyOptions(name="A job", for_responses=True, for_chat=True)
 
 
 def say(row: Conversation, parent: Message | None, text: str, header: Header) -> Message:
@@ -125,11 +132,16 @@ def test_the_archive_has_all_conversations_of_a_person_in_two_formats(exported: 
     transcripts.activate(other, bela, say(other, None, "Not Ada's", Header("user")))
     gone = Conversation.objects.create(owner=ada, title="Gone", deleted_at=exported.created_at)
     say(gone, None, "Gone", Header("user"))
+    erased = Conversation.objects.create(owner=ada, title="Erased", deleted_at=exported.created_at, unfinished_until=exported.created_at)
+    say(erased, None, "Erased", Header("user"))
     response = signed_in(ada).get("/download/")
     held = unzipped(b"".join(response.streaming_content))  # type: ignore[attr-defined]
     day, key = f"{exported.created_at:%Y-%m-%d}", exported.pk.hex[-8:]
-    assert sorted(held) == [f"{day}-adas-conversation-{key}.md", f"{day}-adas-conversation-{key}.ocml"]
-    assert "Because `x`." in "".join(held.values()) and "HIDDEN" not in "".join(held.values())
+    kinds = ("-versions.json", ".md", ".ocml")
+    own = [f"{day}-adas-conversation-{key}{kind}" for kind in kinds]
+    binned = [f"bin/{gone.created_at:%Y-%m-%d}-gone-{gone.pk.hex[-8:]}{kind}" for kind in kinds]
+    assert sorted(held) == sorted([*own, *binned, "READ-ME.txt", "account.json"])
+    assert "Because `x`." in "".join(held.values()) and "HIDDEN" not in "".join(held.values()) and "Erased" not in "".join(held.values())
     assert response["Content-Type"] == "application/zip" and response["Content-Disposition"].startswith("attachment; filename=")
 
 
@@ -151,9 +163,63 @@ def test_a_file_name_has_the_letters_of_the_title_or_conversation(title: str, pa
     assert exports.conversation_file_name(row) == f"{row.created_at:%Y-%m-%d}-{part}-{row.pk.hex[-8:]}"
 
 
-def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
-    response = signed_in(bela).get("/download/")
-    assert unzipped(b"".join(response.streaming_content)) == {}  # type: ignore[attr-defined]
+def test_people_without_conversations_get_their_account_and_what_is_left_out(bela: User) -> None:
+    response = signed_in(bela).get("/download/", headers={"accept-language": "de"})
+    held = unzipped(b"".join(response.streaming_content))  # type: ignore[attr-defined]
+    assert set(held) == {"READ-ME.txt", "account.json"}
+    assert "Was fehlt" in held["READ-ME.txt"], "in the language of the page, which has been answered before the file is read"
+
+
+def versions_of(person: User) -> str:
+    """The document with all versions of the person's only conversation."""
+    [pieces] = [content for name, content in exports.all_files(person) if name.endswith("-versions.json")]
+    assert not isinstance(pieces, str | bytes), "it is written in pieces"
+    return "".join(pieces)
+
+
+def test_all_versions_are_in_it_with_ratings_and_without_a_trace_of_hidden_messages(exported: Conversation, ada: User, bela: User) -> None:
+    question, final = exported.messages.get(position=0), exported.messages.get(position=3)
+    other = say(exported, question, "HIDDEN too", Header("assistant", channel="analysis"))
+    second = say(exported, other, "Another answer. }", Header("assistant", channel="final"))
+    Conversation.objects.update(title='A "title" }')
+    Rating.objects.create(message=final, person=ada, verdict="down", reason="wrong", note="No!", rated_at=exported.created_at)
+    Rating.objects.create(message=final, person=bela, verdict="up", rated_at=exported.created_at)
+    text = versions_of(ada)
+    found = json.loads(text)
+    assert "HIDDEN" not in text and "analysis" not in text
+    told = [(each["id"], each["parent"], each["content"]) for each in found["messages"]]
+    plan = exported.messages.get(position=2)
+    assert told == [
+        (str(question.pk), None, "Why?"),
+        (str(plan.pk), str(question.pk), "Let me look."),
+        (str(final.pk), str(plan.pk), "Because `x`.\n\n- one\n- two"),
+        (str(second.pk), str(question.pk), "Another answer. }"),
+    ]
+    assert (found["title"], found["open"], found["deleted_at"]) == ('A "title" }', str(final.pk), None)
+    rated = {"verdict": "down", "reason": "wrong", "note": "No!", "rated_at": exported.created_at.isoformat()}
+    assert [each.get("rating") for each in found["messages"]] == [None, None, rated, None]
+
+
+def test_a_conversation_without_messages_is_a_document_too(conversation: Conversation, ada: User) -> None:
+    found = json.loads(versions_of(ada))
+    assert (found["messages"], found["open"]) == ([], None)
+
+
+def test_the_account_is_in_it_and_no_secret(exported: Conversation, ada: User, bela: User) -> None:
+    User.objects.filter(pk=ada.pk).update(email="ada@example.org")
+    ada.refresh_from_db()
+    visitor = Visitor(ada, "", "page")
+    with_key = [api_keys.create(Visitor(person, "", "page"), NEW_KEY) for person in (ada, bela)]
+    link = shares.create(visitor, exported.pk, exported.messages.get(position=3).pk, 7, ShareOptions())
+    response = signed_in(ada).get("/download/")
+    held = unzipped(b"".join(response.streaming_content))  # type: ignore[attr-defined]
+    account = json.loads(held["account.json"])
+    assert account["account"]["address"] == "ada@example.org" and account["shared_links"][0]["title"] == "Ada's conversation"
+    [key] = account["api_keys"]
+    assert (key["name"], key["prefix"], key["per_minute"]) == ("A job", with_key[0].text[:11], 60) and key["expires_at"]
+    everything = "".join(held.values())
+    secrets = (with_key[0].text[11:], ApiKey.objects.get(owner=ada).digest, link.token, ada.password)
+    assert all(secrets) and not any(secret in everything for secret in secrets)
 
 
 def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exported: Conversation, ada: User) -> None:
@@ -166,17 +232,18 @@ def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exp
     assert files == {f"{folder}/plot.png": b"\x89PNG", f"{folder}/a.csv": b"new"}
 
 
-def test_an_archive_is_made_one_file_at_a_time(ada: User) -> None:
+@pytest.mark.parametrize("is_one_file", [False, True])
+def test_an_archive_is_made_one_file_or_piece_at_a_time(is_one_file: bool) -> None:
     positions: list[int] = []
 
-    def files():
+    def texts():
         for number in range(200):
             positions.append(number)
-            yield f"{number}.txt", random.Random(number).randbytes(25_000).hex()
+            yield random.Random(number).randbytes(25_000).hex()
 
-    pieces = downloads.zipped(files())
+    pieces = downloads.zipped([("all.json", texts())] if is_one_file else ((f"{len(positions)}.txt", text) for text in texts()))
     first = next(pieces)
-    assert positions == [0] and first.startswith(b"PK")
+    assert len(positions) < 5 and first.startswith(b"PK")
     tracemalloc.start()
     size = sum(len(piece) for piece in pieces)
     _, peak = tracemalloc.get_traced_memory()
@@ -191,7 +258,7 @@ async def test_a_server_with_an_event_loop_streams_it_too(ada: User, exported: C
     await client.aforce_login(ada)
     response = await client.get("/download/")
     data = b"".join([piece async for piece in response.streaming_content])  # type: ignore[attr-defined]
-    assert len(unzipped(data)) == 2
+    assert len(unzipped(data)) == 5
 
 
 @pytest.mark.asyncio
@@ -207,8 +274,8 @@ async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(a
             held.append(await sync_to_async(lambda: connection.connection is not None)())
             await Conversation.objects.filter(pk=gone.pk).aupdate(deleted_at=gone.created_at)
             await aclose_old_connections()
-    assert held == [False] * 3
-    assert len(unzipped(b"".join(pieces))) == 2
+    assert held == [False] * 9
+    assert len(unzipped(b"".join(pieces))) == 8, "what is deleted meanwhile is in the bin"
 
 
 def test_the_archive_is_rate_limited(bela: User) -> None:

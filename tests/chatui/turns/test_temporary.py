@@ -329,9 +329,9 @@ def test_its_page_says_that_it_is_temporary_and_has_no_title(ada: User) -> None:
 
 def test_an_export_of_everything_leaves_it_out(ada: User) -> None:
     row = temporary(ada)
-    assert list(exports.all_files(ada)) == []
+    assert [name for name, _ in exports.all_files(ada)] == ["READ-ME.txt", "account.json"]
     assert tell(ada, row, "keep") == 200
-    assert [name.rpartition(".")[2] for name, _ in exports.all_files(ada)] == ["md", "ocml"]
+    assert [name.rpartition(".")[2] for name, _ in exports.all_files(ada)] == ["txt", "md", "ocml", "json", "json"]
 
 
 def test_expiry_times_are_as_documented() -> None:

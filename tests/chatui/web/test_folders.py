@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from django.utils import timezone
 
-from chatui.display import conversation_list
+from chatui.display import conversation_list, own_data
 from chatui.display import folders as display_folders
 from chatui.display.conversation_list import shown_list
 from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, FolderFields, shown_folders
@@ -204,7 +204,7 @@ def test_without_scripts_links_page_through_a_folder(ada: User, work: Folder) ->
 
 def test_instructions_are_not_exported_or_shared(ada: User, work: Folder, client: Client) -> None:
     row = long_conversation(ada, 4, "carrot")
-    display_folders.move(ada, row.pk, str(work.pk))
+    own_data.move(ada, [row.pk], str(work.pk))
     row.refresh_from_db()
     for audience in Audience:
         for file_format in exports.DownloadFormat:
@@ -220,9 +220,9 @@ def test_an_export_of_everything_has_the_persons_own_folders(ada: User, bela: Us
     row = Conversation.objects.create(owner=ada, title="A", folder=work)
     Conversation.objects.create(owner=ada, title="B")
     Folder.objects.create(owner=bela, name="Hers")
-    *_, (name, text) = exports.all_files(ada)
+    *_, (name, text), _account = exports.all_files(ada)
     description = {"name": "Work", "instructions": "Answer in Latin.", "conversations": [exports.conversation_file_name(row)]}
-    assert (name, json.loads(text)) == ("folders.json", {"folders": [description]})
+    assert (name, json.loads(str(text))) == ("folders.json", {"folders": [description]})
     Folder.objects.all().delete()
     assert "folders.json" not in [name for name, _ in exports.all_files(ada)]
 
