@@ -295,6 +295,11 @@ def pending_invitations() -> QuerySet[Invitation]:
     return pending.select_related("made_by", "group").order_by("-made_at")
 
 
+def is_alone(person: User) -> bool:
+    """Whether nobody else has an account or an invitation."""
+    return not User.objects.exclude(pk=person.pk).exists() and not pending_invitations().exists()
+
+
 def counts() -> dict[str, int]:
     """The numbers of open accounts, closed accounts and pending invitations."""
     active, total = User.objects.filter(is_active=True).count(), User.objects.count()

@@ -87,6 +87,11 @@ def can_read_usage(user: User | None) -> bool:
     return access.is_staff_with(user, "chatui.view_usage")
 
 
+def can_connect_servers(user: User | None) -> bool:
+    """Whether this person may connect model servers."""
+    return access.is_staff_with(user, "chatui.add_storedbackend")
+
+
 class AdminPart(StrEnum):
     """A part of the admin pages."""
 
