@@ -278,8 +278,14 @@ def _has_language(request: HttpRequest) -> bool:
     return not request.path_info.startswith(_WITHOUT_LANGUAGE)
 
 
+_ZONE_COOKIE = "chatui_zone"
+"""The browser's time zone, which ``theme-early.js`` sets. The first page of a browser is in UTC."""
+
+
 def _time_zone_of(request: HttpRequest, person: User | None) -> tzinfo:
-    return profile.zone_of(person.time_zone) if person and not _IN_UTC.match(request.path_info) else UTC
+    if person is None or _IN_UTC.match(request.path_info):
+        return UTC
+    return profile.zone_of(person.time_zone or request.COOKIES.get(_ZONE_COOKIE, ""))
 
 
 def _language_of(request: HttpRequest, person: User | None) -> str:
