@@ -1,5 +1,5 @@
-// The script of the pages for share links: copies links, code and tables, finishes code and mathematics. A shared page can be
-// read without this script.
+// The script of the pages for share links: copies links, code and tables, finishes code and mathematics. A shared page
+// can be read without this script.
 
 import { t } from "./language/words.js";
 import "./site.js";

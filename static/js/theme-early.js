@@ -10,5 +10,6 @@
   }
   const zone = `chatui_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
   if (document.cookie.split("; ").includes(zone)) return;
-  document.cookie = `${zone}; path=/; max-age=31536000; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `${zone}; path=/; max-age=31536000; samesite=lax${secure}`;
 })();

@@ -1,5 +1,5 @@
-// Finishes closed blocks: tables can be copied and scrolled by keyboard at once, and in idle time, newest first, code is
-// highlighted, mathematics is typeset and diagrams are drawn. The modules for that are fetched when first needed; a
+// Finishes closed blocks: tables can be copied and scrolled by keyboard at once, and in idle time, newest first, code
+// is highlighted, mathematics is typeset and diagrams are drawn. The modules for that are fetched when first needed; a
 // block whose module could not be fetched stays as it is, and is tried again after a reconnect.
 
 import { decorateCode } from "./code.js";
