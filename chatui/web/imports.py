@@ -64,7 +64,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
             _refuse_cut(request)
         except ImportRefusedError as error:
             form.errors.pop("file", None)
-            form.add_error("file", _sentence(error, data))
+            form.add_error(None, _sentence(error, data))
             details = _details(error)
     return render(request, "account/import.html", {"form": form, "details": details}, status=400 if form.errors else 200)
 
