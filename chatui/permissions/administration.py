@@ -87,9 +87,9 @@ def can_read_usage(user: User | None) -> bool:
     return access.is_staff_with(user, "chatui.view_usage")
 
 
-def can_connect_servers(user: User | None) -> bool:
-    """Whether this person may connect model servers."""
-    return access.is_staff_with(user, "chatui.add_storedbackend")
+def may_add_servers(staff: User | None) -> bool:
+    """Whether they may connect a new model server, and test it before."""
+    return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.add_storedbackend")
 
 
 class AdminPart(StrEnum):

@@ -86,7 +86,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "password_links": password_links.notices(person) if person else [],
         "sign_in_news": second_factor.notifications_of(person) if person else [],
         "can_manage": bool(administration.parts_of(person)),
-        "can_connect_servers": partial(administration.can_connect_servers, person),
+        "may_add_servers": partial(administration.may_add_servers, person),
         "can_use_admin": person is not None and person.is_staff,
         "can_share": shares.may_share(person),
         "has_worker": environment().service_worker,

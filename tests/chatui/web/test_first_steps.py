@@ -22,7 +22,7 @@ def first_page(person: User) -> tuple[bool, bool]:
 
 
 def test_an_administrator_is_led_to_a_server_then_to_people(configure: Configure) -> None:
-    olga = make_person("olga", "add_storedbackend", "view_user", "add_user", staff=True)
+    olga = make_person("olga", "view_storedbackend", "add_storedbackend", "view_user", "add_user", staff=True)
     assert first_page(olga) == (True, False)
     configure(SERVER)
     assert first_page(olga) == (False, True)
@@ -38,7 +38,10 @@ def test_an_invitation_is_enough_to_be_no_longer_alone(configure: Configure) -> 
     assert Invitation.objects.exists() and first_page(olga) == (False, False)
 
 
-@pytest.mark.parametrize(("permissions", "is_staff"), [((), False), (("add_storedbackend", "view_user", "add_user"), False), ((), True)])
+ALL = ("view_storedbackend", "add_storedbackend", "view_user", "add_user")
+
+
+@pytest.mark.parametrize(("permissions", "is_staff"), [((), False), (ALL, False), ((), True)])
 def test_nobody_else_is_led_anywhere(permissions: tuple[str, ...], is_staff: bool, configure: Configure) -> None:
     person = make_person("ada", *permissions, staff=is_staff)
     assert first_page(person) == (False, False)
