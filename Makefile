@@ -29,7 +29,7 @@ WITH_SERVERS = "not ($(ALONE_WORDS)) and not extended"
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000 (or HOST= and PORT=)
+run: runtime ## Set everything up and serve the product on http://localhost:8000 (or HOST= and PORT=)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
 test: development chromium fault-programs ## Set everything up, check the code and run the tests; lists what could not run

@@ -24,6 +24,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
+from django.http.request import validate_host
 from django.utils import timezone
 
 from chatui.accounts import second_factor, sessions, sign_in, sign_in_settings
@@ -66,17 +67,30 @@ def site_of(scheme: str, host: str) -> Site | None:
     parts = urlsplit(origin)
     name = parts.hostname or ""
     is_here = name == "localhost" or name.endswith(".localhost")
-    if not name or _is_address(name) or (parts.scheme != "https" and not is_here):
+    if not name or _address(name) is not None or (parts.scheme != "https" and not is_here):
         return None
     return Site(name, origin)
 
 
-def _is_address(name: str) -> bool:
+def named_origin(scheme: str, host: str) -> str | None:
+    """The origin under which passkeys work on this machine, if ``host`` is an address of this machine in digits, such as 127.0.0.1:8000.
+
+    None for any other host, and where passkeys do not work under the name either.
+    """
+    parts = urlsplit(f"{scheme}://{host}")
+    address = _address(parts.hostname or "")
+    if address is None or not (address.is_loopback or address.is_unspecified):
+        return None
+    named = f"localhost:{parts.port}" if parts.port else "localhost"
+    site = site_of(scheme, named) if validate_host("localhost", settings.ALLOWED_HOSTS) else None
+    return site.origin if site is not None and site.host == "localhost" else None
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 MAX_CHARS = 16_000

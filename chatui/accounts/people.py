@@ -368,6 +368,11 @@ def is_key(text: str) -> bool:
         return False
 
 
+def is_alone(person: User) -> bool:
+    """Whether nobody else has an account or an invitation."""
+    return not User.objects.exclude(pk=person.pk).exists() and not pending_invitations().exists()
+
+
 def counts() -> dict[str, int]:
     """The numbers of open accounts, closed accounts and pending invitations."""
     active, total = User.objects.filter(is_active=True).count(), User.objects.count()

@@ -11,8 +11,8 @@ on in a conversation, and which of them exclude each other.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -31,9 +31,9 @@ from chatui.models.tools import Decision, ToolApproval, ToolRule
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions.tools import own_approval, server_tools_combine_with, tools_in
+from chatui.permissions.tools import ToolsHere, own_approval, server_tools_combine_with, tools_here
 from chatui.tools import catalogue
-from chatui.tools.catalogue import Combination
+from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
 from renderer.characters import escape
 from renderer.gate import VisibleText, approval_text
@@ -252,12 +252,13 @@ STATES = ("on", "off", "ask")
 
 @dataclass(frozen=True, slots=True)
 class ShownTool:
-    """A tool in the menu. ``note``: a remark about it. ``is_allowed``: it runs without approval, because the person always allowed it in
-    this conversation."""
+    """A tool in the menu. ``is_on``: the model may call it. ``can_be_on``: it can be switched on. ``note``: a remark about it.
+    ``is_allowed``: it runs without approval, because the person always allowed it in this conversation."""
 
     name: str
     title: str
     is_on: bool
+    can_be_on: bool
     is_allowed: bool
     note: str
 
@@ -281,29 +282,26 @@ def has_tools(person: User, *, is_demo: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessageBoxSettings:
-    """The settings at the message box: the model, and, for a new conversation, the names of the tools that are ``off``."""
+    """The settings at the message box: the model, and, for a new conversation, the names of the tools that are ``off``, and of the one that
+    is now switched ``on``."""
 
     choice: str = ""
-    off: Collection[str] = ()
+    off: Set[str] = frozenset()
+    on: str = ""
 
 
 def shown_tools(person: User, row: Conversation | None, chosen: MessageBoxSettings = MessageBoxSettings(), *, is_demo: bool) -> ShownTools:
     """The tools for a conversation, or for a new one if ``row`` is None."""
-    known, off = access.usable_tools(person, is_demo=is_demo), chosen.off
+    here = tools_here(person, row, is_demo=is_demo)
+    if row is None:
+        here = replace(here, off=chosen.off)
+        here = here.switched(chosen.on, is_on=True) if chosen.on else here
     by_server = choice.server_tools(person, chosen.choice or (row.choice if row else ""))
-    if not known:
-        return ShownTools((), 0, _by_server(by_server, (), row))
-    rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row else {}
-    if row is not None:
-        off = {name for name, rule in rules.items() if not rule.is_allowed}
-        together = tools_in(person, row, is_demo=is_demo)
-    else:
-        together = catalogue.combine({name: tool for name, tool in known.items() if name not in off})
-    shown = [_shown(tool, known, together, off, rules.get(tool.name)) for tool in known.values()]
+    rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row and here.offered else {}
+    offered = here.together().offered
+    shown = [_shown(tool, here, rules.get(name)) for name, tool in here.offered.items() if name != FIND.name]
     return ShownTools(
-        tuple(sorted(shown, key=lambda each: each.title.casefold())),
-        len(together.offered),
-        _by_server(by_server, together.offered.values(), row),
+        tuple(sorted(shown, key=lambda each: each.title.casefold())), len(offered), _by_server(by_server, offered.values(), row)
     )
 
 
@@ -322,36 +320,31 @@ def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversatio
     return ", ".join(dict.fromkeys(known.get(kind) or escape(kind.replace("_", " ")) for kind in kinds))
 
 
-def _shown(tool: Tool, known: dict[str, Tool], together: Combination, off: Collection[str], rule: ToolRule | None) -> ShownTool:
-    is_on = tool.name not in off
-    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and catalogue.needs_approval(tool)
-    note = ""
-    if is_on and tool.name in together.left_out:
-        note = _why(tool, [_title(known[name]) for name in together.left_out[tool.name] if name in known])
-    elif is_on and is_allowed:
-        note = _("Runs without asking you in this conversation.")
-    elif is_on and catalogue.needs_approval(tool):
-        note = _("You are asked before each call.")
-    return ShownTool(tool.name, _title(tool), is_on, is_allowed, note)
-
-
-def _why(tool: Tool, others: list[str]) -> str:
-    if not others:
-        return _(
+def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
+    offered = here.together().offered
+    is_on, needs_approval = tool.name in offered, catalogue.needs_approval(tool)
+    can_be_on = is_on or tool.name in here.switched(tool.name, is_on=True).together().offered
+    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and needs_approval
+    others = ", ".join(_title(each) for each in catalogue.against(tool, offered.values()))
+    if not can_be_on:
+        note = _(
             "Not available: this conversation has private data or text by others (a file, an import), and this tool could send data out."
         )
-    named = {"others": ", ".join(others)}
-    if tool.sends_outside and not tool.reads_private_data:
-        return _("Not available together with %(others)s: private data could be sent out. Switch that off to use this.") % named
-    return _("Not available together with %(others)s: one could send out what the other reads. Switch that off to use this.") % named
+    elif not is_on:
+        note = _("Turning this on turns off %(others)s: one could send out what the other reads.") % {"others": others} if others else ""
+    elif is_allowed:
+        note = _("Runs without asking you in this conversation.")
+    else:
+        note = _("You are asked before each call.") if needs_approval else ""
+    return ShownTool(tool.name, _title(tool), is_on, can_be_on, is_allowed, note)
 
 
 def _title(tool: Tool) -> str:
     return escape(tool.shown_title)
 
 
-def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:
-    """Switch a tool on or off in the person's own conversation, or have them asked again.
+def switch(person: User, conversation_id: object, name: str, state: str, *, is_demo: bool) -> Conversation:
+    """Switch a tool on or off in the person's own conversation, or have them asked again. One that goes on switches off what excludes it.
 
     Raises:
         NotFoundError: they have no such conversation, or the name or state is invalid.
@@ -360,13 +353,15 @@ def switch(person: User, conversation_id: object, name: str, state: str) -> Conv
     # Any valid name is accepted: the tool may have been available when the page was rendered.
     if state not in STATES or not _is_name(name):
         raise access.NotFoundError
-    rules = ToolRule.objects.filter(conversation=row, tool=name)
-    if state == "off":
-        ToolRule.objects.update_or_create(conversation=row, tool=name, defaults={"is_allowed": False, "fingerprint": ""})
-    elif state == "on":
-        rules.filter(is_allowed=False).delete()
-    else:
-        rules.filter(is_allowed=True).delete()
+    if state == "ask":
+        ToolRule.objects.filter(conversation=row, tool=name, is_allowed=True).delete()
+        return row
+    before = tools_here(person, row, is_demo=is_demo)
+    after = before.switched(name, is_on=state == "on")
+    off = after.off | {name} if state == "off" else after.off
+    ToolRule.objects.filter(conversation=row, tool__in=before.off - off, is_allowed=False).delete()
+    for each in sorted(off - before.off):
+        ToolRule.objects.update_or_create(conversation=row, tool=each, defaults={"is_allowed": False, "fingerprint": ""})
     return row
 
 

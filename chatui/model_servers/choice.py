@@ -98,7 +98,8 @@ class NoSuchModelError(Exception):
 class ModelChoice:
     """A model that a person may choose.
 
-    ``value`` is stored with a Conversation and a Turn; ``effort`` is the default of a new conversation.
+    ``value`` is stored with a Conversation and a Turn; ``effort`` is the default of a new conversation. ``label`` names the model server
+    only if there are several.
     """
 
     value: str
@@ -116,7 +117,8 @@ class ModelChoice:
 
 def choices_for(user: User | None) -> tuple[ModelChoice, ...]:
     """The choices that this person has in the composer, the default first. Never waits for a model server."""
-    return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec))
+    names_server = len(connected.specs()) > 1
+    return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec, names_server=names_server))
 
 
 def current_value(choices: Iterable[ModelChoice], stored: str) -> str | None:
@@ -163,8 +165,10 @@ def _usable_specs(user: User | None) -> list[BackendSpec]:
     return [spec for spec in specs if not spec.groups or mine.intersection(spec.groups) or user.is_superuser]
 
 
-def _choices_of(spec: BackendSpec) -> list[ModelChoice]:
+def _choices_of(spec: BackendSpec, *, names_server: bool) -> list[ModelChoice]:
     models = models_of(spec)
     if len(models) < 2:
-        return [ModelChoice(spec.name, spec.shown, spec.effort, spec.is_demo)]
-    return [ModelChoice(f"{spec.name}/{model}", f"{spec.shown}{SEPARATOR}{model}", spec.effort, spec.is_demo) for model in models]
+        only = spec.shown if spec.label or spec.is_demo or names_server or not models else models[0]
+        return [ModelChoice(spec.name, only, spec.effort, spec.is_demo)]
+    before = f"{spec.shown}{SEPARATOR}" if names_server else ""
+    return [ModelChoice(f"{spec.name}/{model}", f"{before}{model}", spec.effort, spec.is_demo) for model in models]

@@ -138,6 +138,11 @@ def can_read_usage(user: User | None) -> bool:
     return access.is_staff_with(user, "chatui.view_usage")
 
 
+def may_add_servers(staff: User | None) -> bool:
+    """Whether they may connect a new model server, and test it before."""
+    return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.add_storedbackend")
+
+
 class AdminPart(StrEnum):
     """A part of Administration."""
 
@@ -188,11 +193,6 @@ def require_part(user: User | None, part: AdminPart | None = None) -> User:
 def may_examine(staff: User) -> bool:
     """Whether they may change model servers, and send test questions to one, which uses its key."""
     return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.change_storedbackend")
-
-
-def may_add_servers(staff: User) -> bool:
-    """Whether they may connect a new model server, and test it before."""
-    return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.add_storedbackend")
 
 
 def may_remove_servers(staff: User) -> bool:

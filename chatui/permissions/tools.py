@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from chatui.audit_log.record import Visitor
@@ -29,27 +30,54 @@ def switched_off(conversation: Conversation | None) -> set[str]:
     return set(ToolRule.objects.filter(conversation=conversation, is_allowed=False).values_list("tool", flat=True))
 
 
-def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:
-    """The tools that a model may call for this person in that conversation (None: a new one).
+@dataclass(frozen=True, slots=True)
+class ToolsHere:
+    """The tools that a person is offered in one conversation, by name, and what decides which of them may be called.
 
-    These are the tools available to the person without those that they switched off, and of tools that exclude each other only one kind. At
-    most five statements, and only one if no tool is available.
+    ``off``: the names of those that are switched off. ``used`` and ``has_foreign_text`` as for ``catalogue.combine``.
     """
+
+    offered: dict[str, Tool]
+    off: Set[str] = frozenset()
+    used: Set[str] = frozenset()
+    has_foreign_text: bool = False
+
+    def together(self) -> Combination:
+        """Those that a model may call: of tools that exclude each other only one kind."""
+        wanted = {name: tool for name, tool in self.offered.items() if name not in self.off}
+        return catalogue.combine(wanted, self.used, has_foreign_text=self.has_foreign_text)
+
+    def switched(self, name: str, *, is_on: bool) -> ToolsHere:
+        """The same with this tool on or off. What excludes a tool that goes on is off then; no other tool goes on by itself. Unchanged if
+        the tool cannot be had.
+        """
+        on, tool = set(self.together().offered) - {name}, self.offered.get(name)
+        if is_on and tool is not None:
+            on = on - {other.name for other in catalogue.against(tool, self.offered.values())} | {name}
+        # The search in the person's own documents is in no menu, so nobody could switch it on again.
+        after = replace(self, off=(self.off | self.offered.keys()) - on - {FIND.name})
+        return after if not is_on or name in after.together().offered else self
+
+
+def tools_here(person: User, conversation: Conversation | None, *, is_demo: bool) -> ToolsHere:
+    """The tools for this person in that conversation (None: a new one). At most five statements, and only one if no tool is available."""
     offered = access.usable_tools(person, is_demo=is_demo)
     if conversation is not None and not is_demo and passages.are_in(conversation.pk):
         offered[FIND.name] = FIND
-    if not offered:
-        return Combination({}, {})
-    off = switched_off(conversation)
-    wanted = {name: tool for name, tool in offered.items() if name not in off}
-    used: set[str] = set()
-    has_foreign_text = False
-    if conversation is not None and not is_demo and any(tool.sends_outside for tool in wanted.values()):
-        has_foreign_text = conversation.has_words_of_others or documents.are_in(conversation)
-        used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
-        if Turn.objects.filter(conversation=conversation, by_server__isnull=False).exists():
-            used.add(_BY_SERVER)
-    return catalogue.combine(wanted, used, has_foreign_text=has_foreign_text)
+    if not offered or conversation is None:
+        return ToolsHere(offered)
+    here = ToolsHere(offered, switched_off(conversation))
+    if is_demo or not any(tool.sends_outside for tool in offered.values()):
+        return here
+    used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
+    if Turn.objects.filter(conversation=conversation, by_server__isnull=False).exists():
+        used.add(_BY_SERVER)
+    return replace(here, used=used, has_foreign_text=conversation.has_words_of_others or documents.are_in(conversation))
+
+
+def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Combination:
+    """The tools that a model may call for this person in that conversation (None: a new one)."""
+    return tools_here(person, conversation, is_demo=is_demo).together()
 
 
 def server_tools_combine_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:

@@ -200,17 +200,19 @@ def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreig
     left_out: dict[str, tuple[str, ...]] = {}
     readers = {name for name in used if name not in tools or tools[name].reads_private_data}
     for candidate in sorted(tools.values(), key=_order):
-        against = _against(candidate, distinct)
-        if against or (candidate.sends_outside and (has_foreign_text or readers - {candidate.name})):
-            left_out[candidate.name] = tuple(each.name for each in against) or tuple(sorted((readers - {candidate.name}) & set(tools)))
+        others = against(candidate, distinct)
+        if others or (candidate.sends_outside and (has_foreign_text or readers - {candidate.name})):
+            left_out[candidate.name] = tuple(each.name for each in others) or tuple(sorted((readers - {candidate.name}) & set(tools)))
         else:
             distinct.append(candidate)
     names = {tool.name for tool in distinct}
     return Combination({name: tool for name, tool in tools.items() if name in names}, left_out)
 
 
-def _against(tool: Tool, others: Iterable[Tool]) -> list[Tool]:
-    """The other tools that are incompatible with this one."""
+def against(tool: Tool, others: Iterable[Tool]) -> list[Tool]:
+    """The other tools that may not be offered together with this one, whatever happened before."""
+    if environment().tool_combinations == "any":
+        return []
     return [
         other for other in others if (tool.reads_private_data and other.sends_outside) or (tool.sends_outside and other.reads_private_data)
     ]

@@ -167,7 +167,7 @@ def one_line(text: str) -> str:
 
 VALUE_CHARS = 60
 _NOT_PLAIN = re.compile(r"[^\w .,'°%+-]|_")
-"""Characters that an argument must not add to the line: the model wrote it, and the line is rendered as Markdown."""
+"""What may mean something in Markdown. The model wrote the argument, and the line is rendered: with any of these it is shown as code."""
 
 
 def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
@@ -176,15 +176,19 @@ def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
 
 
 class _Shown(dict[str, str]):
-    """The arguments as plain text. A missing one is an ellipsis."""
+    """The arguments as they are. A missing one is an ellipsis."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        super().__init__({name: _plain(value) for name, value in arguments.items()})
+        super().__init__({name: _shown(value) for name, value in arguments.items()})
 
     def __missing__(self, name: str) -> str:
         return "…"
 
 
-def _plain(value: object) -> str:
-    text = " ".join(_NOT_PLAIN.sub(" ", str(value)).split())
-    return text if len(text) <= VALUE_CHARS else text[: VALUE_CHARS - 1] + "…"
+def _shown(value: object) -> str:
+    text = characters.escape(" ".join(str(value).split()))
+    shown = text if len(text) <= VALUE_CHARS else text[: VALUE_CHARS - 1] + "…"
+    if not _NOT_PLAIN.search(text):
+        return shown
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    return f"{fence} {shown} {fence}"  # Markdown drops the spaces, and without them a backtick at an end would belong to the fence

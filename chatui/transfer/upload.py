@@ -81,6 +81,24 @@ def refuse(code: ErrorCode, hint: str) -> NoReturn:
     raise ImportRefusedError(Problem(code, hint))
 
 
+def what_it_is(data: bytes) -> str:
+    """What a file that is not a readable transcript seems to be, and what can be imported instead, in words that quote nothing of it."""
+    if data.startswith(b"%PDF") or b"\0" in data[:_PIECE]:
+        return _("This is a document or a picture, not a conversation. To ask about it, attach it to a message.")
+    if _LINE_OF_A_FRAME.search(data):
+        return _("This is a transcript, but it cannot be read here.")
+    if _PAGE_BEGINS.match(data):
+        return _("This is a web page. Exports also have their conversations in a JSON file: choose that, or the whole zip.")
+    if _MARKDOWN_BEGINS.match(data):
+        return _(
+            "This is Markdown, such as “Download as Markdown” makes for reading. “Download transcript” and “Download as JSON”, in the menu "
+            "of the same conversation, make files that can be imported."
+        )
+    if _JSON_BEGINS.match(data):
+        return _("This is JSON, but not a whole conversation in any of the forms that can be imported.")
+    return _("This is neither a transcript nor an export of a product that is known here.")
+
+
 def has_more_marks(data: bytes, most: int) -> bool:
     """Whether JSON has more strings, commas and opening brackets together than ``most``."""
     return next(islice(_JSON_MARK.finditer(data), most, None), None) is not None
@@ -137,6 +155,8 @@ def _check_bounds(upload: Upload) -> None:
 
 
 _JSON_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[{\[]")
+_MARKDOWN_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*+#{1,6} ")
+_PAGE_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)\b", re.IGNORECASE)
 _LINE_OF_A_FRAME = re.compile(rb"^<\|start\|>", re.MULTILINE)
 # An unterminated string is matched up to the end of the file, once.
 _JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from chatui.accounts import sign_in
+from chatui.accounts import people, sign_in
 from chatui.display import conversation_actions, conversation_list, files, tools, windows
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
 from chatui.display.conversation_list import ConversationLink, blank_conversation, blank_link, conversation_link, shown_conversation
@@ -26,7 +26,7 @@ from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
 from chatui.model_servers import choice, connected
-from chatui.permissions import access, access_notices
+from chatui.permissions import access, access_notices, administration
 from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
@@ -154,6 +154,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": welcome(),
         "examples": [] if row else examples(is_demo=connected.is_demo()),
+        "may_invite_first": row is None and not connected.is_demo() and administration.may_invite(person, None) and people.is_alone(person),
         "deleted": _just_deleted(request, person),
         "is_temporary": is_temporary,
         "limits": {"text_chars": environment().max_message_chars, "file_mb": environment().file_mb, "files": files.accepted()},

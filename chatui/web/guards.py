@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from functools import wraps
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -90,7 +91,25 @@ def guarded(view: View) -> View:
 
 def signed_in(*methods: str) -> Callable[[View], View]:
     """A guarded view for people who are signed in, which takes only these methods."""
-    return lambda view: require_http_methods(methods)(login_required(guarded(view)))
+    return lambda view: require_http_methods(methods)(login_required(_for_pages(guarded(view))))
+
+
+def _for_pages(view: View) -> View:
+    """What is only a part of a page, or data for its scripts, leads to the first page if somebody opens it by itself."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        is_opened = request.method == "GET" and request.headers.get("Sec-Fetch-Dest") == "document"
+        return redirect("home") if is_opened and isinstance(response, HttpResponse) and _is_part(response) else response
+
+    return answer
+
+
+def _is_part(response: HttpResponse) -> bool:
+    kind = response.headers.get("Content-Type", "").partition(";")[0]
+    is_whole = kind not in ("text/html", "application/json") or response.content.lstrip()[:9].lower() == b"<!doctype"
+    return response.status_code == HTTPStatus.OK and not is_whole and "Content-Disposition" not in response.headers
 
 
 def hidden_channels(method: str, action: str) -> Callable[[View], View]:

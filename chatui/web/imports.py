@@ -15,7 +15,7 @@ from chatui.codes import ProductCode
 from chatui.display import conversation_list
 from chatui.display.conversation_list import conversation_link
 from chatui.limits import Throttle
-from chatui.transfer import imports
+from chatui.transfer import imports, upload
 from chatui.transfer.imports import ImportedExport, import_export
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
@@ -55,15 +55,18 @@ def import_page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         _imports.check(str(person_of(request).pk))
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
+    data, details = b"", ""
     if request.method == "POST":
         try:
             if form.is_valid():
-                return _import(request, form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1))
+                data = form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1)
+                return _import(request, data)
             _refuse_cut(request)
         except ImportRefusedError as error:
             form.errors.pop("file", None)
-            form.add_error("file", _sentence(error))
-    return render(request, "account/import.html", {"form": form}, status=400 if form.errors else 200)
+            form.add_error(None, _sentence(error, data))
+            details = _details(error)
+    return render(request, "account/import.html", {"form": form, "details": details}, status=400 if form.errors else 200)
 
 
 def _refuse_cut(request: HttpRequest) -> None:
@@ -101,11 +104,17 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     return render(request, "account/imported.html", found)
 
 
-def _sentence(error: ImportRefusedError) -> str:
-    """The broken rule, and its position. The text is our own, and quotes nothing from the file."""
+def _sentence(error: ImportRefusedError, data: bytes) -> str:
+    """Our own rule that the file breaks; or, if no transcript was found in it, what it is instead. Quotes nothing from the file."""
+    if isinstance(error.problem.code, ProductCode):
+        return gettext("Nothing was imported: %(reason)s.") % {"reason": error.problem.hint}
+    return gettext("Nothing was imported. %(what)s") % {"what": upload.what_it_is(data)}
+
+
+def _details(error: ImportRefusedError) -> str:
+    """For whoever made the file: the code, and the place and rule of the format, which quote nothing from the file either."""
     place = error.problem.location
     if place is None:
-        words = gettext("Nothing was imported: %(reason)s (%(code)s).")
-        return words % {"reason": error.problem.hint, "code": error.problem.code}
-    words = gettext("Nothing was imported. Line %(line)d, column %(column)d: %(reason)s (%(code)s).")
+        return str(error.problem.code)
+    words = gettext("Line %(line)d, column %(column)d: %(reason)s (%(code)s).")
     return words % {"line": place.line, "column": place.column, "reason": error.problem.hint, "code": error.problem.code}

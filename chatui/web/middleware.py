@@ -33,7 +33,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from chatui import __version__
-from chatui.accounts import header_sign_in, password_links, profile, second_factor, sign_in
+from chatui.accounts import header_sign_in, passkeys, password_links, profile, second_factor, sign_in
 from chatui.accounts.header_sign_in import SESSION_KEY, ForgedHeaderError
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
@@ -72,6 +72,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "languages": LANGUAGES,
         "language_chosen": person.language if person else request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
         "theme": person.theme if person else "",
+        "origin_for_passkeys": lambda: passkeys.named_origin(str(request.scheme), request.get_host()),
         "is_demo": connected.is_demo,  # asks the database, so only where it is shown: not on an error page while that is away
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),
@@ -86,6 +87,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "password_links": password_links.notices(person) if person else [],
         "sign_in_news": second_factor.notifications_of(person) if person else [],
         "can_manage": bool(administration.parts_of(person)),
+        "may_add_servers": partial(administration.may_add_servers, person),
         "can_share": shares.may_share(person),
         "has_worker": environment().service_worker,
         "version": __version__,
@@ -276,8 +278,14 @@ def _has_language(request: HttpRequest) -> bool:
     return not request.path_info.startswith(_WITHOUT_LANGUAGE)
 
 
+_ZONE_COOKIE = "chatui_zone"
+"""The browser's time zone, which ``theme-early.js`` sets. The first page of a browser is in UTC."""
+
+
 def _time_zone_of(request: HttpRequest, person: User | None) -> tzinfo:
-    return profile.zone_of(person.time_zone) if person and not _IN_UTC.match(request.path_info) else UTC
+    if person is None or _IN_UTC.match(request.path_info):
+        return UTC
+    return profile.zone_of(person.time_zone or request.COOKIES.get(_ZONE_COOKIE, ""))
 
 
 def _language_of(request: HttpRequest, person: User | None) -> str:

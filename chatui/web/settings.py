@@ -65,10 +65,7 @@ class SettingsForm(forms.Form):
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
-        help_text=_(
-            "For times on pages, and for the date that models are told, if this server tells them. With UTC, answers show the time of "
-            "your browser."
-        ),
+        help_text=_("For times on pages. If you choose one, models are told the date in it, where this server tells them the date."),
     )
     theme = forms.ChoiceField(
         label=_("Appearance"),
@@ -112,7 +109,11 @@ class SettingsForm(forms.Form):
             # A directory's name has two parts, which may be longer together; it stays unchanged.
             del fields["name"].widget.attrs["maxlength"]
         fields["language"].choices = [("", gettext("Same as the browser")), *LANGUAGES.items()]
-        fields["time_zone"].choices = [("", "UTC"), *((name, name.replace("_", " ")) for name in profile.names())]
+        fields["time_zone"].choices = [
+            ("", gettext("Same as the browser")),
+            ("UTC", "UTC"),
+            *((name, name.replace("_", " ")) for name in profile.names()),
+        ]
         offered = [(choice.value, choice.label) for choice in model_choice.choices_for(person)]
         fields["choice"].choices = [("", gettext("Default")), *offered]
         fields["effort"].choices = [("", gettext("Default of the model")), *EFFORTS]

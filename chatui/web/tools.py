@@ -48,8 +48,9 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
 
 @signed_in("GET")
 def new_tools(request: HttpRequest) -> HttpResponse:
-    """The fragment with the tools for a new conversation, without those in ``off``, for the model ``choice``."""
-    chosen = MessageBoxSettings(request.GET.get("choice", ""), catalogue.names_of(request.GET.get("off", "")))
+    """The fragment with the tools for a new conversation, without those in ``off``, after ``on`` went on, for the model ``choice``."""
+    asked = request.GET
+    chosen = MessageBoxSettings(asked.get("choice", ""), catalogue.names_of(asked.get("off", "")), asked.get("on", ""))
     shown = display_tools.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
     return render(request, "chat/_tools_choice.html", {"tools": shown})
 
@@ -59,7 +60,8 @@ def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The fragment with the tools of a conversation. A POST first switches one on or off."""
     person = person_of(request)
     if request.method == "POST":
-        row = display_tools.switch(person, conversation_id, request.POST.get("tool", ""), request.POST.get("state", ""))
+        name, state = request.POST.get("tool", ""), request.POST.get("state", "")
+        row = display_tools.switch(person, conversation_id, name, state, is_demo=connected.is_demo())
     else:
         row = access.own_conversation(person, conversation_id)
     shown = display_tools.shown_tools(person, row, MessageBoxSettings(request.GET.get("choice", "")), is_demo=connected.is_demo())

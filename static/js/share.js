@@ -1,10 +1,10 @@
-// The script of the pages for share links: copies links and code, finishes code and mathematics. A shared page can be
-// read without this script.
+// The script of the pages for share links: copies links, code and tables, finishes code and mathematics. A shared page
+// can be read without this script.
 
 import { t } from "./language/words.js";
 import "./site.js";
 import { toggleFold } from "./exchange/question.js";
-import { codeBeside, copy } from "./page/code.js";
+import { codeBeside, copy, tableBeside } from "./page/code.js";
 import { closestTo, find } from "./page/dom.js";
 import { finishAll } from "./page/finishing.js";
 
@@ -37,6 +37,7 @@ async function clicked(event) {
  */
 function textFor(button) {
   if (button.dataset.action === "copy-code") return codeBeside(button);
+  if (button.dataset.action === "copy-table") return tableBeside(button);
   if (button.dataset.action !== "copy-link") return null;
   const row = button.closest(".share-link-row");
   return row ? find(row, ".share-link-address", HTMLInputElement).value : null;

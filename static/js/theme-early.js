@@ -1,5 +1,6 @@
-// Sets the chosen theme before the first paint. It is a classic script in the head on purpose: a module would run too
-// late, and the page would flash.
+// Sets the chosen theme before the first paint, and tells the server the browser's time zone: times on pages are in it,
+// unless the person chose another. It is a classic script in the head on purpose: a module would run too late, and the
+// page would flash.
 (() => {
   try {
     const theme = localStorage.getItem("chatui:theme");
@@ -7,4 +8,8 @@
   } catch {
     // Storage may be forbidden; then the account's theme applies.
   }
+  const zone = `chatui_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+  if (document.cookie.split("; ").includes(zone)) return;
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `${zone}; path=/; max-age=31536000; samesite=lax${secure}`;
 })();

@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser, SystemCheckError
 from django.db import connection
 
-from chatui.accounts import account_linking, groups
+from chatui.accounts import account_linking, groups, passkeys
 from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
 from chatui.display import readiness
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         # Until this process has read the list of static files, no other one that shares the directory collects them anew.
         with file_locks.take(Path(settings.STATIC_ROOT), file_locks.COLLECTING, wait=True):
             # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
-            forked.run(_prepare)
+            forked.run(self._prepare)
             import_module("chatui.asgi")
         readiness.begin()
         groups.log_missing()
@@ -94,20 +94,30 @@ class Command(BaseCommand):
         )
 
     def _print_address(self, host: str, port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        self.stdout.write(f"\n  Chat is at http://{shown}:{port}/\n")
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self._say(f"\n  Chat is at {passkeys.named_origin('http', place) or f'http://{place}'}/\n")
         specs = connected.specs()
         names = ", ".join(spec.url or "the built-in demo" for spec in specs)
-        names += " (set CHATUI_BACKEND_URL for a model)" if connected.is_demo() else ""
-        self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
+        names += " (connect a model server on the first page, or set CHATUI_BACKEND_URL)" if connected.is_demo() else ""
+        self._say(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
             choice.models_of(spec)  # starts a request in the background, so that the first page can list the models
             connected.announce(spec)
         code = new_code()
         if code:
-            self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")
-        self.stdout.write("")
-        self.stdout.flush()
+            self._say(f"  There is no account yet. Open that address; the code for the first one: {code}\n")
+        self._say("")
+
+    def _prepare(self) -> None:
+        self._say("\n  Preparing the database…")
+        call_command("migrate", verbosity=0)
+        if not settings.DEBUG:
+            self._say("  Preparing styles and scripts…")
+            collect_changed()
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()  # whoever waits reads it, also where the output is a file
 
 
 def _require_port(host: str, port: int) -> None:
@@ -126,12 +136,6 @@ def _require_port(host: str, port: int) -> None:
             other = f"serve --port {port + 1}, or make run PORT={port + 1}"
             raise CommandError(f"Port {port} of {host} is taken by another program: end it, or take another port ({other}).") from None
         raise CommandError(f"{host}:{port} cannot be listened on ({error.strerror}): take another --host or --port.") from None
-
-
-def _prepare() -> None:
-    call_command("migrate", verbosity=0)
-    if not settings.DEBUG:
-        collect_changed()
 
 
 def _take_serve_lock() -> IO[str] | None:

@@ -64,6 +64,12 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
         entry for entry in usable if entry.filename.lower().endswith(".json")
     ]
+    if any(entry.filename.endswith(".ocml") for entry in entries):
+        # Its other files, such as those of a folder, would be read as conversations that are damaged.
+        refuse(
+            ProductCode.EMPTY,
+            gettext("this is what “Download everything” makes: unpack it, and import the transcripts in it (.ocml) one by one"),
+        )
     if not found:
         refuse(ProductCode.EMPTY, gettext("the archive contains no JSON file with conversations"))
     return sorted(found, key=lambda entry: entry.filename)[:100]

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from chatui.accounts import groups
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
-from chatui.display import debug_search, model_servers
+from chatui.display import debug_search
 from chatui.display import failures as display_failures
 from chatui.display import system as display_system
 from chatui.display.debug_search import DebugSearch

@@ -68,9 +68,16 @@ function changed({ target, currentTarget }) {
     void show(menu, () => postForm(address, new URLSearchParams({ tool: target.value, state })));
     return;
   }
+  keepOff(menu);
+  const on = target.checked ? `&on=${target.value}` : "";
+  // What the tool that goes on excludes is off then.
+  void show(menu, () => read(listed(menu) + on)).then(() => keepOff(menu));
+}
+
+/** @param {HTMLElement} menu */
+function keepOff(menu) {
   const off = [...menu.querySelectorAll("input")].filter((input) => !input.checked);
   kept.keepToolsOff(off.map((input) => input.value));
-  void show(menu, () => read(listed(menu)));
 }
 
 /** @param {Event} event */

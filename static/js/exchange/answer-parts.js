@@ -2,7 +2,7 @@
 
 import { decorateCode } from "../page/code.js";
 import { fill, find, fromTemplate, seek } from "../page/dom.js";
-import { finishAll, finishBlock } from "../page/finishing.js";
+import { finishAll, finishBlock, keepShortCells } from "../page/finishing.js";
 import { moment } from "../language/words.js";
 
 /** @import { PartKind, MessageSoFar } from "../wire/wire.js" */
@@ -87,6 +87,7 @@ export class AnswerParts {
     fill(block, html);
     this.#shown.set(block, html);
     decorateCode(block);
+    keepShortCells(block);
   }
 
   /**

@@ -3,7 +3,7 @@
 // not have. "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
 
 import { t } from "../language/words.js";
-import { codeBeside, copy, copyLater } from "../page/code.js";
+import { codeBeside, copy, copyLater, tableBeside } from "../page/code.js";
 import { closestTo, find, fromTemplate, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast, menuOpener } from "../page/menus.js";
@@ -84,6 +84,8 @@ export class ExchangeButtons {
         return this.#copyAnswer(button, element);
       case "copy-code":
         return this.#copied(button, copy(codeBeside(button)));
+      case "copy-table":
+        return this.#copied(button, copy(tableBeside(button)));
       case "fold":
         return toggleFold(button);
       case "edit":

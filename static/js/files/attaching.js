@@ -109,6 +109,13 @@ export function isEdited(id) {
 
 export const MAX_FILES = 10;
 export const TOO_MANY = t("A message can have at most %(count)s files.", { count: String(MAX_FILES) });
+
+/** Why a file is not attached beside these; empty if it is. @param {Chip[]} chips @param {File} file */
+export function whyNotBeside(chips, file) {
+  if (chips.some((chip) => chip.holds(file))) return t("%(name)s is already attached.", { name: file.name });
+  return chips.length < MAX_FILES ? "" : TOO_MANY;
+}
+
 const EDITING = t("These files are sent with your next message. The question that you are editing has its own files.");
 const READING = t("A file is still being read. You can send the message when that is done.");
 

@@ -52,6 +52,13 @@ export class Chip {
     return this.#sending !== null;
   }
 
+  /** Whether it is this file, as far as names, sizes and times tell. @param {File} file */
+  holds(file) {
+    const { name, size } = this.#file;
+    const isOther = this.#file instanceof File && this.#file.lastModified !== file.lastModified;
+    return name === file.name && size === file.size && !isOther && (this.isBusy || this.taken !== null);
+  }
+
   /** About how many tokens of it are sent. */
   get tokens() {
     if (!this.taken) return 0;

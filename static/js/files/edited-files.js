@@ -4,7 +4,9 @@
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
 import { brought } from "../composer/drafts.js";
-import { showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, whyNot, queuedFiles } from "./attaching.js";
+import {
+  showDropHint, hideDropHint, takeIn, MAX_FILES, TOO_MANY, whyNot, whyNotBeside, queuedFiles,
+} from "./attaching.js";
 import { attaching, Chip, filesOf, waiting } from "./chip.js";
 
 /** @import { ChatComposer } from "../composer/composer.js" */
@@ -132,7 +134,8 @@ export class EditedFiles {
   /** @param {File[]} files @returns {Chip | undefined} the last of all */
   #add(files) {
     for (const file of files) {
-      if (this.#chips.length >= MAX_FILES) this.#say(TOO_MANY);
+      const why = whyNotBeside(this.#chips, file);
+      if (why) this.#say(why);
       else this.#put(this.#made(file));
     }
     this.#area.focus();

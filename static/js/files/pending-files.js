@@ -3,7 +3,7 @@
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
 import {
-  showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, whyNot, isEdited, queuedFiles,
+  showDropHint, takeIn, MAX_FILES, TOO_MANY, hint, whyNot, whyNotBeside, isEdited, queuedFiles,
 } from "./attaching.js";
 import { Chip, waiting } from "./chip.js";
 
@@ -73,8 +73,9 @@ class PendingFiles {
   add(files) {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
     for (const file of files) {
-      if (this.#chips.length < MAX_FILES) this.#put(this.#made(file));
-      else this.#composer.say(TOO_MANY);
+      const why = whyNotBeside(this.#chips, file);
+      if (why) this.#composer.say(why);
+      else this.#put(this.#made(file));
     }
     this.#composer.focus();
     return this.#chips.at(-1);

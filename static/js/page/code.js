@@ -86,6 +86,16 @@ export function codeBeside(button) {
   return button.closest(".code-frame")?.querySelector("pre")?.textContent?.replace(/\n$/, "") ?? "";
 }
 
+/**
+ * The table that a copy button belongs to, as text for spreadsheets: a line for each row, with tabs between the cells.
+ * @param {Element} button
+ */
+export function tableBeside(button) {
+  const rows = button.parentElement?.querySelector("table")?.rows ?? [];
+  const text = (/** @type {Element} */ cell) => (cell.textContent ?? "").replace(/\s+/g, " ").trim();
+  return [...rows].map((row) => [...row.cells].map(text).join("\t")).join("\n");
+}
+
 // Detects the language of code.
 
 /**

@@ -183,7 +183,7 @@ function isFrom(range, element) {
 /** The elements of messages: questions, and the parts of the answers on the open branch. */
 const TEXTS = ".exchange .question-text:not([hidden]), .exchange .parts > .part";
 /** What is not visible text: the copy of a formula for screen readers, and the headers of code blocks. */
-const LEFT_OUT = ".katex-mathml, .code-head, .visually-hidden";
+const LEFT_OUT = ".katex-mathml, .code-head, .table-copy, .visually-hidden";
 /** A match does not span two of these. */
 const BLOCKS = "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text";
 

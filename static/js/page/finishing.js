@@ -1,9 +1,10 @@
-// Finishes closed blocks: wide tables can be scrolled by keyboard at once, and in idle time, newest first, code is
-// highlighted, mathematics is typeset and diagrams are drawn. The modules for that are fetched when first needed; a
+// Finishes closed blocks: tables can be copied and scrolled by keyboard at once, and in idle time, newest first, code
+// is highlighted, mathematics is typeset and diagrams are drawn. The modules for that are fetched when first needed; a
 // block whose module could not be fetched stays as it is, and is tried again after a reconnect.
 
 import { decorateCode } from "./code.js";
 import { t } from "../language/words.js";
+import { fromTemplate } from "./dom.js";
 
 /** @type {Element[]} */
 const queue = [];
@@ -14,7 +15,7 @@ let scheduled = false;
 /** @param {Element} block closed: it will not change any more */
 export function finishBlock(block) {
   decorateCode(block);
-  reachWideTables(block);
+  finishTables(block);
   if (!block.querySelector("pre > code[class], .math")) return;
   queue.push(block);
   schedule();
@@ -62,7 +63,10 @@ async function finish(block) {
   if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
 }
 
-// Puts tables that are wider than the page into a named scroll area that can be reached by keyboard.
+// Tables: short cells keep to one line, each table can be copied, and one that is wider than the page is in a named
+// scroll area that can be reached by keyboard.
+
+const SHORT_CHARS = 18;
 
 const LABEL = t("Wide table: it can be scrolled sideways");
 
@@ -70,10 +74,22 @@ const resized = new ResizeObserver((entries) => {
   for (const { target } of entries) name(target instanceof HTMLTableElement ? target.parentElement : target);
 });
 
+/**
+ * A cell of a few words does not break while others have room. This is cheap, so an open block gets it too.
+ * @param {Element} block
+ */
+export function keepShortCells(block) {
+  for (const cell of block.querySelectorAll("td")) {
+    cell.classList.toggle("short", (cell.textContent ?? "").length <= SHORT_CHARS);
+  }
+}
+
 /** @param {Element} block closed */
-function reachWideTables(block) {
+function finishTables(block) {
+  keepShortCells(block);
   for (const table of block.querySelectorAll("table")) {
     const place = placeOf(table);
+    if (!place.querySelector(".table-copy")) place.append(fromTemplate("table-copy", HTMLElement));
     name(place);
     resized.observe(place);
     resized.observe(table);

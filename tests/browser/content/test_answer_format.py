@@ -66,6 +66,8 @@ def test_a_schema_is_set_before_the_first_message_and_holds_from_that_on(options
     chat = Chat(visits.open(demo, "ada", **options))
     page = chat.page
     page.get_by_label("Message", exact=True).fill("What is 2 + 2?")
+    expect(page.get_by_role("link", name="Answers as JSON…")).to_have_count(0)  # in the menu alone
+    page.get_by_role("button", name="Options for this conversation").click()
     page.get_by_role("link", name="Answers as JSON…").click()
     page.get_by_label("JSON schema").fill(json.dumps(SCHEMA))
     page.get_by_role("button", name="Answer in JSON").click()

@@ -21,7 +21,7 @@ def entry(page: Page, title: str) -> Locator:
 
 
 def running(page: Page, title: str) -> Locator:
-    return entry(page, title).get_by_text("An answer is being written")
+    return entry(page, title).get_by_text("Thinking or writing")
 
 
 def new(page: Page, title: str) -> Locator:

@@ -45,7 +45,20 @@ debug_requests.open_debug_view(Visitor(grace, "192.0.2.1", "page"), talk.pk, "an
 PARTS = (
     *(
         f"/manage/{part}/"
-        for part in ("people", "people/invite", "people/new", "keys", "limits", "groups", "servers", "failures", "conversations", "looks", "settings", "system")
+        for part in (
+            "people",
+            "people/invite",
+            "people/new",
+            "keys",
+            "limits",
+            "groups",
+            "servers",
+            "failures",
+            "conversations",
+            "looks",
+            "settings",
+            "system",
+        )
     ),
     "/debug/requests/",
     "/audit/",

@@ -66,6 +66,24 @@ def test_a_file_is_brought_sent_found_again_and_deleted(demo: Server, visits: Vi
     expect(documents.get_by_role("listitem")).to_contain_text(["A document that was deleted", "figures.csv"])
 
 
+def test_a_file_that_is_attached_already_is_not_attached_again(demo: Server, visits: Visits, tmp_path: Path) -> None:
+    chat, path = opened(demo, visits), tmp_path / "twice.txt"
+    path.write_text("The meeting is on Tuesday.")
+    picker = chat.page.get_by_label("Attach files")
+    chips = chat.page.get_by_role("list", name="Files for this message").get_by_role("listitem")
+    for _ in ("at first", "after a reload"):
+        picker.set_input_files(path)
+        expect(chips.filter(has_text="twice.txt").filter(has_text="of the limit")).to_have_count(1)
+        picker.set_input_files(path)
+        expect(chat.problem).to_have_text("twice.txt is already attached.")
+        expect(chips).to_have_count(1)
+        chat.page.reload()
+        expect(chips).to_have_count(1)
+    path.write_text("Another text under that name.")
+    picker.set_input_files(path)
+    expect(chips).to_have_count(2)
+
+
 def test_after_a_refusal_the_files_go_with_the_next_message(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     attach(chat.page, NOTES)

@@ -217,6 +217,36 @@ def test_an_unchecked_host_has_no_passkeys(db: None, settings: Any) -> None:
     assert options(browser("evil.localhost"), "sign-in")["rpId"] == "evil.localhost", "the twin"
 
 
+@pytest.mark.parametrize(
+    ("host", "origins", "hosts", "named"),
+    [
+        ("127.0.0.1:8361", [], ["127.0.0.1", "localhost"], "http://localhost:8361"),
+        ("[::1]:8361", [], ["[::1]", "localhost"], "http://localhost:8361"),
+        ("0.0.0.0", [], ["localhost"], "http://localhost"),
+        ("127.0.0.1:8361", ["http://localhost:8361"], ["localhost"], "http://localhost:8361"),
+        ("127.0.0.1:8361", ["https://chat.example.org"], ["localhost"], None),
+        ("127.0.0.1:8361", [], ["127.0.0.1"], None),
+        ("127.0.0.1:8361", [], ["*"], None),
+        ("192.0.2.1:8361", [], ["192.0.2.1", "localhost"], None),
+        ("chat.example.org", [], ["chat.example.org", "localhost"], None),
+        ("localhost:8361", [], ["localhost"], None),
+    ],
+)
+def test_an_address_in_digits_of_this_machine_has_a_name_where_passkeys_work(
+    host: str, origins: list[str], hosts: list[str], named: str | None, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = hosts
+    change(monkeypatch, {"origins": origins})
+    assert passkeys.named_origin("http", host) == named
+
+
+def test_a_page_without_passkeys_names_the_address_where_they_work(ada: User) -> None:
+    place = '<a href="http://localhost:8361">http://localhost:8361</a>'
+    for host, is_named in (("127.0.0.1:8361", True), ("testserver", False)):
+        page = after_password(ada, browser(host)).get("/sign-in/ways/").content.decode()
+        assert (place in page) is is_named and ("Please ask an administrator" in page) is not is_named
+
+
 def test_a_passkey_for_another_host_is_refused(ada: User) -> None:
     device = owned(ada)
     Passkey.objects.update(site="old.example.org")

@@ -7,6 +7,7 @@ without a switch.
 from __future__ import annotations
 
 import json
+import re
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -142,17 +143,51 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, read, send, tools_without_approval=[], tool_facts={"read": ("private",), "send": ("outside",)})
 
 
-def test_the_menu_says_what_is_left_out_and_why_and_offers_the_other_side(
+def boxes_of(page: str) -> dict[str, tuple[bool, bool]]:
+    """The boxes of a menu, by the tool's name: whether it is ticked, and whether it can be."""
+    boxes = re.findall(r'<input type="checkbox"[^>]*value="(\w+)"([^>]*)>', page)
+    return {name: ("checked" in rest, "disabled" not in rest) for name, rest in boxes}
+
+
+READS, SENDS, NEITHER = ({"read": (one, True), "send": (other, True)} for one, other in ((True, False), (False, True), (False, False)))
+SAYS = "Turning this on turns off {}: one could send out what the other reads."
+
+
+def test_a_tool_that_goes_on_switches_off_what_excludes_it_and_says_so_before(
     client: Client, ada: User, talk: Conversation, offered: None
 ) -> None:
     client.force_login(ada)
     at = f"/c/{talk.pk}/tools/"
-    assert "Not available together with Read: private data could be sent out." in client.get(at).content.decode()
-    chosen = client.post(at, {"tool": "read", "state": "off"}).content.decode()
-    assert "Not available" not in chosen and "You are asked before each call." in chosen
-    assert "Not available" not in client.get("/tools/?off=read").content.decode(), "also before there is a conversation"
-    client.post(at, {"tool": "read", "state": "on"})
-    assert "Not available together with Read" in client.get(at).content.decode()
+    first = client.get(at).content.decode()
+    assert boxes_of(first) == READS and SAYS.format("Read") in first
+    for name, state, boxes, says in (
+        ("send", "on", SENDS, "Read"),
+        ("read", "on", READS, "Read"),
+        ("read", "off", NEITHER, ""),
+        ("send", "on", SENDS, "Read"),
+        ("send", "off", NEITHER, ""),
+        ("read", "on", READS, "Read"),
+    ):
+        page = client.post(at, {"tool": name, "state": state}).content.decode()
+        other = "Send" if boxes == SENDS else says
+        assert boxes_of(page) == boxes == boxes_of(client.get(at).content.decode()), (name, state)
+        assert (SAYS.format(other) in page) is bool(says), page
+
+
+@pytest.mark.parametrize(
+    ("asked", "boxes"),
+    [
+        ("", READS),
+        ("?off=read", SENDS),
+        ("?off=read&on=send", SENDS),
+        ("?off=send&on=read", READS),
+        ("?on=send", SENDS),
+        ("?on=none", READS),
+    ],
+)
+def test_the_menu_of_a_new_conversation_does_the_same(asked: str, boxes: object, client: Client, ada: User, offered: None) -> None:
+    client.force_login(ada)
+    assert boxes_of(client.get(f"/tools/{asked}").content.decode()) == boxes
 
 
 def test_after_private_data_was_read_the_menu_says_outbound_tools_are_off(
@@ -161,8 +196,12 @@ def test_after_private_data_was_read_the_menu_says_outbound_tools_are_off(
     row = a_row(talk, {})
     ToolCall.objects.create(turn=row.turn, call_id="c1", tool="read")
     client.force_login(ada)
-    page = client.post(f"/c/{talk.pk}/tools/", {"tool": "read", "state": "off"}).content.decode()
-    assert "Not available: this conversation has private data" in page
+    for state in ("off", "on"):
+        page = client.post(f"/c/{talk.pk}/tools/", {"tool": "read", "state": state}).content.decode()
+        assert "Not available: this conversation has private data" in page
+        assert boxes_of(page) == {"read": (state == "on", True), "send": (False, False)}
+    client.post(f"/c/{talk.pk}/tools/", {"tool": "send", "state": "on"})
+    assert boxes_of(client.get(f"/c/{talk.pk}/tools/").content.decode())["read"] == (True, True), "nothing is given up"
 
 
 def test_an_approval_for_a_conversation_can_be_revoked(client: Client, ada: User, talk: Conversation, offered: None) -> None:

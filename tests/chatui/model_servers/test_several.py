@@ -167,6 +167,23 @@ def test_each_model_of_a_list_is_a_choice(configure: Configure, ada: User) -> No
     assert model_choice.current_value(choices, "large/gone") is None and model_choice.current_value(choices, "gone") is None
 
 
+@pytest.mark.parametrize(
+    ("label", "models", "shown"),
+    [
+        ("", '"l", "xl"', ["l", "xl"]),
+        ("", '"l"', ["l"]),
+        ("", "", ["large"]),
+        ("Large", '"l"', ["Large"]),
+        ("Large", '"l", "xl"', ["l", "xl"]),
+    ],
+)
+def test_the_only_model_server_is_not_named_beside_its_models(
+    label: str, models: str, shown: list[str], configure: Configure, ada: User
+) -> None:
+    configure(f'[[backend]]\nname="large"\nlabel="{label}"\nkind="chat"\nurl="http://127.0.0.1:9"\nmodels=[{models}]\n')
+    assert [choice.label for choice in model_choice.choices_for(ada)] == shown
+
+
 def test_the_default_is_the_first_that_this_person_may_use(configure: Configure, ada: User, bela: User) -> None:
     configure('[[backend]]\nname="first"\nurl="http://a"\ngroups=["readers"]\n[[backend]]\nname="second"\nurl="http://b"\n')
     ada.groups.add(Group.objects.create(name="readers"))

@@ -13,6 +13,7 @@ from chatui.tools import catalogue
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.tool import ToolError, ToolUnusableError, line_of
 from renderer.harmony.prompt import DeveloperMessage
+from renderer.markup import html
 
 
 class Order(Enum):
@@ -135,14 +136,20 @@ def test_text_that_could_end_the_definition_is_removed() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        ("St. Gallen", "Searching the wiki for St. Gallen"),
-        ("[click](https://evil.example) <b>x</b>", "Searching the wiki for click https evil.example b x b"),
-        ("**bold** `code`\n# head", "Searching the wiki for bold code head"),
-        ("x" * 100, "Searching the wiki for " + "x" * 59 + "…"),
+        ("St. Gallen", "St. Gallen"),
+        ("x" * 100, "x" * 59 + "…"),
+        ("12*29+4", "<code>12*29+4</code>"),
+        ("[click](https://evil.example) <b>x</b>", "<code>[click](https://evil.example) &lt;b&gt;x&lt;/b&gt;</code>"),
+        ("**bold** `code`\n# head", "<code>**bold** `code` # head</code>"),
+        ("`` ` **bold**", "<code>`` ` **bold**</code>"),
+        ("`*x*`", "<code>`*x*`</code>"),
+        ("\u202eabc", "<code>\\u202eabc</code>"),
+        ("*" * 100, "<code>" + "*" * 59 + "…</code>"),
     ],
 )
-def test_an_argument_in_a_label_is_plain_text(value: str, shown: str) -> None:
-    assert line_of(tool_of(wiki_search, "w"), {"query": value, "kind": "SECRET"}) == shown
+def test_an_argument_in_a_label_is_shown_as_it_is(value: str, shown: str) -> None:
+    line = line_of(tool_of(wiki_search, "w"), {"query": value, "kind": "SECRET"})
+    assert str(html.render(line)) == f'<div class="block" dir="auto"><p>Searching the wiki for {shown}</p></div>'
 
 
 def test_a_label_with_a_missing_argument_says_so() -> None:

@@ -86,21 +86,25 @@ def test_staff_see_the_whole_import_in_the_debug_view(grace: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "expected", "details"),
     [
-        ("", "Line 1, column "),
-        ("hello", "Line 1, column "),
-        ("version: 3.0\n<|start|>user<|message|>x<|end|>", "Line 1, column "),
-        ('{"header": {"version": "2.2"}, "messages": [{"role": "user", "content": SECRET-WORDS}]}', "Line 1, column "),
-        ("{", "Line 1, column "),
-        ("version: 2.2\n<|start|>assistant<|channel|>analysis<|message|>SECRET-WORDS<|end|>", "no message that you may see"),
+        ("", "neither a transcript nor an export", "Line 1, column "),
+        ("hello SECRET-WORDS", "neither a transcript nor an export", "Line 1, column "),
+        ("# SECRET-WORDS\n\n## Question\n\nHi", "This is Markdown", "Line 1, column 1: the document header is not a mapping (E-"),
+        ("<!DOCTYPE html>\n<title>SECRET-WORDS</title>", "This is a web page", "Line 1, column "),
+        ("%PDF-1.7 SECRET-WORDS", "a document or a picture", "Line 1, column "),
+        ("\x89PNG\r\n\x1a\n\x00\x00", "a document or a picture", "Line 1, column "),
+        ("version: 3.0\n<|start|>user<|message|>x<|end|>", "a transcript, but it cannot be read here", "Line 1, column "),
+        ('{"header": {"version": "2.2"}, "messages": [{"role": "user", "content": SECRET-WORDS}]}', "This is JSON", "Line 1, column "),
+        ("{", "This is JSON", "Line 1, column "),
+        ("version: 2.2\n<|start|>assistant<|channel|>analysis<|message|>SECRET-WORDS<|end|>", "no message that you may see", "E-X-EMPTY"),
     ],
 )
-def test_a_bad_file_is_refused_with_the_place_and_nothing_is_imported(text: str, expected: str, ada: User) -> None:
+def test_a_bad_file_is_told_by_what_it_is_with_the_place_in_the_details(text: str, expected: str, details: str, ada: User) -> None:
     response = upload(ada, text or " ")
-    page = response.content.decode()
-    assert response.status_code == 400 and "Nothing was imported" in page and expected in page
-    assert "SECRET" not in page and not Conversation.objects.exists()
+    shown, _, folded = response.content.decode().partition("<details")
+    assert response.status_code == 400 and "Nothing was imported" in shown and expected in shown and details in folded
+    assert "E-" not in shown.partition("<main")[2] and "SECRET" not in shown + folded and not Conversation.objects.exists()
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"version: 2.2\n<|start|>user<|message|>\xff\x80<|end|>", b"\x00" * 100, b"[" * 50_000])

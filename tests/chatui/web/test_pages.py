@@ -414,3 +414,17 @@ def test_signing_out_clears_the_cache_and_redirects_to_the_sign_in_page(ada: Use
     response = client.post("/sign-out/")
     assert response["Clear-Site-Data"] == '"cache"'
     assert f'data-signed-out="{ada.pk}"' in client.get(response["Location"]).content.decode()
+
+
+@pytest.mark.parametrize("path", ["/shortcuts/", "/search/?q=x", "/files/", "/tools/"])
+def test_a_part_of_a_page_that_is_opened_by_itself_leads_to_the_first_page(path: str, ada: User) -> None:
+    client = signed_in(ada)
+    opened = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}
+    assert client.get(path, headers={"Sec-Fetch-Dest": "empty"}).status_code == 200 == client.get(path).status_code, "scripts get it"
+    answer = client.get(path, headers=opened)
+    assert (answer.status_code, answer["Location"]) == (302, "/")
+
+
+@pytest.mark.parametrize("path", ["/", "/settings/", "/import/", "/bin/", "/download/"])
+def test_a_page_and_a_file_are_opened_as_they_are(path: str, ada: User) -> None:
+    assert signed_in(ada).get(path, headers={"Sec-Fetch-Dest": "document"}).status_code == 200

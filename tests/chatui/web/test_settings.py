@@ -122,6 +122,27 @@ def test_times_are_in_the_persons_time_zone_but_utc_in_the_audit_log(ada: User, 
     assert client.get("/archived/").status_code == 200, "a zone that no longer exists counts as UTC"
 
 
+@pytest.mark.parametrize(
+    ("chosen", "cookie", "path", "zone"),
+    [
+        ("", "Asia/Seoul", "/archived/", "Asia/Seoul"),
+        ("", "", "/archived/", "UTC"),
+        ("UTC", "Asia/Seoul", "/archived/", "UTC"),
+        ("Pacific/Auckland", "Asia/Seoul", "/archived/", "Pacific/Auckland"),
+        ("", "Asia/Seoul", "/audit/", "UTC"),
+        ("", "../../etc/passwd", "/archived/", "UTC"),
+        ("", "x" * 3_000, "/archived/", "UTC"),
+        ("", "zone.tab", "/archived/", "UTC"),
+        ("", "Asia", "/archived/", "UTC"),
+    ],
+)
+def test_times_are_in_the_zone_of_the_browser_unless_another_is_chosen(chosen: str, cookie: str, path: str, zone: str, grace: User) -> None:
+    User.objects.update(time_zone=chosen)
+    client = signed_in(grace)
+    client.cookies["chatui_zone"] = cookie
+    assert client.get(path).status_code == 200 and str(timezone.get_current_timezone()) == zone
+
+
 def test_the_model_gets_the_date_in_the_persons_time_zone(ada: User) -> None:
     """The date always differs between these two places."""
     assert job(ada).today is None

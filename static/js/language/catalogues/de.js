@@ -14,6 +14,7 @@ useCatalogue({
     "%(n)s match in %(frames)s": ["%(n)s Treffer in %(frames)s", "%(n)s Treffer in %(frames)s"],
     "%(n)s result": ["%(n)s Ergebnis", "%(n)s Ergebnisse"],
     "%(n)s version side by side": ["%(n)s Fassung nebeneinander", "%(n)s Fassungen nebeneinander"],
+    "%(name)s is already attached.": "%(name)s ist bereits angehängt.",
     "%(name)s is sent with the message above.": "%(name)s wird mit der Nachricht darüber gesendet.",
     "%(name)s is sent with your next message.": "%(name)s wird mit Ihrer nächsten Nachricht gesendet.",
     "%(name)s was removed.": "%(name)s wurde entfernt.",

@@ -14,6 +14,7 @@ useCatalogue({
     "%(n)s match in %(frames)s": ["일치하는 항목 %(n)s개(%(frames)s)"],
     "%(n)s result": ["결과 %(n)s개"],
     "%(n)s version side by side": ["버전 %(n)s개를 나란히 표시"],
+    "%(name)s is already attached.": "%(name)s은(는) 이미 첨부되어 있습니다.",
     "%(name)s is sent with the message above.": "%(name)s 파일은 위의 메시지와 함께 전송됩니다.",
     "%(name)s is sent with your next message.": "%(name)s 파일은 다음 메시지와 함께 전송됩니다.",
     "%(name)s was removed.": "%(name)s을(를) 제거했습니다.",

@@ -14,6 +14,7 @@ useCatalogue({
     "%(n)s match in %(frames)s": ["%(n)s 个匹配项（%(frames)s）"],
     "%(n)s result": ["%(n)s 个结果"],
     "%(n)s version side by side": ["%(n)s 个版本并排显示"],
+    "%(name)s is already attached.": "%(name)s 已经添加。",
     "%(name)s is sent with the message above.": "%(name)s 将随上方的消息一起发送。",
     "%(name)s is sent with your next message.": "%(name)s 将随您的下一条消息发送。",
     "%(name)s was removed.": "已移除 %(name)s。",

@@ -238,9 +238,10 @@ def crowded() -> bytes:
         (b"PK\x03\x04" + b"\x00" * 1_000, "damaged or encrypted"),
         (broken_zip(), "damaged or encrypted"),
         (as_zip(photo__png=b"x"), "no JSON file"),
+        (as_zip(talk__ocml=b"x", folders__json=b"{}"), "what “Download everything” makes"),
         (crowded(), "more than 20000 files"),
     ],
-    ids=["head", "zeros", "broken", "nothing", "crowded"],
+    ids=["head", "zeros", "broken", "nothing", "own", "crowded"],
 )
 def test_an_unreadable_zip_is_refused_with_a_message(data: bytes, expected: str, ada: User) -> None:
     response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.zip", data)})
