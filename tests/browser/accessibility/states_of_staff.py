@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility.states import State, each, unfold, visible_at
+from tests.browser.accessibility.states import State, each, press, unfold, visible_at
 from tests.browser.accessibility.world import World
 
 

@@ -93,6 +93,7 @@ def test_staff_of_the_back_ends_see_the_cause_and_find_it_by_its_number(refusing
         expect(cause.get_by_role("link", name="Why?")).to_be_visible()
         chat.settle()
         chat.page.reload()
+    number = said.inner_text().split("Failure number ")[1][:9]
     cause.get_by_role("link", name="Settings of the model server").click()
     expect(chat.page.get_by_role("heading", level=1, name="main")).to_be_visible()
     chat.page.go_back()
