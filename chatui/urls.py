@@ -211,7 +211,7 @@ urlpatterns = [
 ]
 
 if environment().django_admin:
-    from chatui.admin.site import site
+    from chatui.django_admin import site
 
     urlpatterns.append(path("admin/", site.urls))
 

@@ -40,7 +40,7 @@ from chatui.codes import ProductCode
 from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, ratings, shares
+from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
 from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, public_host, setup_faults, visitor_address
 from chatui.site.brand import brand
@@ -77,11 +77,9 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),
         "can_read_audit": access.can_read_audit(person),
-        "can_export_ratings": ratings.can_export(person),
         "audit_warnings": warnings,
         "tasks_of_staff": warnings + (debug_requests.count_to_decide(person) or 0),
         "owners_are_notified": access_notices.are_enabled(),
-        "can_read_usage": administration.can_read_usage(person),
         # Evaluated only if a template uses it: pages that show a conversation have their own notice.
         "access_news": partial(access_notices.news, person) if person else None,
         "password_links": password_links.notices(person) if person else [],

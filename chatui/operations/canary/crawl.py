@@ -122,6 +122,7 @@ FORMS: Mapping[str, Values] = {
     "usage_file": {},
     "manage_invitation_revoke": {},
     "manage_person_act": {},
+    "manage_server_act": {},
     "manage_person_details": {},
     "manage_key_revoke": {},
     "sign_out": {},

@@ -36,7 +36,8 @@ export class Choosing {
       return toast(messageOf(error));
     }
     const [head, end] = [document.createElement("div"), document.createElement("button")];
-    Object.assign(end, { type: "button", className: "quiet", textContent: t("Cancel") });
+    end.type = "button";
+    Object.assign(end, { className: "quiet", textContent: t("Cancel") });
     end.dataset.action = "end-choosing";
     head.className = "choose-head";
     head.append(this.#count, end);
@@ -66,7 +67,8 @@ export class Choosing {
       if (boxOf(item)) continue;
       const title = find(item, ".conversation-title", HTMLElement).textContent;
       const box = document.createElement("input");
-      Object.assign(box, { type: "checkbox", name: "conversation", className: "choose-box" });
+      box.type = "checkbox";
+      Object.assign(box, { name: "conversation", className: "choose-box" });
       box.value = item.getAttribute("data-conversation") ?? "";
       box.setAttribute("form", ID);
       box.ariaLabel = title || t("A conversation without a title");

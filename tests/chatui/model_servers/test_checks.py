@@ -76,7 +76,7 @@ def test_mistakes_outside_the_admin_pages_are_errors(
         ({"url": "nowhere"}, "chatui.W011", "Back end 'a': url must begin with"),
         ({"url": "http://a", "kind": "chatt"}, "chatui.W011", "did you mean 'chat'"),
         ({"url": "http://a", "idle_seconds": 0.0}, "chatui.W011", "idle_seconds"),
-        ({"url": "http://a", "name": "small"}, "chatui.W012", "also configured outside the admin pages"),
+        ({"url": "http://a", "name": "small"}, "chatui.W012", "also configured outside Administration"),
         ({"url": "http://a", "key_name": "ACME"}, "chatui.W013", "bound to another origin"),
         ({"url": "http://a", "key_name": "NONE"}, "chatui.W013", "there is no key NONE"),
         ({"url": "http://a", "summaries": "model", "summarizer": "other"}, "chatui.W014", "there is no back end 'other'"),

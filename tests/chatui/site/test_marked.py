@@ -25,7 +25,18 @@ from tests.tools.messages import domains
 from tests.tools.messages.found import in_template
 
 # Names and signs of units, which are the same in every language.
-NAMES = {"chatui", "JSON", "CSV", "Markdown", "manage.py audit verify", "manage.py doctor", "manage.py migrate", "ms"}
+NAMES = {
+    "chatui",
+    "(gpt-oss)",
+    "4F2A-91BC",
+    "JSON",
+    "CSV",
+    "Markdown",
+    "manage.py audit verify",
+    "manage.py doctor",
+    "manage.py migrate",
+    "ms",
+}
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _MARKED = re.compile(r"\{%\s*blocktranslate.*?endblocktranslate\s*%\}|\{#.*?#\}", re.DOTALL)
 _TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)

@@ -93,7 +93,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
 
     # The admin pages' rows are read every two seconds for all viewers and are not part of a turn. Neither are the usage limits.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
-    monkeypatch.setattr(limits, "_by_group", dict)
+    monkeypatch.setattr(limits, "_cache", limits._Cache(at=float("inf")))
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
     monkeypatch.setattr(CursorWrapper, "execute", recorded)
     monkeypatch.setattr(CursorWrapper, "executemany", recorded_many)

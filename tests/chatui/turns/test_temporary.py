@@ -310,7 +310,8 @@ def test_only_its_owner_can_close_keep_or_read_it(ada: User, bela: User, grace: 
     row = temporary(ada)
     for other in (bela, grace):
         assert [tell(other, row, what) for what in ("close", "keep", "leave", "stay")] == [404] * 4
-        assert signed_in(other).get(f"/c/{row.pk}/").status_code == 404
+    assert signed_in(bela).get(f"/c/{row.pk}/").status_code == 404
+    assert signed_in(grace).get(f"/c/{row.pk}/")["Location"] == f"/c/{row.pk}/debug/", "whoever may, after a reason"
     assert is_about(until(row), HOUR)
 
 

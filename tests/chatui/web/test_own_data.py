@@ -248,7 +248,7 @@ def test_the_settings_lead_to_all_pages_about_oneself(ada: User) -> None:
         assert f'href="{address}" aria-current="page"' in here
 
 
-@pytest.mark.parametrize(("permissions", "address"), [((), ""), (("view_user",), "/manage/"), (("export_ratings",), "/ratings/")])
+@pytest.mark.parametrize(("permissions", "address"), [((), ""), (("view_user",), "/manage/"), (("export_ratings",), "/manage/")])
 def test_the_account_menu_has_six_own_entries_and_one_for_staff(db: None, permissions: tuple[str, ...], address: str) -> None:
     person = make_person("kim", *permissions, staff=bool(permissions))
     [menu] = re.findall(r'<div id="account-menu".*?</form>\s*<p class="menu-foot">', signed_in(person).get("/").content.decode(), re.DOTALL)

@@ -80,7 +80,7 @@ def test_staff_without_the_permission_find_no_such_page(sam: User, grace: User, 
         client = signed_in(person)
         assert client.get("/usage/everybody/").status_code == status
         assert client.post("/usage/everybody/file/").status_code == status
-        assert ("/usage/everybody/" in client.get("/").content.decode()) == (status == 200)
+        assert ("/usage/everybody/" in client.get("/manage/").content.decode()) == (status == 200)
 
 
 @pytest.mark.parametrize("query", [{"since": "x"}, {"by": "text"}, {"since": "2026-02-01", "until": "2026-01-01"}, {"since": "0001-01-01"}])

@@ -531,7 +531,7 @@ def test_a_key_is_nowhere_but_in_the_request_to_its_server(
 
 def body_of(response: Any) -> str:
     content: bytes = b"".join(response.streaming_content) if response.streaming and not response.is_async else b""
-    return (content or getattr(response, "content", b"")).decode()
+    return (content or getattr(response, "content", b"")).decode("latin-1")
 
 
 def recommended_table(report: DoctorReport, spec: BackendSpec) -> str:

@@ -1,4 +1,6 @@
-"""Django's admin at ``/admin/``: plain rows for superusers, with the product's CSP except Trusted Types, which its jQuery does not support.
+"""Django's admin at ``/admin/``, a repair hatch: off unless CHATUI_DJANGO_ADMIN asks for it, for superusers only, and nothing links to it.
+
+It shows plain rows, with the product's CSP except Trusted Types, which its jQuery does not support. Administration is ``web.manage``.
 
 Messages, conversations, turns and files must not be registered: a list of rows would show hidden text without the gate and without an
 audit line. Nor may anything that is a secret, or that has steps of its own, such as closing or erasing an account.

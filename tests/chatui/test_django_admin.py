@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import path
 
 import chatui.urls
-from chatui.admin.site import site
+from chatui.django_admin import site
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
@@ -32,7 +32,7 @@ def root(db: None) -> User:
 def test_by_default_the_address_is_not_there_and_the_code_is_not_loaded(root: User) -> None:
     assert signed_in(root).get("/admin/").status_code == Client().get("/admin/login/").status_code == 404
     code = (
-        "import sys, django; django.setup(); import chatui.urls as urls; print('chatui.admin.site' in sys.modules, len(urls.urlpatterns))"
+        "import sys, django; django.setup(); import chatui.urls as urls; print('chatui.django_admin' in sys.modules, len(urls.urlpatterns))"
     )
     loaded = {}
     for wanted in ("false", "true"):
