@@ -45,8 +45,7 @@ def test_a_line_says_what_the_model_does_and_all_lines_fold_up_when_the_answer_b
         expect(tab.last.locator(".part-final")).to_be_visible()
         expect(tab.last.locator(".thought > summary")).to_have_text(TIME)
         expect(tab.last.locator(".thought li").first).to_be_hidden()
-    chat.last.locator(".thought > summary").focus()
-    chat.page.keyboard.press("Enter")
+    chat.last.locator(".thought > summary").press("Enter")
     expect(chat.last.locator(".thought li").first).to_be_visible()
 
     chat.stop.click()

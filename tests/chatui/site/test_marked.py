@@ -61,7 +61,7 @@ def unmarked(template: str) -> Iterator[str]:
     """The pieces of text of a template that are not marked for translation."""
     # Nothing of a tag of Django's may look like the end of an HTML tag, or like text.
     bare = _TAG.sub("\x00", _MARKED.sub("\x00", template))
-    yield from (value for value in _SPOKEN.findall(bare) if _WORD.search(value))
+    yield from (value for value in _SPOKEN.findall(bare) if _WORD.search(value) and value not in NAMES)
     for text in re.sub(r"<[^>]*>", "\x01", bare).split("\x01"):
         for piece in text.split("\x00"):
             if _WORD.search(piece) and piece.strip(" ·\n") not in NAMES and "page-body" not in piece and "-body" not in piece:
