@@ -1,4 +1,4 @@
-"""The status of the model servers for the admin pages: whether each responds, its load, and its recent failures."""
+"""The status of the model servers for Administration: whether each responds, its load, and its recent failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the admin pages show about the product: its version, pending migrations, storage sizes, and the settings in force.
+"""What Administration show about the product: its version, pending migrations, storage sizes, and the settings in force.
 
 Settings are under headings, each with the documentation page that explains them, and with where each comes from. For a secret, it is shown
 only whether it is set.

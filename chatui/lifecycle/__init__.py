@@ -1,7 +1,7 @@
 """An account from outside: directories (SCIM) create and change it, closing and erasing end it.
 
 ``closing`` is the only way to close an account: it ends all access, and handles sign-outs by providers. ``closed_accounts`` hands over or
-erases what is left, when ``manage.py purge`` finds it old enough. ``erasure`` erases a person, for the admin pages and for ``manage.py
+erases what is left, when ``manage.py purge`` finds it old enough. ``erasure`` erases a person, for Administration and for ``manage.py
 erase_person``: it is recorded first, deletes everything in order and counts it, removes the traces from the files of the database, and
 keeps a list for restored backups.
 

@@ -22,7 +22,7 @@ OTHER_SETTINGS = (
     *("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "separates"),
     "server_tools",
 )
-"""The settings that a row of the admin pages can have besides its columns.
+"""The settings that a row of Administration can have besides its columns.
 
 They exclude settings that name a file on the machine, or a route through its network.
 """
@@ -32,14 +32,14 @@ ENVIRONMENT_NAME = "main"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The enabled rows of the admin pages: the valid specs, in order, and a sentence for each mistake."""
+    """The enabled rows of Administration: the valid specs, in order, and a sentence for each mistake."""
 
     specs: tuple[BackendSpec, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def operator_backends(env: Environment) -> tuple[BackendSpec, ...]:
-    """The model servers configured outside the admin pages: those of the file, else that of the variables. Invalid ones are ignored."""
+    """The model servers configured outside Administration: those of the file, else that of the variables. Invalid ones are ignored."""
     if env.backends_file is not None:
         return file(env.backends_file).specs
     if not env.backend_url:
@@ -112,7 +112,7 @@ def demo() -> BackendSpec:
 
 
 def rows() -> Rows:
-    """Read the rows of the admin pages, except unconfirmed ones, in two queries. Raises DatabaseError if the database is down."""
+    """Read the rows of Administration, except unconfirmed ones, in two queries. Raises DatabaseError if the database is down."""
     specs: list[BackendSpec] = []
     problems: list[str] = []
     for row in StoredBackend.objects.filter(is_enabled=True, unconfirmed_by="").prefetch_related("groups"):
@@ -124,7 +124,7 @@ def rows() -> Rows:
 
 
 def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
-    """A row of the admin pages as a spec.
+    """A row of Administration as a spec.
 
     Raises:
         SpecError: something in it is invalid.

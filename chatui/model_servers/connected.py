@@ -34,12 +34,12 @@ from renderer.harmony.vocabulary import Vocabulary
 log = logging.getLogger(__name__)
 
 ROWS_SECONDS = 2.0
-"""How many seconds old the cached rows of the admin pages may be before they are read again."""
+"""How many seconds old the cached rows of Administration may be before they are read again."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """The rows of the admin pages that this process read last, and when (``time.monotonic``)."""
+    """The rows of Administration that this process read last, and when (``time.monotonic``)."""
 
     rows: configured.Rows = field(default_factory=configured.Rows)
     at: float = float("-inf")
@@ -61,7 +61,7 @@ _closing: set[asyncio.Task[None]] = set()
 def specs() -> tuple[BackendSpec, ...]:
     """All backends in use, the default first.
 
-    The rows of the admin pages are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
+    The rows of Administration are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
     database: there, the rows are those that a thread of this process read last.
     """
     return configured.combined(environment(), _rows())
@@ -207,7 +207,7 @@ def environment_key() -> str | None:
 
 
 def forget_rows() -> None:
-    """Read the rows of the admin pages again at the next use. Other processes do so within ROWS_SECONDS."""
+    """Read the rows of Administration again at the next use. Other processes do so within ROWS_SECONDS."""
     _read.at = float("-inf")
 
 
@@ -236,7 +236,7 @@ def _rows() -> configured.Rows:
             # While the database is down, the rows that were read before are used. Before the first migration, this is normal, and not
             # worth a warning.
             level = logging.WARNING if _read.has_succeeded else logging.DEBUG
-            log.log(level, "the back ends of the admin pages could not be read (%s)", type(error).__name__)
+            log.log(level, "the back ends of Administration could not be read (%s)", type(error).__name__)
         _read.at = now
     return _read.rows
 

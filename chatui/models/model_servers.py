@@ -1,4 +1,4 @@
-"""Model servers that staff configured on the admin pages, and the last examination of each server there.
+"""Model servers that staff configured in Administration, and the last examination of each server there.
 
 A server's columns are those of a BackendSpec (``chatui.backends.spec``). Examinations have one row for each server, by its name.
 """

@@ -107,7 +107,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
         return keys.checked(key, f"the variable {name}")
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
-    # Without the model servers of the admin pages: --url must work without a database.
+    # Without the model servers of Administration: --url must work without a database.
     same = (known for known in configured.operator_backends(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
 
