@@ -355,11 +355,13 @@ def everybodys(words: str = "", number: int = 1) -> Page[Any]:
 
 
 def revoke_somebodys(visitor: Visitor, key_id: UUID) -> None:
-    """Revoke a key of anybody. Recorded. Raises NotFoundError if there is none, or the visitor may not."""
+    """Revoke a key of anybody. Recorded, and told the owner. Raises NotFoundError if there is none, or the visitor may not."""
     row = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
     if row is None or visitor.user is None or not administration.may_revoke_keys(visitor.user):
         raise NotFoundError
-    revoke(visitor, [row])
+    with transaction.atomic():
+        second_factor.notify(row.owner, "key-revoked")
+        revoke(visitor, [row])
 
 
 def _valid_keys(person: User) -> QuerySet[ApiKey]:

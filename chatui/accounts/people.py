@@ -142,7 +142,7 @@ def set_rights(
 
 
 def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> User:
-    """Change somebody's user name, display name and e-mail address (columns and checked values). Recorded.
+    """Change somebody's user name, display name and e-mail address (columns and checked values). Recorded; another address is told them.
 
     Raises:
         NotFoundError: as ``changeable``.
@@ -150,6 +150,10 @@ def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> Us
     """
     with _changing(visitor, person_id) as person:
         before = snapshot(person)
+        if details.get("email", person.email) != person.email:
+            # To the old address, and on their pages: links for a new password go to the new one.
+            second_factor.notify(person, "address-changed")
+            person.refresh_from_db(fields=["sign_in_news"])
         for name, value in details.items():
             setattr(person, name, value)
         person.save()  # with the columns that are derived from the name

@@ -40,6 +40,7 @@ from chatui.site.brand import brand
 MAX_LINES = 10
 """The most notifications that are stored for one person; older ones are dropped."""
 SENTENCES = {
+    "address-changed": noop("The e-mail address of your account was changed."),
     "passkey-added": noop("A passkey was added to your account."),
     "passkey-removed": noop("A passkey was removed from your account."),
     "codes-set-up": noop("One-time codes were set up for your account."),

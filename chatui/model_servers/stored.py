@@ -241,7 +241,7 @@ def save(visitor: Visitor, checked: Checked, *, may_see_hidden: bool) -> StoredB
             row.save(force_insert=before is None, force_update=before is not None)
             row.groups.set(checked.groups)
             if before is None:
-                _record(visitor, row, "created", _description(row))
+                _record(visitor, row, "created", description(row))
             else:
                 _record_changes(visitor, checked, values_before)
             transaction.on_commit(connected.forget_rows)
@@ -272,9 +272,10 @@ def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_s
 
 
 def confirm(visitor: Visitor, row: StoredBackend) -> None:
-    """Confirm a change by somebody who may not see hidden channels, recorded. Only whoever may see them is let to this."""
+    """Confirm a change by somebody who may not see hidden channels, recorded. Only whoever may see them is let to this. Does nothing if the
+    row is no longer what ``row`` is."""
     with transaction.atomic():
-        waiting = StoredBackend.objects.select_for_update().filter(pk=row.pk).exclude(unconfirmed_by="").first()
+        waiting = StoredBackend.objects.select_for_update().filter(pk=row.pk, changed_at=row.changed_at).exclude(unconfirmed_by="").first()
         if waiting is not None:
             _record(visitor, waiting, "confirmed", f"after a change by {waiting.unconfirmed_by}: {waiting.url}")
             StoredBackend.objects.filter(pk=waiting.pk).update(unconfirmed_by="")
@@ -290,8 +291,8 @@ def remove(visitor: Visitor, row: StoredBackend) -> None:
 
 
 @translation.override(SOURCE)
-def _description(row: StoredBackend) -> str:
-    """A new row in one line: whether it is confirmed, and then the values that differ from the defaults.
+def description(row: StoredBackend) -> str:
+    """A row in one line: whether it is confirmed, and then the values that differ from the defaults.
 
     The first values are those that affect where text is sent.
     """

@@ -246,7 +246,7 @@ def _is_blank(response: HttpResponseBase) -> bool:
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
 
 
-_IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
+_IN_UTC = re.compile(r"/(audit|admin|usage|manage)/|/c/[^/]+/debug/")
 """Pages that several people compare, or filter by days, use one time zone."""
 
 

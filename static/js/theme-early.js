@@ -8,6 +8,8 @@
   } catch {
     // Storage may be forbidden; then the account's theme applies.
   }
+  // Nobody else gets a cookie: who only reads what was shared leaves no trace.
+  if (!document.documentElement.dataset.person) return;
   const zone = `chatui_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
   if (document.cookie.split("; ").includes(zone)) return;
   const secure = location.protocol === "https:" ? "; secure" : "";

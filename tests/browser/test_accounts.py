@@ -45,7 +45,7 @@ def test_the_first_account_is_made_with_the_consoles_code_and_makes_the_next_one
     page.wait_for_url(empty.url + "/")
     page.get_by_role("button", name="Account: olga").click()
     page.get_by_role("link", name="Administration").click()
-    page.get_by_role("navigation", name="Administration").get_by_role("link", name="Settings", exact=True).click()
+    page.get_by_role("navigation", name="Administration").get_by_role("link", name="Current settings", exact=True).click()
     expect(page.get_by_text("CHATUI_DATA_DIR", exact=True)).to_be_visible()
     page.get_by_role("navigation", name="Administration").get_by_role("link", name="People").click()
     page.get_by_role("link", name="Invite people").click()

@@ -22,7 +22,7 @@ from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 116
-PAGE_FILES = 60
+PAGE_FILES = 59
 API_FILES = 113
 
 TIMES = 3

@@ -52,7 +52,8 @@ class OwnServer:
         main = int((self._place / "data/postmaster.pid").read_text().split()[0])
         children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
         for process in (main, *map(int, children)):
-            os.kill(process, how)
+            with suppress(ProcessLookupError):  # a child that ended meanwhile
+                os.kill(process, how)
 
     def remove(self) -> None:
         """End it, and delete its files."""

@@ -332,7 +332,8 @@ def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
     if not _examination_lock.acquire(blocking=False):
         raise BusyError
     try:
-        record("back end tested", visitor, spec.name, detail=origin(spec.url))
+        for url in (spec.url, *spec.more_urls):
+            record("back end tested", visitor, spec.name, detail=origin(url))
         progress = _Progress()
         # In a thread that the page does not have to wait for: a DNS lookup that hangs would block the closing of the event loop.
         asking = threading.Thread(target=_examine, args=(spec, progress), kwargs={"is_brief": True}, name="test of a server", daemon=True)

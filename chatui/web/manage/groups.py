@@ -25,7 +25,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.web import lists
 from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import for_part, page
+from chatui.web.manage.parts import RowsField, for_part, page
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MAX_NAMED = 50
 """How many people without a second factor a page names; it counts the others."""
 
 
-class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+class PermissionsField(RowsField):
     """Single permissions, in the words of the catalogue."""
 
     def __init__(self) -> None:

@@ -46,8 +46,9 @@ def limits(request: HttpRequest) -> HttpResponse:
             raise NotFoundError
         if forms[sent].is_valid():
             return _save(request, forms[sent])
+    sees_accounts = administration.may_see_accounts(person_of(request))
     context = {
-        "limits": [(row, _in_words(row)) for row in accounts_limits.all_limits()],
+        "limits": [(row, _in_words(row)) for row in accounts_limits.all_limits() if row.person_id is None or sees_accounts],
         "prices": accounts_limits.all_prices(),
         "limit_form": forms["limit"],
         "price_form": forms["price"],
@@ -59,8 +60,11 @@ def limits(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.LIMITS, "GET", "POST")
 def limit(request: HttpRequest, limit_id: int) -> HttpResponse:
-    """One limit: change it or remove it."""
-    return _edit(request, accounts_limits.limit(limit_id), LimitForm)
+    """One limit: change it or remove it. That of a person is for those who may see accounts."""
+    row = accounts_limits.limit(limit_id)
+    if row.person_id is not None and not administration.may_see_accounts(person_of(request)):
+        raise NotFoundError
+    return _edit(request, row, LimitForm)
 
 
 @for_part(AdminPart.LIMITS, "GET", "POST")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
@@ -44,6 +46,16 @@ ADDRESSES = {
     AdminPart.SETTINGS: "manage_settings",
     AdminPart.SYSTEM: "manage_system",
 }
+
+
+class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Some of the offered rows. A key that no column could hold is no row of them, instead of an error of the database."""
+
+    def clean(self, value: Any) -> Any:
+        try:
+            return super().clean(value)
+        except OverflowError:
+            raise ValidationError(self.error_messages["invalid_pk_value"], code="invalid_pk_value", params={"pk": "…"}) from None
 
 
 def for_part(part: AdminPart | None, *methods: str) -> Callable[[View], View]:

@@ -165,7 +165,11 @@ def _sign_out(request: HttpRequest, person_id: UUID) -> bool:
 
 def _add(request: HttpRequest, person_id: UUID) -> bool:
     number = request.POST.get("group", "")
-    group = administration.assignable_groups(person_of(request)).filter(pk=int(number)).first() if number.isdecimal() else None
+    group = (
+        administration.assignable_groups(person_of(request)).filter(pk=int(number)).first()
+        if number.isdecimal() and len(number) < 10
+        else None
+    )
     if group is None:
         raise NotFoundError
     notify_sockets(accounts_people.set_member(_staff(request), person_id, group, is_in=True))

@@ -35,14 +35,14 @@ from chatui.proxies import public_address
 from chatui.web.api_keys import KeyForm
 from chatui.web.guards import visitor_of
 from chatui.web.manage.groups import LAST_MANAGER, PermissionsField
-from chatui.web.manage.parts import for_part, page
+from chatui.web.manage.parts import RowsField, for_part, page
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
 
 
-class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+class _GroupsField(RowsField):
     """Shows each group with what it allows, so that nobody grants a permission without having read it."""
 
     def label_from_instance(self, obj: Any) -> str:

@@ -23,7 +23,7 @@ from chatui.permissions import access, administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import for_part, page
+from chatui.web.manage.parts import RowsField, for_part, page
 from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ServerForm(forms.Form):
         required=False,
         help_text=_("Lower numbers come first. The first model server that somebody may use is their default."),
     )
-    groups = forms.ModelMultipleChoiceField(
+    groups = RowsField(
         label=_("Groups"),
         queryset=Group.objects.none(),
         required=False,
@@ -338,6 +338,9 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
     if what == "remove":
         stored.remove(visitor, row)
         return redirect(f"{reverse('manage_servers')}?done=removed")
+    # Whoever confirms, and "offer" and "pause" by them do, confirms what they have read.
+    if row.unconfirmed_by and access.can_see_hidden(staff) and request.POST.get("seen") != row.changed_at.isoformat():
+        return _page(request, row, stored.spec_of(row), gettext("It was changed in the meantime. Read it again before you confirm it."))
     if what == "confirm":
         stored.confirm(visitor, row)
         return redirect(f"{reverse('manage_server', args=[name])}?done=changed")
@@ -375,6 +378,8 @@ def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | N
         "may_examine": administration.may_examine(staff),
         "may_remove": administration.may_remove_servers(staff),
         "may_confirm": access.can_see_hidden(staff),
+        "unconfirmed": stored.description(row) if row and row.unconfirmed_by and access.can_see_hidden(staff) else "",
+        "seen": row.changed_at.isoformat() if row else "",
         "done": request.GET.get("done") == "changed",
         "problem": problem,
     }

@@ -150,12 +150,14 @@ export class Exchange {
   showSnapshot({ messages, steps, thought, working, elapsed, place, can_answer_now: canEnd, checking }) {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
+    const isOpen = seek(this.element, ".before details[open]", HTMLElement) !== null;
     // A process of the release before, which may run the turn until it is restarted, sends free text.
     this.thinking.showAgain(steps.filter((line) => line.sentences));
     if (typeof thought === "number") {
       // Until the answer begins, the text above belongs to the answer that is continued.
       find(this.element, ".before", HTMLElement).replaceChildren();
       this.thinking.showThought(thought);
+      if (isOpen) seek(this.element, ".before details", HTMLElement)?.setAttribute("open", "");
     }
     this.parts.replaceAll(messages);
     if (working) this.thinking.begin(elapsed, canEnd);

@@ -117,7 +117,7 @@ STATES = (
     State("administration limits", "grace", "/manage/limits/", unfold),
     State("administration keys", "grace", "/manage/keys/"),
     State("administration new account refused", "grace", "/manage/people/new/", account_refused),
-    State("administration whole person", "grace", "{user}", visible_at(".manage-rights")),
+    State("administration whole person", "grace", "{user}", visible_at("#may-heading")),
     State("administration usage limit", "grace", "{user}limit/"),
     State("administration password link", "grace", "{user}password/"),
     State("administration erasing", "grace", "{user}erase/"),

@@ -95,6 +95,7 @@ def test_with_a_finger_on_a_phone(demo: Server, visits: Visits) -> None:
     phone.get_by_role("button", name="Open the list of conversations").tap()
     phone.locator(".conversation-items .conversation-item", has_text="Tapped one").locator(".conversation-more").tap()
     phone.locator("#conversation-menu").get_by_role("link", name="Choose several…").tap()
+    expect(phone.get_by_text("1 chosen")).to_be_visible()
     phone.locator(".conversation-link", has_text="Tapped two").tap()
     expect(phone.get_by_text("2 chosen")).to_be_visible()
     fits(phone, 360)

@@ -61,7 +61,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     page = visits.open(server, "grace")
     page.get_by_role("button", name="Account: grace, 1 warning").click()
     page.get_by_role("link", name="Administration Waiting: 1").click()
-    page.get_by_role("link", name="Audit log").click()
+    page.get_by_role("link", name="Audit log", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Audit log")
     warning = page.get_by_role("region", name="Warning")
     expect(warning).to_contain_text("bela tried to open hidden channels without permission 2 times")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import pytest_django
@@ -14,11 +15,13 @@ from chatui.accounts import mail as accounts_mail
 from chatui.accounts import passkeys, second_factor, sessions
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models.audit import AuditEvent
+from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Passkey, RecoveryCode
 from chatui.models.user import User
 from tests.chatui.accounts.people import add, after_password, is_in, owned, sign_in
 from tests.chatui.accounts.test_second_factor import code_of, password, switched_on
-from tests.chatui.conftest import PASSWORD, signed_in
+from tests.chatui.api.asking import key_of
+from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.authenticator import Authenticator
 from tests.support.environment import change
 
@@ -58,6 +61,22 @@ def test_the_owner_is_notified_of_codes(ada: User) -> None:
     client.post("/sign-in/second-factor/remove/")
     assert notices_of(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
     assert second_factor.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
+
+
+def test_staff_who_change_an_address_or_revoke_a_key_do_not_do_so_unnoticed(
+    ada: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org"})
+    User.objects.filter(pk=ada.pk).update(email="ada@example.org")
+    staff = signed_in(make_person("rosa", "view_user", "change_user", staff=True))
+    with django_capture_on_commit_callbacks(execute=True):
+        sent = staff.post(f"/manage/people/{ada.pk}/details/", {"username": "ada", "email": "elsewhere@example.org"})
+    accounts_mail.wait()
+    assert sent.status_code == 302 and notices_of(ada) == ["address-changed"] and ada.email == "elsewhere@example.org"
+    assert [each.to for each in mail.outbox] == [["ada@example.org"]], "the old address: links for a new password go to the new one"
+    key_of(ada)
+    staff.post(f"/manage/keys/{ApiKey.objects.get().pk}/revoke/")
+    assert notices_of(ada)[-1] == "key-revoked"
 
 
 def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:

@@ -196,6 +196,11 @@ def test_limits_need_the_permission_and_people_are_not_named_without_another_one
     assert signed_in(blind).get(LIMITS).status_code == 200, "the twin"
     assert signed_in(blind).get(page_of(ada, "limit")).status_code == 404
     assert not UsageLimit.objects.exists()
+    own = UsageLimit.objects.create(person=ada, day_turns=7)
+    assert "ada" not in signed_in(blind).get(LIMITS).content.decode()
+    for sent in ({"day_turns": "0"}, {"delete": "1"}):
+        assert signed_in(blind).post(f"{LIMITS}{own.pk}/", sent).status_code == 404
+    assert UsageLimit.objects.get().day_turns == 7
 
 
 def test_a_price_is_logged_with_its_numbers_however_long_the_model_name(lars: Client) -> None:

@@ -1,7 +1,7 @@
 """Date and time formats for simplified Chinese, with the 24-hour clock and "UTC"."""
 
 DATE_FORMAT = "Y年n月j日"
-TIME_FORMAT = r"H:i \U\T\C"
-DATETIME_FORMAT = r"Y年n月j日, H:i \U\T\C"
+TIME_FORMAT = r"H:i T"
+DATETIME_FORMAT = r"Y年n月j日, H:i T"
 SHORT_DATE_FORMAT = "Y年n月j日"
-SHORT_DATETIME_FORMAT = r"Y年n月j日, H:i \U\T\C"
+SHORT_DATETIME_FORMAT = r"Y年n月j日, H:i T"

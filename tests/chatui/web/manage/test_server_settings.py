@@ -79,7 +79,9 @@ def change(client: Client, server: str = "small", /, **changes: Any) -> Any:
 
 
 def act(client: Client, what: str, name: str = "small", **fields: str) -> int:
-    status: int = client.post(f"{LIST}{name}/{what}/", fields).status_code
+    row = StoredBackend.objects.filter(name=name).first()
+    seen = {"seen": row.changed_at.isoformat()} if row else {}
+    status: int = client.post(f"{LIST}{name}/{what}/", seen | fields).status_code
     return status
 
 
@@ -320,6 +322,10 @@ def test_what_somebody_without_the_permission_changed_waits_for_confirmation(adm
     change(admin_pages, url="http://127.0.0.1:10")
     assert offered() == [] and "omar changed it." in " ".join(admin_pages.get(LIST).content.decode().split())
     assert act(admin_pages, "confirm") == 404 and offered() == [], "somebody who changed it does not confirm it"
+    page = sera.get(f"{LIST}small/").content.decode()
+    assert "address http" in page, "what is confirmed can be read"
+    for what in ("confirm", "offer"):
+        assert act(sera, what, seen="2026-01-01T00:00:00+00:00") == 409 and offered() == [], "it is no longer what was read"
     assert act(sera, "confirm") == 302 and offered() == ["small"]
     actions = [action.removeprefix("back end ") for action, _, _ in recorded()]
     assert actions == ["created", "confirmed", "changed", "not confirmed", "confirmed"]
