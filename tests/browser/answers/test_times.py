@@ -19,7 +19,7 @@ WRITTEN_IN = """(place, zone) => new Intl.DateTimeFormat(document.documentElemen
 SHIFTS = """globalThis.shifts = [];
 new PerformanceObserver((list) => {
   const moved = list.getEntries().flatMap(({ sources }) => sources.map(({ node }) => node?.parentElement));
-  globalThis.shifts.push(...moved.filter((each) => each?.closest("chat-transcript")).map(({ outerHTML }) => outerHTML));
+  globalThis.shifts.push(...moved.filter((each) => each?.closest("chat-transcript, conversation-list")).map(({ outerHTML }) => outerHTML));
 }).observe({ type: "layout-shift", buffered: true });"""
 BOXES = """() => [...document.querySelectorAll("chat-transcript *:not(answer-time, answer-time *), chat-composer *")]
   .map((each) => JSON.stringify(each.getBoundingClientRect()))"""
