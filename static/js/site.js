@@ -1,7 +1,8 @@
-// The script of every page: the theme switch, the language, the menus and signing out.
+// The script of every page: the theme switch, the language, the menus, passwords and signing out.
 
 import { applyLanguages, placeMenus } from "./page/menus.js";
 import { watchLeaving } from "./composer/leaving.js";
+import "./page/passwords.js";
 
 placeMenus();
 applyLanguages();

@@ -36,6 +36,23 @@ def test_a_page_that_is_signed_out_from_another_browser_says_so_and_keeps_the_te
     expect(chat.box).to_have_value("Is anybody there?")
 
 
+def test_a_typed_password_can_be_read_until_it_is_sent(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, path="/sign-in/")
+    password = page.get_by_label("Password")
+    password.fill("not the password")
+    shows = page.get_by_role("button", name="Show Password")
+    shows.click()
+    expect(password).to_have_attribute("type", "text")
+    expect(password).to_have_value("not the password")
+    expect(shows).to_have_attribute("aria-pressed", "true")
+    sent = """form => new Promise(done => {
+      form.addEventListener("submit", event => { event.preventDefault(); done(form.elements.password.type); });
+      form.requestSubmit();
+    })"""
+    page.get_by_label("Username").fill("sam")
+    assert page.locator("form:has(.password)").evaluate(sent) == "password", "browsers keep passwords apart from other texts"
+
+
 def test_an_invited_person_creates_the_account_and_later_sets_a_new_password(demo: Server, visits: Visits) -> None:
     """With the referrer policy of the pages behind both links, a browser may send another ``Origin`` than from other pages."""
     admin = visits.open(demo, "grace", "/manage/people/invite/")
