@@ -14,9 +14,7 @@ from chatui import asgi, wire
 from chatui.live import consumer, routing
 from tests.canary.reviewed import BUS_MESSAGES, COMMANDS, DEBUG_EVENTS, END_USER_EVENTS, KINDS, ROUTES, SOCKETS, UNANSWERED
 
-WHAT_TO_DO = (
-    "Decide who may see what there and write an entry into tests/canary/reviewed.py; the crawl and the matrix exercise it from then on."
-)
+WHAT_TO_DO = "Decide who may see what there and write it into tests/canary/routes.txt or reviewed.py: the crawl and the matrix exercise it."
 
 
 def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
@@ -33,7 +31,7 @@ def test_every_address_is_reviewed() -> None:
     found, reviewed = list(patterns(get_resolver())), [route.pattern for route in ROUTES]
     assert len(found) > 40, "the premise"
     assert sorted(set(found) - set(reviewed)) == [], WHAT_TO_DO
-    assert sorted(set(reviewed) - set(found)) == [], "These addresses no longer exist: remove their entries from tests/canary/reviewed.py."
+    assert sorted(set(reviewed) - set(found)) == [], "These addresses no longer exist: remove them from tests/canary/routes.txt."
     assert len(reviewed) == len(set(reviewed))
 
 
