@@ -14,8 +14,8 @@ from chatui.codes import ProductCode
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
+from tests.llama.asked import LIMITS
 from tests.llama.fixture import SMALL_CONTEXT
-from tests.llama.test_chat import LIMITS
 from tests.support.cases import extended
 from tests.support.sampling import outcome, sample_request
 

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import date
 
 import pytest
-import pytest_asyncio
 
-from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
+from chatui.backends.base import Backend, EndReason, SampleRequest
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
-from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD
-from tests.llama.test_harmony import KNOWN
+from tests.llama.asked import CANARY, KNOWN, THINK_HARD, backend_of, over
 from tests.support.sampling import Outcome, outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)
-KINDS = ("harmony", "chat")
+ANYWHERE = over("harmony", "chat")
 QUESTIONS = {"Count from 1 to 200.": (40, 41, 300), THINK_HARD: (194, 200)}
 """Questions, each with token limits that cut its answer."""
-
-
-@pytest_asyncio.fixture(params=KINDS)
-async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
-    created: Backend = (
-        HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
-        if request.param == "harmony"
-        else ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
-    )
-    yield created
-    await created.aclose()
 
 
 def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:
@@ -47,6 +29,7 @@ def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:
 
 
 @pytest.mark.parametrize(("question", "limit"), [(question, limit) for question, limits in QUESTIONS.items() for limit in limits])
+@ANYWHERE
 async def test_a_cut_answer_continues_exactly_where_it_was_cut(backend: Backend, question: str, limit: int) -> None:
     await continues_exactly(backend, question, limit)
 
@@ -56,7 +39,7 @@ async def test_over_token_ids_an_answer_cut_between_the_bytes_of_a_word_continue
     llama_server: str, vocabulary: Vocabulary, limit: int
 ) -> None:
     """The server tokenizes the text of some writing systems differently from how the model wrote it, so that only ids are exact."""
-    backend = HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary)
+    backend = backend_of("harmony", llama_server, vocabulary)
     await continues_exactly(backend, "Say hello in many languages.", limit)
     await backend.aclose()
 
@@ -71,6 +54,7 @@ async def continues_exactly(backend: Backend, question: str, limit: int) -> None
     assert rest.hidden == ""
 
 
+@ANYWHERE
 async def test_an_answer_that_is_cut_twice_is_continued_twice(backend: Backend) -> None:
     request = sample_request("Count from 1 to 200.")
     cut = await outcome(backend, replace(request, max_tokens=100))
@@ -80,6 +64,7 @@ async def test_an_answer_that_is_cut_twice_is_continued_twice(backend: Backend) 
     assert text == KNOWN["Count from 1 to 200."][0]
 
 
+@ANYWHERE
 async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_rest(backend: Backend) -> None:
     request = sample_request(THINK_HARD)
     cut = await outcome(backend, replace(request, max_tokens=198))
@@ -89,7 +74,7 @@ async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_r
 
 
 async def test_over_responses_the_model_is_asked_in_plain_text(llama_server: str) -> None:
-    backend = ResponsesBackend(Endpoint(llama_server, limits=LIMITS))
+    backend = backend_of("responses", llama_server, None)
     rest = await outcome(backend, replace(sample_request("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
     await backend.aclose()
     assert rest.error is None

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import date
 
 import pytest
-import pytest_asyncio
 
-from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.base import Backend, EndReason, SampleRequest
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Frame
-from renderer.harmony.vocabulary import Vocabulary
-from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD
+from tests.llama.asked import CANARY, THINK_HARD, over
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio, over("harmony", "chat")]
 
 CUTS = 200 if os.environ.get("CHATUI_TEST_LONG") else 20
 """How many places of the reasoning are cut; ``make faults`` tries more."""
-
-
-@pytest_asyncio.fixture(params=("harmony", "chat"))
-async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
-    created: Backend = (
-        HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
-        if request.param == "harmony"
-        else ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
-    )
-    yield created
-    await created.aclose()
 
 
 def finishing(request: SampleRequest, thought: str) -> SampleRequest:

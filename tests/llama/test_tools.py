@@ -26,8 +26,7 @@ from renderer.markup import html
 from renderer.markup.citations import CitableSource
 from tests.chatui.backends.chat.test_recordings import PARIS, PLAN, TOKYO
 from tests.chatui.backends.harmony.test_backend import FIBONACCI
-from tests.llama.test_chat import LIMITS
-from tests.llama.test_harmony import WEATHER
+from tests.llama.asked import LIMITS, WEATHER
 from tests.support import environment
 from tests.support.sampling import outcome, sample_request
 

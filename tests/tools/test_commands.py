@@ -117,7 +117,7 @@ def test_manage_py_says_which_python_to_take_where_there_is_no_django() -> None:
 
 
 def test_tests_of_a_module_or_of_a_shared_server_run_in_one_process() -> None:
-    assert shared("tests/llama/test_chat.py::test_a[b::c]") == shared("tests/llama/test_killed.py::test_d") == "tests/llama/"
+    assert shared("tests/llama/test_formats.py::test_a[b::c]") == shared("tests/llama/test_killed.py::test_d") == "tests/llama/"
     for alone in ("tests/browser/test_phone.py", "tests/services/test_search.py"):
         assert shared(f"{alone}::test_a") == shared(f"{alone}::test_b[c]") == alone
 

@@ -25,9 +25,9 @@ from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.turns.test_turns import ask, run
+from tests.llama.asked import LIMITS
 from tests.llama.documents.recording_proxy import RecordingProxy, recording_proxy
 from tests.llama.fixture import CONTEXT
-from tests.llama.test_chat import LIMITS
 from tests.support import environment
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]

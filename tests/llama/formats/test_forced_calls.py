@@ -15,8 +15,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_recordings import GREETING, PARIS, PLAN, TOKYO
-from tests.llama.test_chat import LIMITS
-from tests.llama.test_harmony import WEATHER
+from tests.llama.asked import LIMITS, WEATHER
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
