@@ -125,6 +125,10 @@ def test_notifications_can_be_switched_off_and_end_with_sign_out(chat: Chat) -> 
     expect(page.locator(".toast").last).to_contain_text("You will not be notified any more.")
     choose(page)
     assert "chatui:notice" in page.evaluate("JSON.stringify(localStorage)")
-    page.evaluate("() => document.querySelector('form[data-sign-out]').dispatchEvent(new Event('submit', { bubbles: true }))")
+    page.evaluate("""() => {
+      const form = document.querySelector("form[data-sign-out]");
+      form.dataset.sure = ""; // the person has answered that what is unsent may go
+      form.dispatchEvent(new Event("submit", { bubbles: true }));
+    }""")
     assert "chatui:notice" not in page.evaluate("JSON.stringify(localStorage)")
     expect(button).to_have_attribute("aria-pressed", "false")
