@@ -23,6 +23,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.separation import REMEDY, Known, Separation
 from chatui.backends.spec import BackendSpec, find
 from chatui.codes import Cause
+from chatui.display.failures import has_failed
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS
 from chatui.model_servers import configured, connected, stored
@@ -39,7 +40,7 @@ KEEP_SECONDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """How often a code occurred in the last hour, and in the last day."""
+    """How many answers failed with a code in the last hour, and in the last day."""
 
     code: str
     hour: int
@@ -182,17 +183,17 @@ def _work(specs: Sequence[BackendSpec]) -> dict[str, _Work]:
     for choice, count in running:
         _work_of(found, specs, choice).running += count
     ended = Turn.objects.filter(pk__gte=first_key_at(day), started_at__gte=day).exclude(state=TurnState.RUNNING)
-    sums = ended.values("choice", "error_code").annotate(
+    sums = ended.values("choice", "state", "error_code", "error_cause").annotate(
         day=Count("pk"), hour=Count("pk", filter=Q(started_at__gte=hour)), last=Max("finished_at")
     )
     for row in sums.order_by():
         code, last = row["error_code"], row["last"]
         work = _work_of(found, specs, row["choice"])
-        if code:
+        if has_failed(row["state"], code, row["error_cause"]):
             work.errors = work.errors or {}
             before = work.errors.setdefault(code, [0, 0])
             work.errors[code] = [before[0] + row["hour"], before[1] + row["day"]]
-        else:
+        elif not code:
             work.answered += row["day"]
             work.last_answer = max((each for each in (work.last_answer, last) if each), default=None)
     return found

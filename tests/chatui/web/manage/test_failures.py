@@ -61,6 +61,11 @@ def test_answers_that_were_cut_and_busy_servers_are_listed_apart(ada: User, omar
     assert "No failed answers in this period" in failed and others.count("<strong>1 ×</strong>") == 2
     assert "withheld" not in page, "an answer that was written to its end is no matter for this page"
 
+    Turn.objects.update(choice="demo")
+    assert "No failed answers in the last 24 hours." in text_of(signed_in(omar), "/manage/servers/")
+    of(ada, "E-X-TIMEOUT", "", choice="demo")
+    assert "E-X-TIMEOUT" in text_of(signed_in(omar), "/manage/servers/")
+
 
 def test_an_answer_is_found_by_the_number_that_the_person_was_shown(ada: User, omar: User) -> None:
     turn, staff = of(ada, "E-X-BACKEND-SETUP", Cause.KEY_REFUSED.told("HTTP 401, invalid_api_key")), signed_in(omar)
