@@ -25,6 +25,7 @@ WIDE = """() => [...document.querySelectorAll("body *")]
 
 def fits(page: Page) -> None:
     """Check that the page does not scroll sideways, and that no target is too small to touch."""
+    page.wait_for_load_state()  # measured before that, the page has not all of its style sheets, which nobody sees
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360, (page.url, width, page.evaluate(WIDE))
     assert page.evaluate(SMALL, [TARGETS, FINGER_PX]) == [], page.url
