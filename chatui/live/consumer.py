@@ -315,9 +315,13 @@ class ChatConsumer(PageSocket):
 
     async def _end_following(self, audience: Audience, code: ErrorCode) -> None:
         if audience not in self._followed:
-            return  # two checks ran at the same time, and the other one has closed the socket
+            return  # two checks ran at the same time, and the other one has ended it
         self._unfollow(audience)
-        await self.close_with(code, CLOSE_FORBIDDEN)
+        if audience is Audience.DEBUG:
+            await self.close_with(code, CLOSE_FORBIDDEN)
+        else:
+            # As a command would be. Closed for good, a page whose conversation comes back out of the bin would stay deaf.
+            self.refuse(None, code)
 
     async def _check_often(self) -> None:
         while True:

@@ -124,6 +124,7 @@ class ChatPage extends HTMLElement {
     if (location.search.includes("print=")) void import("../page/printing.js");
     this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
+    this.addEventListener("chat:restored", () => commands.subscribe());
     whenLeaving(() => this.#forget());
     const [message, fold] = [() => this.#composer.focus(), () => this.#drawer.toggle()];
     new Shortcuts({ page: this, message, fold, stop: () => this.#stop(), escape: () => this.#escape() }).listen();

@@ -82,10 +82,12 @@ export class ListEvents {
     this.#showFolder(event.folder);
   }
 
-  /** The open conversation exists: also takes back that it did not, under the message box. */
+  /** The open conversation exists: takes back that it did not, here and under the message box, and follows it again. */
   exists() {
-    if (!this.#deletedBanner.hidden) find(this.#page, ".composer-problem", HTMLElement).textContent = "";
+    if (this.#deletedBanner.hidden) return;
+    find(this.#page, ".composer-problem", HTMLElement).textContent = "";
     this.#deletedBanner.hidden = true;
+    this.#page.dispatchEvent(new CustomEvent("chat:restored"));
   }
 
   /** @param {FolderKept} event */

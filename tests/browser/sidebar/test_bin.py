@@ -73,6 +73,7 @@ def test_a_tab_whose_running_conversation_is_deleted_shows_no_refusal_that_nobod
     expect(gone).to_be_hidden()
     expect(other.problem).to_be_empty()
     expect(other.box).to_have_value("Is it still there?")
+    expect(other.last).not_to_have_attribute("data-state", "running")
     other.box.press("Enter")
     expect(other.exchanges).to_have_count(2)
     other.finish()

@@ -11,6 +11,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
+from django.utils import timezone
 
 from chatui.accounts import header_sign_in
 from chatui.audit_log.record import Visitor
@@ -305,6 +306,23 @@ def busy(*_: object) -> object:
 
 def broken(*_: object) -> object:
     raise OperationalError("server closed the connection unexpectedly")
+
+
+@pytest.mark.asyncio
+async def test_a_page_that_waits_for_a_snapshot_of_a_deleted_conversation_goes_on_when_it_is_back(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.05)
+    monkeypatch.setattr(running, "ask_snapshot", lambda *_: None)
+    conversation = (await stored(ada, ask(), "a process that died")).turn.conversation_id
+    async with BrowserSocket(ada) as socket:
+        await socket.send("subscribe", conversation=str(conversation))
+        await Conversation.objects.filter(pk=conversation).aupdate(deleted_at=timezone.now())
+        assert (await socket.until("chatui:refused"))[-1] == {"type": "chatui:refused", "code": "E-X-NOT-FOUND"}
+        await Conversation.objects.filter(pk=conversation).aupdate(deleted_at=None)
+        await Turn.objects.aupdate(state="stopped")
+        await socket.send("subscribe", conversation=str(conversation))
+        assert (await socket.until("chatui:idle"))[-1]["state"] == "stopped"
 
 
 @pytest.mark.asyncio
