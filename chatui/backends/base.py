@@ -48,7 +48,8 @@ class GivenReasoning:
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """One request to a model. ``frames`` is the history to send, system and developer frames included.
+    """One request to a model. ``frames`` is the history to send, system and developer frames included, as ``frames_for_prompt`` selects
+    it: a backend leaves out only what its wire format cannot express.
 
     ``cut_answer`` is an answer that was cut: the sample continues its text, and the first answer that it opens holds only what is new.
     A backend that cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if

@@ -8,7 +8,7 @@ from chatui.backends.answer_format import function_call
 from chatui.backends.base import GivenReasoning
 from chatui.backends.speaker import defang
 from renderer.frame_kinds import is_answer, is_preamble
-from renderer.frames import Channel, Frame, Intent, Role, Terminator
+from renderer.frames import Channel, Frame, Role, Terminator
 
 Message = dict[str, object]
 _BESIDE_NO_TEXT = ("reasoning_content", "thinking")
@@ -23,8 +23,8 @@ def messages(
     System and developer frames become one ``system`` message, the only form that all servers accept. ``cut_answer``, the answer to be
     continued, is the last message. Reasoning is sent back only with that message, or with a call that has no answer yet, as
     ``reasoning_content`` or in the fields in which the server gave it (``given_back``, by call id). A preamble is joined to what follows
-    it, because servers refuse a second text in a message with a call and reasoning. Calls without a reply, replies without a call, and text
-    that the product wrote for people or staff are left out.
+    it, because servers refuse a second text in a message with a call and reasoning. Calls without a reply and replies without a call are
+    left out.
     """
     writer = _Writer(frames, given_back or {})
     return writer.write(cut_answer)
@@ -63,8 +63,6 @@ class _Writer:
 
     def _take_assistant(self, frame: Frame) -> None:
         header = frame.header
-        if header.name or header.intent in (Intent.STATUS, Intent.DEBUG):
-            return
         if frame.terminator is Terminator.CALL:
             self._take_call(frame)
         elif header.channel == Channel.ANALYSIS:

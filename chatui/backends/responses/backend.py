@@ -27,7 +27,7 @@ from chatui.backends.sse import ServerSentEvent
 from renderer.errors import Code
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_answer, is_preamble
-from renderer.frames import Channel, Frame, Intent, Role, Terminator
+from renderer.frames import Channel, Frame, Role, Terminator
 
 InputItem = dict[str, object]
 
@@ -47,8 +47,8 @@ def prompt(frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning] | N
     """One item for each question, answer, preamble, call and reply.
 
     Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it. Calls without a
-    reply, replies without a call, and text for people or staff are left out. ``given_back``: the reasoning items before a call as the
-    server gave them, which are sent back unchanged instead of items made from frames.
+    reply and replies without a call are left out. ``given_back``: the reasoning items before a call as the server gave them, which are sent
+    back unchanged instead of items made from frames.
     """
     writer = _Writer(frames, given_back or {})
     return writer.write()
@@ -82,8 +82,6 @@ class _Writer:
 
     def _take_assistant(self, frame: Frame) -> None:
         header = frame.header
-        if header.name or header.intent in (Intent.STATUS, Intent.DEBUG):
-            return
         if frame.terminator is Terminator.CALL:
             self._take_call(frame)
         elif header.channel == Channel.ANALYSIS:

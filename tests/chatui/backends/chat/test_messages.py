@@ -71,15 +71,8 @@ def test_a_preamble_joins_the_answer_or_the_call_that_follows_it() -> None:
     assert reasoned == {"role": "assistant", "reasoning_content": "I must look.\n\nI look.", "tool_calls": [called("c1")]}
 
 
-def test_messages_for_staff_or_by_the_product_are_not_sent() -> None:
-    hidden = [
-        Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG), "SECRET"),
-        Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_activity", intent=Intent.PREAMBLE), "SECRET"),
-        Frame(Header(Role.ASSISTANT, Channel.FINAL, recipient="functions.x"), "SECRET"),
-        Frame(Header("stranger"), "SECRET"),
-        Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.STATUS), "SECRET"),
-        Frame(Header(Role.ASSISTANT, Channel.FINAL, name="x"), "SECRET"),
-    ]
+def test_what_the_format_cannot_express_is_not_sent() -> None:
+    hidden = [Frame(Header(Role.ASSISTANT, Channel.FINAL, recipient="functions.x"), "SECRET"), Frame(Header("stranger"), "SECRET")]
     assert messages([user("Hi"), *hidden]) == [{"role": "user", "content": "Hi"}]
 
 
@@ -143,8 +136,3 @@ def test_markers_are_escaped_in_reasoning_preambles_and_arguments_too() -> None:
     answer = messages([user("Hi"), *history[:2]], Frame(FINAL, marker))[-1]
     escaped = "<\u2060|end|>"
     assert answer == {"role": "assistant", "content": f"{escaped}\n\n{escaped}", "reasoning_content": escaped}
-
-
-def test_hidden_text_before_a_call_is_not_sent_as_its_reasoning() -> None:
-    hidden = [Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=intent), "SECRET") for intent in (Intent.DEBUG, Intent.STATUS)]
-    assert messages([*hidden, call("c1"), reply("c1")])[0] == {"role": "assistant", "tool_calls": [called("c1")]}

@@ -75,14 +75,10 @@ def test_a_call_that_is_left_out_changes_nothing_for_the_next_one() -> None:
     assert prompt(frames).items[1] == REASONED
 
 
-def test_messages_for_users_or_staff_are_left_out() -> None:
-    summary = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE), "Thought about it.")
-    caught = Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG), "leaked")
-    status = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.STATUS), "SECRET")
-    planned = Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.STATUS), "SECRET")
+def test_what_the_format_cannot_express_is_left_out() -> None:
     cut = Frame(CALL_HEADER, "SECRET")
     other = [Frame(Header("stranger"), "SECRET"), Frame(Header(Role.ASSISTANT, Channel.FINAL, recipient="functions.x"), "SECRET")]
-    assert prompt([QUESTION, summary, caught, status, planned, cut, *other, CALL, REPLY]).items == [ASKED, CALLED, REPLIED]
+    assert prompt([QUESTION, cut, *other, CALL, REPLY]).items == [ASKED, CALLED, REPLIED]
 
 
 def test_markers_in_texts_of_users_and_tools_are_escaped() -> None:
