@@ -87,6 +87,16 @@ def test_json_and_openchatml_hold_the_same_visible_frames(exported: Conversation
     assert as_text == client.get(f"/c/{exported.pk}/download/").content.decode(), "OpenChatML is the default"
 
 
+def test_a_download_that_is_imported_is_the_same_download_but_that_it_says_so(exported: Conversation, ada: User) -> None:
+    for form in (DownloadFormat.OPENCHATML, DownloadFormat.JSON):
+        read = document.parse if form is DownloadFormat.OPENCHATML else interchange.parse_json
+        text = exports.transcript(exported, ada, Audience.END_USER, form)
+        again = exports.transcript(import_transcript(ada, text.encode()).conversation, ada, Audience.END_USER, form)
+        before, after = read(text), read(again)
+        assert after.frames == before.frames and len(before.frames) == 3
+        assert again.replace("imported: true\n", "").replace(',\n    "imported": true', "") == text
+
+
 def test_a_whole_download_is_the_branch_that_its_reader_has_open(exported: Conversation, ada: User, grace: User) -> None:
     question = exported.messages.get(position=0)
     other = say(exported, question, "Another answer.", Header("assistant", channel="final"))

@@ -151,7 +151,7 @@ def test_values_that_strict_reading_accepts_are_stored_unchanged(grace: User) ->
 
 
 @pytest.mark.slow
-def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None:
+def test_no_import_and_no_download_shows_more_than_the_file_and_both_are_the_same_again(grace: User) -> None:
     talks: list[tuple[Frame, ...]] = []
 
     @settings(max_examples=example_count(40), database=None, deadline=None)
@@ -170,14 +170,19 @@ def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None
             continue
         for form in exports.DownloadFormat:
             assert words(exports.transcript(row, grace, Audience.END_USER, form)) <= before
+        for form in (exports.DownloadFormat.OPENCHATML, exports.DownloadFormat.JSON):
+            once = exports.transcript(row, grace, Audience.END_USER, form)
+            if visible_words(frames):
+                again = import_transcript(grace, once.encode()).conversation
+                assert exports.transcript(again, grace, Audience.END_USER, form) == once
         for audience in Audience:
             for form, read in (
                 (exports.DownloadFormat.OPENCHATML, ocml.read_leniently),
                 (exports.DownloadFormat.JSON, interchange.read_leniently),
             ):
-                again = read(exports.transcript(row, grace, audience, form))
-                assert visible_words(again.transcript.frames) <= before
-                count += len(visible_words(again.transcript.frames))
+                shown = visible_words(read(exports.transcript(row, grace, audience, form)).transcript.frames)
+                assert shown <= before
+                count += len(shown)
         page = signed_in(grace).get(f"/c/{row.pk}/").content.decode()
         assert words(page) <= before
     assert count > example_count(50), "hardly anything was imported, so this would prove little"
