@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from chatui.backends.spec import SAMPLING
 from chatui.models.conversation import Conversation
 from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
@@ -39,6 +40,20 @@ SAMPLING_SETTINGS = frozenset(
     }
 )
 """Keys of ``generation_settings`` for sampling. Imported values are dropped unless the answers here used them, too."""
+
+
+_HELD = ("temperature", "top_p")
+
+
+def sampling_of(row: Conversation) -> dict[str, float]:
+    """The sampling parameters that an import's header asks for in the whole conversation (specification section 2), as far as a stranger
+    may choose them. A value of another type or outside the parameter's range is left out."""
+    settings, found = _imported_header(row).settings if row.document_header else {}, dict[str, float]()
+    for name in _HELD:
+        value, (least, most) = settings.get(name), SAMPLING[name]
+        if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
+            found[name] = float(value)
+    return found
 
 
 def text_of(header: DocumentHeader) -> str:

@@ -108,6 +108,7 @@ def load(running: RunningTurn) -> None:
     known = {turn.question_id: transcripts.frame_of(turn.question)}
     seen = [known.get(message.key) or document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
     running.frames = (*frames_of(turn, program), *history.frames_for_prompt(seen))
+    running.sampling = document_headers.sampling_of(turn.conversation)
     running.today = None if program else today(turn.asked_by)
     running.place_id = place_id
     running.turns_left_out = left_out

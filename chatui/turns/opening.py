@@ -64,7 +64,7 @@ def first_request(running: RunningTurn, spec: BackendSpec, answer_format: Answer
     request = SampleRequest(
         running.frames,
         model=model,
-        sampling=spec.sampling_of(model),
+        sampling={**spec.sampling_of(model), **running.sampling},
         effort=_effort(running.turn.effort),
         max_tokens=most,
         cut_answer=running.cut_answer,

@@ -95,6 +95,8 @@ class RunningTurn:
 
     frames: tuple[Frame, ...] = field(default=(), repr=False)
     """The branch up to the question, as the model may see it again, below all instructions."""
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    """What the header of an imported conversation asks for, instead of the operator's defaults."""
     place_id: UUID | None = None
     """The parent of the turn's first frame; None for the question."""
     shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)

@@ -108,6 +108,19 @@ def test_a_conversation_from_here_states_its_settings(ada: User, conversation: C
     assert values(downloaded(ada, conversation)) == {"version": 2.2, "generation_settings": {"reasoning_effort": "medium"}}
 
 
+@pytest.mark.parametrize(
+    ("settings", "held"),
+    [
+        ("{temperature: 1, top_p: 0.25}", {"temperature": 1.0, "top_p": 0.25}),
+        ("{temperature: 2.5, top_p: -1}", {}),
+        ("{temperature: true, top_p: '0.5'}", {}),
+        ("{temperature: [1], seed: 4, top_k: 1, max_tokens: 1}", {}),
+    ],
+)
+def test_of_imported_settings_only_harmless_ones_of_the_right_type_and_range_hold(settings: str, held: dict[str, float], ada: User) -> None:
+    assert document_headers.sampling_of(imported(ada, f"version: 2.2\ngeneration_settings: {settings}\n")) == held
+
+
 async def ask(person: User, row: Conversation, effort: str = "low") -> None:
     question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort=effort, text="And now?", conversation=row.pk)
     running.launch(await stored(person, question))
@@ -116,13 +129,16 @@ async def ask(person: User, row: Conversation, effort: str = "low") -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_settings_of_an_answer_here_replace_imported_ones(
+async def test_imported_settings_hold_unless_the_person_chooses_others(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"max_answer_tokens": 700})
     row = await database_sync_to_async(imported)(ada, HEADER)
     await ask(ada, row)
     header = values(await database_sync_to_async(downloaded)(ada, row))
+    request = backend.requests[0]
+    assert (dict(request.sampling), request.effort) == ({"temperature": 0.7}, "low")
+    assert not {tool.recipient for tool in request.tools} & {"browser.search", "python"}, "no file turns a tool on"
     settings = {"builtin_tools": ["browser", "python"], "reasoning_effort": "low", "max_tokens": 700}
     assert (header["model"], header["generation_settings"]) == ("scripted-model", settings)
     assert header["x-project"] == "Kürbis" and header["profiles"]["harmony"]["enabled"] is True

@@ -45,6 +45,11 @@ def test_a_request_has_the_turns_history_and_the_servers_settings() -> None:
     assert not request.tools and not request.must_call and not request.must_fit
 
 
+def test_a_program_chooses_first_then_the_header_of_an_import_then_the_operator() -> None:
+    asked = replace(JOB, sampling={"temperature": 0.7, "top_p": 0.4}, program=program(sampling={"temperature": 1.0}))
+    assert dict(first_request(asked, SPEC).sampling) == {"temperature": 1.0, "top_p": 0.4}
+
+
 @pytest.mark.parametrize(("stored", "sent"), [("low", "low"), ("medium", "medium"), ("high", "high"), ("", "medium"), ("max", "medium")])
 def test_an_unknown_effort_counts_as_medium(stored: str, sent: str) -> None:
     assert first_request(unstored(effort=stored), SPEC).effort == sent
