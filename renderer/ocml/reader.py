@@ -214,7 +214,7 @@ class Reader:
     def _here(self) -> Location:
         """The position after all text so far, including text that is held back."""
         if self._frames is None:
-            return location_after(self._cursor.here(0), self._document.held)
+            return location_after(self._cursor.here(None), self._document.held)
         return location_after(self._cursor.here(self._frames.number), self._frames.held)
 
     # --- the two parts of a document ----------------------------------------------------------------------------------------------
