@@ -24,6 +24,7 @@ from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.calls import CallFault, Pairing
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import canonical
+from renderer.ocml.plain_values import SURROGATE
 from renderer.ocml.reader import Reader
 from renderer.ocml.scanning import DocumentOpened, ProblemFound, ReaderEvent
 from renderer.tokens import escape
@@ -49,9 +50,11 @@ class DocumentRules:
 
 
 def check_written(transcript: Transcript) -> None:
-    """Raise the first problem that strict reading would refuse, except in the content of bodies."""
+    """Raise the first problem that strict reading would refuse, except in what bodies say. A lone surrogate is no character."""
     rules = DocumentRules(document_header.of_transcript(transcript))
     for frame in transcript.frames:
+        if SURROGATE.search(frame.body):
+            raise ParseHeaderError("an unpaired surrogate")
         frame = replace(frame, header=canonical(frame.header))
         for fault in (*rules.at_start(frame), rules.at_end(frame)):
             if fault is not None and fault.is_refused:

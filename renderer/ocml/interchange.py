@@ -28,12 +28,10 @@ from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.document import DocumentRules, Reading, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
 from renderer.ocml.frame_header import HeaderFault
+from renderer.ocml.plain_values import SURROGATE
 from renderer.strict_json import JsonError, JsonValue
 
 __all__ = ["dump_json", "message_of", "parse_json", "read_leniently", "read_strictly", "to_values"]
-
-SURROGATE = re.compile("[\ud800-\udfff]")
-"""A lone surrogate: not a character, and not possible in UTF-8."""
 
 BYTE_ORDER_MARK = "\ufeff"
 """Accepted at the beginning of a text. In places, it counts as three bytes and as no column."""
