@@ -25,7 +25,7 @@ from renderer.events import Finished, hidden, violates_constraint
 from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool, is_for_people
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
-from renderer.ocml.document import DocumentRules, Reading, check_written
+from renderer.ocml.document import DocumentRules, Reading, check_frame, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
 from renderer.ocml.frame_header import HeaderFault
 from renderer.ocml.plain_values import SURROGATE
@@ -370,9 +370,7 @@ def to_values(transcript: Transcript, *, fold_thinking: bool = False) -> dict[st
 
 def message_of(frame: Frame) -> dict[str, JsonValue]:
     """One frame as a message. Raises as ``document.dump_frame`` does."""
-    frame_header.write(frame.header)
-    if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
-        raise Problem(fault.code, fault.hint).error()
+    check_frame(frame)
     values: dict[str, JsonValue] = dict(frame_header.canonical(frame.header).as_written())
     if frame.terminator is not Terminator.CALL:
         values["content"] = frame.body
