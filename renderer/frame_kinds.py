@@ -41,6 +41,9 @@ DOCUMENT = Header(Role.USER, name=DOCUMENT_NAME, content_type="text")
 PRODUCT_NAMES = frozenset({SUMMARY_NAME, TOOL_LINE_NAME})
 """Names of frames that the product writes for people. They are never sent to a model."""
 
+RESERVED_NAMES = PRODUCT_NAMES | {DOCUMENT_NAME}
+"""Every name that means something to the product: no author in Harmony has one."""
+
 
 def is_for_people(recipient: str | None) -> bool:
     """Whether a frame with this recipient is addressed to people, or has no recipient."""
@@ -50,6 +53,11 @@ def is_for_people(recipient: str | None) -> bool:
 def addresses_tool(header: Header) -> bool:
     """Whether the frame is an assistant's, addressed to a tool. Such a frame is a call if it ends in ``<|call|>``."""
     return header.role == Role.ASSISTANT and not is_for_people(header.recipient) and header.recipient != Role.ASSISTANT
+
+
+def may_answer(name: str | None, recipient: str) -> bool:
+    """Whether a tool with this name may reply to a call of ``recipient``: the tool itself, or ``browser`` for ``browser.search``."""
+    return name is not None and (recipient == name or recipient.startswith(f"{name}."))
 
 
 def is_preamble(header: Header) -> bool:

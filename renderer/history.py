@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
-from renderer.frame_kinds import PRODUCT_NAMES, is_answer, is_document
+from renderer.frame_kinds import PRODUCT_NAMES, is_answer, is_document, may_answer
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 
@@ -35,16 +35,28 @@ def _is_dropped(frame: Frame, before_last_final: bool) -> bool:
     return before_last_final and header.channel == Channel.ANALYSIS
 
 
-def _paired(frames: Iterable[Frame]) -> list[Frame]:
-    frames = list(frames)
-    calls = {frame.header.call_id for frame in frames if frame.terminator is Terminator.CALL}
-    replies = {frame.header.call_id for frame in frames if frame.header.role == Role.TOOL}
-    whole = (calls & replies) - {None}
-    return [
-        frame
-        for frame in frames
-        if frame.header.call_id in whole or (frame.terminator is not Terminator.CALL and frame.header.role != Role.TOOL)
-    ]
+def _paired(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames without calls that nobody answered, and without replies to nobody. The first call with an id and the first reply to that
+    id behind it are a pair, if the tool may answer that call.
+    """
+    calls: dict[str, int] = {}
+    replies: dict[str, int] = {}
+    for index, frame in enumerate(frames):
+        call_id = frame.header.call_id
+        if call_id is None:
+            continue
+        if frame.terminator is Terminator.CALL:
+            calls.setdefault(call_id, index)
+        elif frame.header.role == Role.TOOL and call_id in calls:
+            replies.setdefault(call_id, index)
+    pairs = [(calls[call_id], reply) for call_id, reply in replies.items()]
+    pairs = [(call, reply) for call, reply in pairs if may_answer(frames[reply].header.name, frames[call].header.recipient or "")]
+    kept = {index for pair in pairs for index in pair}
+    return [frame for index, frame in enumerate(frames) if index in kept or not _is_traffic(frame)]
+
+
+def _is_traffic(frame: Frame) -> bool:
+    return frame.terminator is Terminator.CALL or frame.header.role == Role.TOOL
 
 
 def _for_prompt(frame: Frame) -> Frame:

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any
 
 from renderer import strict_json
-from renderer.errors import OpenChatMLError, ParseHeaderError, Problem
+from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.events import Finished, hidden
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -44,7 +44,7 @@ from renderer.harmony.pieces import (
 )
 from renderer.harmony.reader import HarmonyReader, author_of, is_json
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.ocml import frame_header
+from renderer.ocml.document import check_frame
 from renderer.strict_json import JsonError
 from renderer.tokens import Token
 
@@ -320,7 +320,7 @@ def _body(frame: Frame) -> list[Piece]:
 
 def _written(frames: Sequence[Frame], record: SideRecord | None, document: Mapping[str, object] | None) -> tuple[list[Piece], SideRecord]:
     for frame in frames:
-        _check_writable(frame)
+        check_frame(frame)
     earlier = [_earlier(frame, record, index) for index, frame in enumerate(frames)]
     completion = bool(frames) and frames[0].header.role == Role.ASSISTANT
     if record is not None and earlier and earlier[0] is not None:
@@ -405,7 +405,7 @@ def _fits(recorded: MessageRecord, body: str, *, opened: bool) -> bool:
     """
     frame = Frame(recorded.header, body, recorded.terminator)
     try:
-        _check_writable(frame)
+        check_frame(frame)
         written = text_of_pieces(_header_pieces(as_written(frame).header)[0 if opened else 1 :])
     except OpenChatMLError:
         return False
@@ -434,13 +434,6 @@ def _sample(body: str) -> str:
 
 def _is_seen(header: Header) -> bool:
     return may_see(header, Audience.END_USER)
-
-
-def _check_writable(frame: Frame) -> None:
-    """Raise if OpenChatML could not write such a frame: nothing reads what nothing writes."""
-    frame_header.write(frame.header)
-    if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
-        raise Problem(fault.code, fault.hint).error()
 
 
 def _numbered() -> Callable[[], str]:

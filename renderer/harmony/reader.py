@@ -16,14 +16,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent, UnansweredCalls
-from renderer.frame_kinds import ANSWER, BROKEN, PEOPLE, PRODUCT_NAMES, addresses_tool, is_answer, is_for_people, is_preamble
+from renderer.frame_kinds import (
+    ANSWER,
+    BROKEN,
+    PEOPLE,
+    RESERVED_NAMES,
+    addresses_tool,
+    is_answer,
+    is_for_people,
+    is_preamble,
+    may_answer,
+)
 from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
 from renderer.tokens import TERMINATORS, Token
 
@@ -136,14 +145,14 @@ def author_of(word: str) -> HarmonyAuthor:
     """The author that the first word of a header names.
 
     ``user:NAME`` is a role and a name, as openai-harmony writes it; a doubled role word is the role. Anything that is not a role is a tool
-    name, as in Harmony. Names of the product's own frames are omitted, so that no model can forge them.
+    name, as in Harmony. Reserved names are omitted, so that no model can forge the product's own frames.
     """
     role, separator, name = word.partition(":")
     role = _DOUBLED.get(role, role)
     if role not in _AUTHORS:
         return HarmonyAuthor(Role.TOOL, word)
     return HarmonyAuthor(
-        role, name if separator and name not in PRODUCT_NAMES else None, not separator or bool(HEADER_VALUE.fullmatch(name))
+        role, name if separator and name not in RESERVED_NAMES else None, not separator or bool(HEADER_VALUE.fullmatch(name))
     )
 
 
@@ -219,7 +228,7 @@ class HarmonyReader:
         self._new_call_id = new_call_id
         self._conversation = conversation
         self._calls = UnansweredCalls()
-        self._unanswered: defaultdict[str, deque[str]] = defaultdict(deque)
+        self._unanswered: dict[str, str] = {}
         self._state = _State.HEADER
         self._head = HeaderBuilder(implied=True)
         self._body = _Body(BROKEN)
@@ -308,9 +317,12 @@ class HarmonyReader:
         """A call gets a new id. A reply gets that of its tool's oldest open call, as Harmony does not say which call it answers."""
         if _is_call(header):
             header = replace(header, call_id=self._new_call_id())
-            self._unanswered[str(header.recipient)].append(str(header.call_id))
-        elif header.role == Role.TOOL and (waiting := self._unanswered.get(header.name or "")):
-            header = replace(header, call_id=waiting.popleft())
+            self._unanswered[str(header.call_id)] = str(header.recipient)
+        elif header.role == Role.TOOL:
+            answered = (call_id for call_id, recipient in self._unanswered.items() if may_answer(header.name, recipient))
+            if call_id := next(answered, None):
+                del self._unanswered[call_id]
+                header = replace(header, call_id=call_id)
         return header
 
     def _header_without_message(self, token: str) -> list[RawEvent]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from renderer import strict_json
 from renderer.errors import Code, OpenChatMLError, Problem
 from renderer.events import violates_constraint
+from renderer.frame_kinds import may_answer
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.ocml.document_header import DocumentHeader, Profile
 from renderer.ocml.frame_header import HeaderFault, fault_of_terminator
@@ -152,8 +153,7 @@ class Pairing:
             yield _flagged("a second reply to one call")
         else:
             self._answered.add(call_id)
-            called, name = self._recipients[call_id], header.name or ""
-            if called != name and not called.startswith(f"{name}."):
+            if not may_answer(header.name, self._recipients[call_id]):
                 yield _flagged("a reply from a different tool than the one that was called")
 
 

@@ -24,6 +24,7 @@ from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.calls import CallFault, Pairing
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import canonical
+from renderer.ocml.plain_values import SURROGATE
 from renderer.ocml.reader import Reader
 from renderer.ocml.scanning import DocumentOpened, ProblemFound, ReaderEvent
 from renderer.tokens import escape
@@ -49,7 +50,7 @@ class DocumentRules:
 
 
 def check_written(transcript: Transcript) -> None:
-    """Raise the first problem that strict reading would refuse, except in the content of bodies."""
+    """Raise the first problem that strict reading would refuse, except in what bodies say."""
     rules = DocumentRules(document_header.of_transcript(transcript))
     for frame in transcript.frames:
         frame = replace(frame, header=canonical(frame.header))
@@ -161,17 +162,27 @@ def dump_document_header(transcript: Transcript) -> str:
 
 def dump_frame(frame: Frame) -> str:
     """The canonical text of one frame. Raises as strict reading would if the header or the terminator breaks a rule."""
+    check_frame(frame)
+    return f"{frame_header.write(frame.header)}{escape(frame.body)}{frame.terminator}"
+
+
+def check_frame(frame: Frame) -> None:
+    """Raise if no format writes this frame, whatever document it is in: nothing would read it."""
     if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
         raise Problem(fault.code, fault.hint).error()
-    return f"{frame_header.write(frame.header)}{escape(frame.body)}{frame.terminator}"
+    frame_header.write(frame.header)
+    if SURROGATE.search(frame.body):
+        raise ParseHeaderError("an unpaired surrogate")
 
 
 def writable(frame: Frame) -> Frame:
     """The frame itself, or, if ``dump_frame`` would refuse it, the nearest one that can be written. It is never more visible.
 
     Invalid values that do not decide who may see the frame are left out. If one that does is invalid, the frame becomes hidden analysis.
-    A ``<|call|>`` that cannot be executed becomes ``<|end|>``.
+    A ``<|call|>`` that cannot be executed becomes ``<|end|>``, a lone surrogate U+FFFD.
     """
+    if SURROGATE.search(frame.body):
+        frame = replace(frame, body=SURROGATE.sub("\ufffd", frame.body))
     header = frame_header.canonical(frame.header)
     try:
         frame_header.write(header)

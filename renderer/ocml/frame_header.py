@@ -94,6 +94,8 @@ def write(header: Header) -> str:
 
     Results are cached: most frames have one of a few headers, and each is written when it is checked and again when it is stored.
     """
+    if header.name not in (None, canonical(header).name):
+        raise ParseHeaderError("a role of a tool and another name")
     header = canonical(header)
     if header.role not in _ROLES:
         raise ParseHeaderError("an unknown role")

@@ -71,7 +71,7 @@ class FrameStates:
             self._stray_frame("".join([_START, *self._head, held]))
         else:
             output.text.append(held)
-            if not self._is_stray:
+            if not self._is_stray or self._state is FrameStates._literal:
                 output.report(Code.STREAM_TRUNCATED, "the text ends inside a body", self._frame)
         output.flush()
         output.emit(FrameClosed(None, output.error))

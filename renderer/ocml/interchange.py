@@ -25,15 +25,13 @@ from renderer.events import Finished, hidden, violates_constraint
 from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool, is_for_people
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
-from renderer.ocml.document import DocumentRules, Reading, check_written
+from renderer.ocml.document import DocumentRules, Reading, check_frame, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
 from renderer.ocml.frame_header import HeaderFault
+from renderer.ocml.plain_values import SURROGATE
 from renderer.strict_json import JsonError, JsonValue
 
 __all__ = ["dump_json", "message_of", "parse_json", "read_leniently", "read_strictly", "to_values"]
-
-SURROGATE = re.compile("[\ud800-\udfff]")
-"""A lone surrogate: not a character, and not possible in UTF-8."""
 
 BYTE_ORDER_MARK = "\ufeff"
 """Accepted at the beginning of a text. In places, it counts as three bytes and as no column."""
@@ -107,7 +105,9 @@ def _skip(text: str, position: int) -> int:
 
 _TEXTS = ("role", "channel", "name", "to", "call_id", "intent", "content_type", "constrain")
 _KEYS = frozenset({*_TEXTS, "content", "terminator", "tool_call", "thinking"})
-_CALL_KEYS = frozenset({"id", "recipient", "content_type", "arguments"})
+_CALL_KEYS = {"id": "call_id", "recipient": "to", "content_type": "constrain"}
+"""What a ``tool_call`` calls three attributes of its frame; its ``arguments`` are the body."""
+
 _TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Terminator.CALL}
 _BEGINNING = Location(0, 1, 1)
 
@@ -250,8 +250,10 @@ class _Message:
             if message.get("role") != Role.ASSISTANT:
                 self._fault("only an assistant message can have thinking")
             yield Frame(ANALYSIS, thinking)
-        header, content, ending = self._header(message), self._text(message, "content"), self._terminator(message)
         call = message.get("tool_call")
+        given = self._call_values(call) if call is not None else {}
+        header = self._header({**message, **self._call_attributes(message, given)})
+        content, ending = self._text(message, "content"), self._terminator(message)
         if call is None:
             if ending is Terminator.CALL:
                 self._fault("the message ends with <|call|> but has no tool_call", Code.CALL_SCHEMA, hides=False)
@@ -264,7 +266,7 @@ class _Message:
             yield Frame(replace(header, recipient=None, call_id=None, constrain=None), content)
             if header is not BROKEN:
                 header = replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None)
-        yield self._call(call, header)
+        yield self._call(call, given, header)
 
     def _fault(self, hint: str, code: Code = Code.PARSE_HEADER, *, hides: bool = True) -> None:
         self._report(HeaderFault(code, hint, hides=hides))
@@ -296,20 +298,28 @@ class _Message:
             self._fault(fault.hint, fault.code, hides=fault.hides)
         return reading.header
 
-    def _call(self, call: JsonValue, header: Header) -> Frame:
-        if not isinstance(call, dict) or set(call) - _CALL_KEYS:
+    def _call_values(self, call: JsonValue) -> dict[str, str | None]:
+        if not isinstance(call, dict) or set(call) - _CALL_KEYS.keys() - {"arguments"}:
             self._fault("tool_call must be an object with id, recipient, content_type and arguments", Code.CALL_SCHEMA)
+        return {key: self._text(call, key) for key in (*_CALL_KEYS, "arguments")} if isinstance(call, dict) else {}
+
+    def _call_attributes(self, message: dict[str, JsonValue], given: dict[str, str | None]) -> dict[str, JsonValue]:
+        """The attributes of the frame that a call gives it, where its message has none of its own."""
+        found: dict[str, JsonValue] = {}
+        for key, word in _CALL_KEYS.items():
+            value = given.get(key)
+            if value is not None and message.get(word) not in (None, value):
+                self._fault("the call and its message disagree", Code.CALL_SCHEMA)
+            elif value is not None:
+                found[word] = value
+        return found
+
+    def _call(self, call: JsonValue, given: dict[str, str | None], header: Header) -> Frame:
         if not isinstance(call, dict):
             return Frame(header, json.dumps(call, ensure_ascii=False))
-        given = {key: self._text(call, key) for key in _CALL_KEYS}
         if header is BROKEN:
             # Nobody says whose call this is: only the assistant's are carried out, and nothing makes this one the assistant's.
             return Frame(BROKEN, given["arguments"] or "")
-        message: dict[str, JsonValue] = dict(header.as_written())
-        for key, word in (("id", "call_id"), ("recipient", "to"), ("content_type", "constrain")):
-            if given[key] not in (None, message.setdefault(word, given[key])):
-                self._fault("the call and its message disagree", Code.CALL_SCHEMA)
-        header = self._header(message)
         # Arguments are never meant for people, whatever the recipient is.
         self._hides = self._hides or header.role != Role.ASSISTANT or is_for_people(header.recipient)
         return Frame(header, given["arguments"] or "", Terminator.CALL)
@@ -360,9 +370,7 @@ def to_values(transcript: Transcript, *, fold_thinking: bool = False) -> dict[st
 
 def message_of(frame: Frame) -> dict[str, JsonValue]:
     """One frame as a message. Raises as ``document.dump_frame`` does."""
-    frame_header.write(frame.header)
-    if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
-        raise Problem(fault.code, fault.hint).error()
+    check_frame(frame)
     values: dict[str, JsonValue] = dict(frame_header.canonical(frame.header).as_written())
     if frame.terminator is not Terminator.CALL:
         values["content"] = frame.body

@@ -11,12 +11,13 @@ from renderer.errors import ParseHeaderError
 
 DEPTH_LIMIT = 32
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate: not a character, and not possible in UTF-8."""
 
 
 def plain_mapping(values: Mapping[str, object], depth: int = 1) -> dict[str, Value]:
     """The same values in plain containers. Values that are not JSON are refused: they would not survive a round trip."""
-    if not all(isinstance(key, str) and not _SURROGATE.search(key) for key in values):
+    if not all(isinstance(key, str) and not SURROGATE.search(key) for key in values):
         raise ParseHeaderError("a key in the document header is not a string")
     return {str(key): _plain(item, depth + 1) for key, item in values.items()}
 
@@ -26,7 +27,7 @@ def _plain(value: object, depth: int) -> Value:
         raise ParseHeaderError("the document header is nested too deeply")
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, str) and not _SURROGATE.search(value):
+    if isinstance(value, str) and not SURROGATE.search(value):
         return str(value)
     if isinstance(value, int) and abs(value) < 10**4000:
         return value

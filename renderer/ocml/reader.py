@@ -15,6 +15,7 @@ from renderer.errors import Code, Location, OpenChatMLError
 from renderer.ocml import document_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader, FutureVersionError
 from renderer.ocml.frame_states import FrameStates
+from renderer.ocml.plain_values import SURROGATE
 from renderer.ocml.scanning import Cursor, DocumentOpened, Output, ReaderEvent, Utf8Pieces, beginnings, location_after
 from renderer.tokens import Token
 
@@ -102,7 +103,6 @@ class DocumentBeginning:
 
 
 _BYTE_ORDER_MARK = "\ufeff"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Reader:
@@ -169,14 +169,14 @@ class Reader:
             self._consume(self._bytes.decode_the_rest(is_last=is_last))
 
     def _take_text(self, piece: str) -> None:
-        if piece.isascii() or (found := _SURROGATE.search(piece)) is None:
+        if piece.isascii() or (found := SURROGATE.search(piece)) is None:
             self._consume(piece)
             return
         self._consume(piece[: found.start()])
         if not self._bytes.replaces_invalid:
             self._bytes.replaces_invalid = True
             self._output.report(Code.PARSE_HEADER, "an unpaired surrogate", self._here())
-        self._consume(_SURROGATE.sub("\ufffd", piece[found.start() :]))
+        self._consume(SURROGATE.sub("\ufffd", piece[found.start() :]))
 
     def _consume(self, text: str) -> None:
         output = self._output
@@ -214,7 +214,7 @@ class Reader:
     def _here(self) -> Location:
         """The position after all text so far, including text that is held back."""
         if self._frames is None:
-            return location_after(self._cursor.here(0), self._document.held)
+            return location_after(self._cursor.here(None), self._document.held)
         return location_after(self._cursor.here(self._frames.number), self._frames.held)
 
     # --- the two parts of a document ----------------------------------------------------------------------------------------------

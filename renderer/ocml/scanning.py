@@ -54,8 +54,8 @@ class Cursor:
         self.move(position)
         return self.here(frame)
 
-    def here(self, frame: int) -> Location:
-        """The offset, line and column where counting has stopped."""
+    def here(self, frame: int | None) -> Location:
+        """The offset, line and column where counting has stopped. ``frame`` is None in the document header."""
         return Location(self._offset, self._line, self._column, frame)
 
 

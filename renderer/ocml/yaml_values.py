@@ -1,6 +1,7 @@
-"""Reads and writes the values of a document header as YAML.
+"""Reads and writes the values of a document header as YAML 1.2.2 (core schema).
 
-Reading is safe and bounded. Writing quotes everything that some YAML parser could misread.
+Reading is safe and bounded. PyYAML scans YAML 1.1; ``_Scanner`` closes the difference. Writing quotes everything that some YAML parser
+could misread.
 """
 
 from __future__ import annotations
@@ -66,7 +67,62 @@ _TYPES: dict[str, tuple[str, str]] = {
 """How YAML 1.2 (core schema) types an unquoted scalar: for each type, its pattern and the characters that it can begin with."""
 
 
-class _Loader(yaml.SafeLoader):
+_NO_BREAKS = "\x85\u2028\u2029"
+"""Line breaks in YAML 1.1 and ordinary characters in YAML 1.2."""
+
+
+class _Scanner(yaml.SafeLoader):
+    """Scans as YAML 1.2 does: a tab separates words but never indents, and every continued line is indented more than its mapping."""
+
+    def __init__(self, text: str) -> None:
+        unused = (chr(number) for number in range(0x10FFFD, 0, -1) if chr(number) not in text)
+        stand_ins = "".join(next(unused) for _ in _NO_BREAKS)
+        self._originals = str.maketrans(stand_ins, _NO_BREAKS)
+        self._checked_line = -1
+        super().__init__(text.translate(str.maketrans(_NO_BREAKS, stand_ins)))
+
+    def prefix(self, length: int = 1) -> str:
+        return str(super().prefix(length)).translate(self._originals)
+
+    def scan_to_next_token(self) -> None:
+        super().scan_to_next_token()
+        while self.peek() == "\t":
+            # No mapping or list may begin behind a tab: its indentation would depend on the width of the tab.
+            self.allow_simple_key = self.allow_simple_key and bool(self.flow_level)
+            self.forward()
+            super().scan_to_next_token()
+        self._check_indentation()
+
+    def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[str]:
+        length = 0
+        while self.peek(length) in " \t":
+            length += 1
+        spaces = self.prefix(length)
+        self.forward(length)
+        if spaces and self.peek() not in "\r\n":
+            return [spaces]
+        return super().scan_plain_spaces(indent, start_mark) or []
+
+    def scan_flow_scalar_breaks(self, double: bool, start_mark: yaml.Mark) -> list[str]:
+        found: list[str] = super().scan_flow_scalar_breaks(double, start_mark)
+        self._check_indentation(is_quoted=True)
+        return found
+
+    def _check_indentation(self, *, is_quoted: bool = False) -> None:
+        """Refuse what stands first in its line and is not indented with spaces as far as it must be."""
+        if self.line == self._checked_line or self.peek() == "\0":
+            return
+        self._checked_line = self.line
+        before = self.buffer[self.pointer - self.column : self.pointer]
+        if before.strip(" \t"):
+            return
+        spaces = len(before) - len(before.lstrip(" "))
+        is_inside = is_quoted or self.flow_level
+        if (is_inside and spaces <= self.indent) or (not is_inside and "\t" in before):
+            raise _refused("a line is not indented with spaces as far as it must be", self.get_mark())
+
+
+class _Loader(_Scanner):
     """A safe loader of JSON values: no anchors (they let a short header grow without bound), tags or duplicate keys; limited depth."""
 
     yaml_implicit_resolvers = {}

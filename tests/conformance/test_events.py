@@ -8,6 +8,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
+import pytest
+
 from renderer.errors import OpenChatMLError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.ocml.reader import Reader
@@ -57,6 +59,10 @@ def read_events(case: Case, pieces: list[bytes]) -> tuple[list[list[ReaderEvent]
         for step in steps:
             found += [step()]
     except OpenChatMLError as error:
+        for later in (partial(reader.feed, b"<|end|>"), reader.finish):
+            with pytest.raises(OpenChatMLError) as again:
+                later()
+            assert again.value is error
         return [*found, reader.events_before_error], error_as_json(error)
     return found, None
 

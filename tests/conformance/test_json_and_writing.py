@@ -86,5 +86,10 @@ def test_text_is_written(case: Case) -> None:
         return
     text = document.dump(transcript)
     assert text == case["text"]
+    if "refused" in case:
+        with pytest.raises(OpenChatMLError) as caught:
+            document.parse(text)
+        assert caught.value.code == case["refused"]
+        return
     assert document.dump(document.parse(text)) == text
     assert document_as_told(document.parse(text)) == document_as_told(transcript)

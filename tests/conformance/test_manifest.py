@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 from tests.conformance.cases import HERE, cases, kind, manifest
 
 PAGE = HERE.parents[1] / "docs/conformance.md"
@@ -31,6 +34,15 @@ def test_each_case_says_what_it_shows() -> None:
         assert len({case["name"] for case in found}) == len(found), name
         for case in found:
             assert case["shows"].endswith(".") and case["source"], (name, case["name"])
+
+
+def test_each_case_names_rules_that_exist() -> None:
+    sources = [case["source"] for name in manifest()["kinds"] if name != "text" for case in cases(name)]
+    sources += [json.loads(path.read_text(encoding="utf-8"))["source"] for path in (HERE / "text").glob("*.json")]
+    for page, named in ((PAGE.parent / "openchatml.md", r"rulings? ([\d, and]+)"), (PAGE.parent / "harmony.md", r"Reading ([\d, and]+)")):
+        rules = set(re.findall(r"^(\d+)\. ", page.read_text(encoding="utf-8"), re.MULTILINE))
+        found = {number for source in sources for match in re.findall(named, source) for number in re.findall(r"\d+", match)}
+        assert found and found <= rules, (page.name, sorted(found - rules))
 
 
 def test_the_page_for_implementers_describes_each_kind() -> None:

@@ -60,6 +60,39 @@ def test_a_plain_word_is_typed_as_yaml_1_2_has_it(word: str, value: object) -> N
     assert read == value and type(read) is type(value)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a:\tb", "b"),
+        ("a: b\t# c", "b"),
+        ("a: b\tc", "b\tc"),
+        ("\t# c\na: b", "b"),
+        ("a:\n-\tb", ["b"]),
+        ('a: {"b"\t:\t1}', {"b": 1}),
+        ("a: [\n b]", ["b"]),
+        ("a: b\u2028c", "b\u2028c"),
+        ("a: 'b\x85c'", "b\x85c"),
+        ("a: |\n b\u2029c\n", "b\u2029c\n"),
+        ('a: "\\u2028\\U0010FFFD"', "\u2028\U0010fffd"),
+        ("a: \x85\U0010fffd", "\x85\U0010fffd"),
+        ("# c\u2028: d: e\na: b", "b"),
+        ("a:\n\tb", None),
+        ("a:\n\tb: c", None),
+        ("a:\n-\tb: c", None),
+        ("a: [\nb]", None),
+        ("a: [\n\tb]", None),
+        ('a: "b\nc"', None),
+    ],
+)
+def test_a_header_is_scanned_as_yaml_1_2_has_it(text: str, value: object) -> None:
+    header = f"version: 2.2\n{text}\n"
+    if value is not None:
+        assert document_header.read(header).extra == {"a": value}
+        return
+    with pytest.raises(ParseHeaderError):
+        document_header.read(header)
+
+
 @pytest.mark.parametrize("version", ["2.2", '"2.2"', "'2.2'", "2.20", "1.0", "2.9999"])
 def test_a_version_is_text(version: str) -> None:
     assert document_header.read(f"version: {version}\n").version == version.strip("\"'")
@@ -192,7 +225,7 @@ def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
         "{a: " * 9000,
         "'" * 60_001,
         "? " * 30_000,
-        "\t" * 60_000,
+        "\n\t" * 30_000 + "x: y",
         "x\n---" + " " * 60_000 + "x: y",
     ],
 )

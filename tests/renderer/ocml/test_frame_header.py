@@ -251,3 +251,10 @@ def test_an_invalid_value_is_left_out_unless_it_decides_who_may_see_the_frame(he
 def test_a_frame_that_can_be_written_is_left_as_it_is() -> None:
     frame = Frame(Header("assistant", Channel.COMMENTARY, "functions.x", "c1"), "{}", Terminator.CALL)
     assert document.writable(frame) is frame
+
+
+def test_a_lone_surrogate_is_replaced_where_a_frame_is_made_writable() -> None:
+    frame = Frame(Header("user"), "a\ud800b")
+    with pytest.raises(ParseHeaderError):
+        document.dump_frame(frame)
+    assert document.dump_frame(document.writable(frame)) == "<|start|>user<|message|>a\ufffdb<|end|>"

@@ -86,7 +86,7 @@ def test_what_is_no_character_outside_a_body_has_its_place_too(data: bytes, offs
     for pieces in ([data], [data[at : at + 1] for at in range(len(data))]):
         problem = document.read_leniently(pieces).problems[0]
         assert (problem.hint, problem.location and problem.location.offset) == (BYTES, offset)
-        assert problem.location and problem.location.frame == (frame or 0)
+        assert problem.location and problem.location.frame == frame
 
 
 def test_a_character_after_a_byte_order_mark_is_placed_without_it() -> None:

@@ -127,7 +127,7 @@ NO_CALL = (0, SCHEMA, "tool_call must be an object with id, recipient, content_t
         (
             {"terminator": "return", "tool_call": 5},
             ["assistant intent=debug<|channel|>final 'Hi' <|end|>", "assistant intent=debug<|channel|>commentary '5' <|end|>"],
-            [(0, SCHEMA, "a call must end with <|call|>"), NO_CALL],
+            [NO_CALL, (0, SCHEMA, "a call must end with <|call|>")],
         ),
     ]
 )
