@@ -55,7 +55,7 @@ def test_marks_without_content_are_text(text: str, shown: str) -> None:
     assert render(text).html == f'<div class="block" dir="auto">{shown.replace("LINK", link)}</div>'
 
 
-_MARKS = "- |+|* |1. |7)|# |#|> |>|```|~~~ |    | |**|_|`|~~|---|[x]|[x]: http://|[^n]: |[^n]|](http://|![|[|)|(".split("|")
+_MARKS = "- |+|* |1. |7)|# |#|> |>|```|~~~ |    | |**|_|`|~~|---|[x]|[x]: http://|[^n]: |[^n]|](http://|![|[|)|(".split("|")  # noqa: SIM905
 _MARKS += ["|", "|-|", "\n", "\n\n", '"', "$", "$$", "\\(", "\\)", "<sub>", "</sub>", "<br>", "\\"]
 
 
