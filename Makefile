@@ -69,7 +69,7 @@ long: development ## Tests without a browser or server, with all examples and ra
 mutations: development ## Change the code in drawn places, one at a time, and list what no fast test notices (MUTATION_FLAGS="--count 30 renderer")
 	@$(PY) -m tests.mutations --tests $(ALONE) $(MUTATION_FLAGS)
 
-wire: development ## Generate the scripts' types from chatui/wire
+wire: development ## Generate the scripts' types and docs/socket.md from chatui/wire
 	@$(PY) -m tests.tools.wire_types
 
 messages: development ## Update the translation catalogues from the code, and list what is not translated

@@ -34,6 +34,10 @@ class ProductCode(ErrorCode):
     )
     BUSY = "E-X-BUSY", noop("An answer is still being written in this conversation.")
     CONTENT_REFUSED = "E-X-CONTENT-REFUSED", noop("The model server's content rules do not allow this. Try rephrasing your message.")
+    CONVERSATION_TOO_LONG = (
+        "E-X-CONVERSATION-TOO-LONG",
+        noop("The conversation is too long for the model, and nothing may be left out of it."),
+    )
     CONTEXT_FULL = "E-X-CONTEXT-FULL", noop("The answer stopped because the conversation has reached the maximum length for this model.")
     EMPTY = "E-X-EMPTY", noop("There is nothing to send yet.")
     FORM_TOO_LARGE = "E-X-FORM-TOO-LARGE", noop("This form is too large, so nothing was done. Go back, shorten it, and send it again.")
@@ -326,6 +330,7 @@ _OF_CODES: dict[ErrorCode, Cause] = {
     ProductCode.BACKEND_UNREACHABLE: Cause.UNREACHABLE,
     ProductCode.CONTENT_REFUSED: Cause.CONTENT_RULES,
     ProductCode.CONTEXT_FULL: Cause.CONTEXT_EXCEEDED,
+    ProductCode.CONVERSATION_TOO_LONG: Cause.CONTEXT_EXCEEDED,
     ProductCode.INTERNAL: Cause.INTERNAL,
     ProductCode.LENGTH: Cause.LENGTH,
     ProductCode.NO_ANSWER: Cause.EMPTY,

@@ -68,6 +68,7 @@ _KNOWN: dict[ErrorCode, _Known] = {
     ProductCode.BACKEND_BUSY: _Known(503, MODEL, "model_overloaded"),
     ProductCode.BUSY: _Known(409, INVALID, "conversation_busy"),
     ProductCode.CONTENT_REFUSED: _Known(400, INVALID, "content_filter"),
+    ProductCode.CONVERSATION_TOO_LONG: _Known(400, INVALID, "context_length_exceeded"),
     ProductCode.EMPTY: _Known(400, INVALID, "empty_input"),
     ProductCode.INTERNAL: _Known(500, SERVER_ERROR, "server_error"),
     ProductCode.NO_SUCH_MODEL: _Known(404, NOT_FOUND, "model_not_found"),

@@ -213,7 +213,7 @@ def chosen(choices: Iterable[ModelChoice], model: str | None) -> ModelChoice:
         found = offered[:1]
     else:
         found = [choice for choice in offered if choice.value == model]
-        found = found or [choice for choice in offered if choice.value.partition("/")[2] == model]
+        found = found or [choice for choice in offered if choice.model == model]
     if len(found) != 1:
         raise ApiError(404, NOT_FOUND, "model_not_found", "This key may ask for no such model; see /v1/models.", param="model")
     return found[0]

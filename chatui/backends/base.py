@@ -60,7 +60,7 @@ class SampleRequest:
     one refuses, the request is repeated without. Over token ids, any other message that the model opens is dropped, and a call is begun for
     it. Nothing here checks that there is a call.
     ``sampling``: ``temperature``, ``top_p`` and the like; what is missing is left to the server. ``must_fit``: nothing may be left out of a
-    conversation that is too long; it fails like a question that is too long.
+    conversation that is too long; it fails.
     ``given_back``: by call id, the reasoning before the call as the same server gave it; otherwise the reasoning is rebuilt from the
     frames. ``answer_format``: the required format of the answer, not of the text before it. The prompt states it, and the request too if
     the server can enforce it; if the server refuses, the request is repeated without (``asks_for_format``). Nothing here checks it.

@@ -178,7 +178,8 @@ async def sample_attempts(window: ContextWindow, plan: Plan) -> AsyncGenerator[S
     """Sample the attempts of ``plan``, each smaller than the one before, until the server accepts one. At most ATTEMPTS.
 
     Raises:
-        BackendError: as the sample; or the question alone is too long, with the sizes in ``context``.
+        BackendError: as the sample; or the question alone is too long, with the sizes in ``context``; or the conversation is, and nothing
+            may be left out of it.
     """
     max_weight: float | None = None
     for left in range(ATTEMPTS - 1, -1, -1):
@@ -207,8 +208,13 @@ async def sample_attempts(window: ContextWindow, plan: Plan) -> AsyncGenerator[S
 
 
 def _check_fits(window: ContextWindow, fitted: Fit) -> None:
-    if fitted.request.must_fit and fitted.turns_left_out:
-        raise too_long(window, fitted, "nothing may be left out")
+    """Raises BackendError if turns were left out of a request of which nothing may be: its question alone is too long, or all together."""
+    if not (fitted.request.must_fit and fitted.turns_left_out):
+        return
+    error = too_long(window, fitted, "nothing may be left out")
+    if error.context is None or error.context.used <= error.context.size:
+        error = BackendError(ProductCode.CONVERSATION_TOO_LONG, error.detail)
+    raise error
 
 
 def too_long(window: ContextWindow, fitted: Fit, detail: str) -> BackendError:

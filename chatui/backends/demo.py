@@ -28,8 +28,8 @@ from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.reader import HarmonyReader
 from renderer.tokens import TOKEN_RUN
 
-SCRIPTED = frozenset({"get_current_weather", "keep_note"})
-"""The tools that the demo's own scripts call."""
+_SCRIPTED = {"get_current_weather": {"city", "unit"}, "keep_note": {"text"}}
+"""The arguments that the demo's own scripts give the demo's tools. A program's function may have such a name, and take others."""
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
 _MAX_DEPTH = 4
 _REPLY_CHARS = 500
@@ -40,15 +40,21 @@ def script(request: SampleRequest, place: str) -> str | None:
 
     ``place``: a city, if one is named. A function fits if a word of its name is in the question, or if a call is required.
     """
-    functions = [tool for tool in request.tools if tool.name not in SCRIPTED and tool.recipient is None]
+    functions = [tool for tool in request.tools if not _is_scripted(tool) and tool.recipient is None]
+    scripted = _SCRIPTED.keys() - {tool.name for tool in functions}
     frames = _since_question(request.frames)
-    replies = [frame for frame in frames[1:] if frame.header.role == Role.TOOL and _name(frame) not in SCRIPTED]
+    replies = [frame for frame in frames[1:] if frame.header.role == Role.TOOL and _name(frame) not in scripted]
     if replies and not request.must_call:
         return _answer(replies)
     question = frames[0].body if frames else ""
     fitting = [tool for tool in functions if _fits(tool.name, question)]
     chosen = fitting or (functions if request.must_call else [])
     return _call(chosen[0], place, question) if chosen else None
+
+
+def _is_scripted(tool: FunctionTool) -> bool:
+    properties = (tool.parameters or {}).get("properties")
+    return tool.name in _SCRIPTED and isinstance(properties, Mapping) and _SCRIPTED[tool.name] <= properties.keys()
 
 
 def _since_question(frames: Sequence[Frame]) -> Sequence[Frame]:

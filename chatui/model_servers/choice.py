@@ -99,13 +99,14 @@ class ModelChoice:
     """A model that a person may choose.
 
     ``value`` is stored with a Conversation and a Turn; ``effort`` is the default of a new conversation. ``label`` names the model server
-    only if there are several.
+    only if there are several. ``model``: the model's own name; empty if it is not known.
     """
 
     value: str
     label: str
     effort: str
     is_demo: bool
+    model: str = ""
 
     @property
     def runs_rtl(self) -> bool:
@@ -169,6 +170,6 @@ def _choices_of(spec: BackendSpec, *, names_server: bool) -> list[ModelChoice]:
     models = models_of(spec)
     if len(models) < 2:
         only = spec.shown if spec.label or spec.is_demo or names_server or not models else models[0]
-        return [ModelChoice(spec.name, only, spec.effort, spec.is_demo)]
+        return [ModelChoice(spec.name, only, spec.effort, spec.is_demo, *models)]
     before = f"{spec.shown}{SEPARATOR}" if names_server else ""
-    return [ModelChoice(f"{spec.name}/{model}", f"{before}{model}", spec.effort, spec.is_demo) for model in models]
+    return [ModelChoice(f"{spec.name}/{model}", f"{before}{model}", spec.effort, spec.is_demo, model) for model in models]

@@ -75,7 +75,7 @@ def tools() -> dict[str, Tool]:
 
 @cache
 def of_demo() -> dict[str, Tool]:
-    """The tools of the built-in demo, by name. They are scripted like the demo itself."""
+    """The tools of the built-in demo, by name. They are scripted like the demo itself, and take no name from any other tool."""
     functions = (get_current_weather, keep_note)
     return {function.__name__: tool_of(function, function.__name__, _OWN, is_for_demo=True) for function in functions}
 
@@ -86,7 +86,7 @@ def installed() -> dict[str, Tool]:
     from chatui.tools.browser.tools import browser_tools  # takes 2 MB, and most installations offer no tools
 
     clock = tool_of(current_time, "current_time", _OWN)
-    found = {each.name: each for each in (clock, *of_demo().values(), PYTHON, *browser_tools())}
+    found = {each.name: each for each in (clock, PYTHON, *browser_tools())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
             continue
@@ -138,7 +138,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
 
         server_registry.refresh_if_due()
     may = {rule for rule, allowed in environment().tools.items() if not allowed or set(allowed) & set(groups)}
-    named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
+    named = sorted(name for name, each in known.items() if each.offered_as in may)
     return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}
 
 
@@ -146,7 +146,7 @@ def all_enabled() -> dict[str, Tool]:
     """The tools that the operator has enabled for anybody."""
     rules = environment().tools
     known = tools() if rules else {}
-    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in rules and not each.is_for_demo}
+    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in rules}
 
 
 def needs_approval(tool: Tool) -> bool:

@@ -126,12 +126,18 @@ def verdict(sampling: Sampling, frames: FrameRecorder, program: ProgramAsk | Non
     if program is not None and program.offer.must_call and not any(frame.terminator is Terminator.CALL for frame in frames.written):
         return TurnOutcome(TurnState.FAILED, Code.CALL_SCHEMA)
     if frames.has_answer:
-        return TurnOutcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
+        return _with_answer(frames)
     if frames.is_withheld:
         return TurnOutcome(TurnState.FAILED, ProductCode.WITHHELD)
     if sampling.end_reason is EndReason.TOOL_CALLS:
         return TurnOutcome(TurnState.FAILED, Code.CALL_SCHEMA)
     return TurnOutcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
+
+
+def _with_answer(frames: FrameRecorder) -> TurnOutcome:
+    if frames.is_malformed:
+        return TurnOutcome(TurnState.FAILED, Code.BODY_CONSTRAINT_VIOLATION)
+    return TurnOutcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
 
 
 def _nothing_more(frames: FrameRecorder) -> ProductCode:

@@ -62,6 +62,8 @@ class FrameRecorder:
         self.has_answer = False
         self.is_withheld = False
         """Whether text of the answer was hidden because it may not have been part of the answer."""
+        self.is_malformed = False
+        """Whether the last answer is not of the type that its ``<|constrain|>`` names."""
         self._codes: list[ErrorCode] = []
         self._running = running
         self._publisher = publisher
@@ -193,7 +195,8 @@ class FrameRecorder:
         elif may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MAX_UNSAVED:
             self._save_frames()
         self.written.append(finished.frame)
-        self.has_answer = self.has_answer or is_answer(finished.frame.header)
+        if is_answer(finished.frame.header):
+            self.has_answer, self.is_malformed = True, finished.error is Code.BODY_CONSTRAINT_VIOLATION
 
     def _save_frames(self) -> None:
         if unsaved := self._take_unsaved():

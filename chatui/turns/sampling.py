@@ -17,6 +17,7 @@ from django.utils import timezone
 from chatui.backends import http
 from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
 from chatui.backends.context_window import weight
+from chatui.backends.registry import needs_vocabulary
 from chatui.observability import measures, spans
 from chatui.observability.spans import Span
 from chatui.store import transcripts
@@ -54,6 +55,11 @@ class Sampling:
         self._first_token_ms: int | None = None
         self._is_refused = False
         self._written = 0.0
+
+    @property
+    def is_over_ids(self) -> bool:
+        """Whether the prompt is one of token ids. Known once the model has written something."""
+        return needs_vocabulary(self._backend.kind)
 
     async def run(self) -> None:
         """Send the request and pass on everything that the model writes.

@@ -28,9 +28,9 @@ class TurnEvent(Event):
 class TurnCreated(TurnEvent):
     """A turn began: the page removes everything after the message ``after`` and shows the new exchange.
 
-    ``kind`` is a value of ``turns.start.Kind``. ``continued_turn``: the turn whose answer this one continues; that answer stays as it is
-    until a message replaces it. ``html``: the question as a page shows it; absent for an old question. Its buttons are in ``language``,
-    that of the asking page: a page in another language fetches the question.
+    ``kind``: ``send``, ``edit``, ``regenerate`` or ``continue``. ``continued_turn``: the turn whose answer this one continues; that answer
+    stays as it is until a message replaces it. ``html``: the question as a page shows it; absent for an old question. Its buttons are in
+    ``language``, that of the asking page: a page in another language fetches the question.
     """
 
     types = ("response.created",)

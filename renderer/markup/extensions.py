@@ -205,7 +205,7 @@ _TAG = re.compile(r"<(?:br ?/?>(?:[ \t]*\n[ \t]*)?|(sub|sup|kbd|mark)>)", re.IGN
 
 
 def plain_tag(state: StateInline, silent: bool) -> bool:
-    """``<br>``, and ``<sub> <sup> <kbd> <mark>`` with their end tag: the only HTML tags from a model that are kept.
+    """``<br>``, and ``<sub> <sup> <kbd> <mark>`` around text, with their end tag: the only HTML tags from a model that are kept.
 
     A ``<br>`` and the line end after it are one line end.
     """
@@ -219,7 +219,7 @@ def plain_tag(state: StateInline, silent: bool) -> bool:
         return True
     name, start, limit = match[1], match.end(), state.posMax
     stop = _closer(state, f"</{name}>", start)
-    if stop < 0:
+    if stop < 0 or not state.src[start:stop].strip():
         return False
     if not silent:
         state.push("plain_tag_open", name.lower(), 1)

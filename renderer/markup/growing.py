@@ -55,7 +55,7 @@ class Trigger:
                 return bare.startswith(self._markup) and not bare.strip(self._markup[0] + " \t")
             case "undecided":
                 return self._count % 16 == 0 or any(sign in line for sign in ("\\]", "\\[", "$$"))
-            case "paragraph_open" | "table_open":
+            case "paragraph_open" | "definition" | "table_open":
                 return not bare or _STARTER.match(bare) is not None
             case "bullet_list_open":
                 return bool(bare) and indent < 2 and not bare.startswith((self._markup + " ", self._markup + "\t"))
@@ -201,12 +201,12 @@ class Blocks:
             repair.repair_cut_text(parsed.blocks, lines)
         closed = parsed.blocks if final else _closed_of(parsed)
         left = parsed.blocks[len(closed) :]
-        cut = len(lines) if final else _cut(lines, closed, left)
+        cut = len(lines) if final else left[0].start if left else len(lines) - 1
         self._trigger = Trigger(left[0] if left else None, sum(map(parsing_work, lines[cut:])), undecided=parsed.settled < len(lines))
         if not cut:
             return []
         self._commit(layer, cut)
-        events: list[Final] = [self._render(block, lines) for block in closed]
+        events: list[Final] = [self._render(block, lines) for block in closed if not markdown.is_unseen(block, self._definitions)]
         self._lines = lines[cut:-1]
         if final:
             self._lines, self._partial = [], []
@@ -225,7 +225,8 @@ class Blocks:
 
     def _render(self, block: Block, lines: list[str]) -> BlockClosed:
         source = "\n".join(lines[block.start : block.end])
-        rendered, missed = self._rendered(block, source)
+        rendered, asked, missed = self._rendered(block, source)
+        self._definitions.references.asked |= asked
         if missed:
             self._waiting[len(self._closed)] = block, source, missed
         return self._add(rendered)
@@ -234,11 +235,11 @@ class Blocks:
         self._closed.append(rendered)
         return BlockClosed(len(self._closed) - 1, rendered)
 
-    def _rendered(self, block: Block, source: str) -> tuple[SafeHtml, set[str]]:
-        """The HTML of a closed block, and the labels that it refers to and that are not defined yet."""
+    def _rendered(self, block: Block, source: str) -> tuple[SafeHtml, set[str], set[str]]:
+        """The HTML of a closed block, the labels of links that it refers to, and all labels that are not defined yet."""
         layer = self._definitions.layer()
         rendered = html.block_html(block, source, layer)
-        return rendered, layer.references.missed | {f"^{label}" for label in layer.footnotes.missed}
+        return rendered, layer.references.asked, layer.references.missed | {f"^{label}" for label in layer.footnotes.missed}
 
     def _patch(self) -> list[Final]:
         """Render the closed blocks again whose definitions came after them."""
@@ -246,7 +247,7 @@ class Blocks:
         events: list[Final] = []
         for index, (block, source, missed) in self._waiting.items():
             if missed & defined:
-                self._closed[index], _ = self._rendered(block, source)
+                self._closed[index], *_ = self._rendered(block, source)
                 events.append(BlockPatched(index, self._closed[index]))
         self._waiting = {}
         return events
@@ -254,17 +255,12 @@ class Blocks:
 
 def _closed_of(parsed: Parsed) -> tuple[Block, ...]:
     """The blocks that no later line can change: all but the last (unless it is closed), and none that may become mathematics."""
-    blocks = parsed.blocks if parsed.blocks and parsed.blocks[-1].closed else parsed.blocks[:-1]
+    blocks = list(parsed.blocks)
+    if blocks and not blocks[-1].closed:
+        start = blocks.pop().start
+        if blocks and blocks[-1].is_definition and blocks[-1].end == start:
+            blocks.pop()  # what is open may be its title
     return tuple(block for block in blocks if block.end <= parsed.settled)
-
-
-def _cut(lines: list[str], closed: tuple[Block, ...], left: tuple[Block, ...]) -> int:
-    """The first line to keep. Link definitions directly above it are kept too: the next line may be the title of the last one."""
-    floor = closed[-1].end if closed else 0
-    cut = left[0].start if left else len(lines) - 1
-    while cut > floor and lines[cut - 1].strip(" \t"):
-        cut -= 1
-    return cut
 
 
 STEP_CHARS = 8 * 1024

@@ -151,8 +151,17 @@ def render_blocks(text: str, *, is_cut: bool = False, pages: Pages | None = None
     parsed = parse(head, definitions)
     if is_cut and not rest:
         repair.repair_cut_text(parsed, lines)
-    blocks = [block_html(block, "\n".join(lines[block.start : block.end]), definitions) for block in parsed]
-    return (*blocks, plain(rest)) if rest else tuple(blocks)
+    blocks = blocks_html(parsed, lines, definitions)
+    return (*blocks, plain(rest)) if rest else blocks
+
+
+def blocks_html(blocks: Iterable[Block], lines: list[str], definitions: Definitions) -> tuple[SafeHtml, ...]:
+    """The HTML of the blocks of a text that people see, in order. ``lines``: of that text."""
+    return tuple(
+        block_html(block, "\n".join(lines[block.start : block.end]), definitions)
+        for block in blocks
+        if not markdown.is_unseen(block, definitions)
+    )
 
 
 def parse(text: str, definitions: Definitions) -> tuple[Block, ...]:
@@ -209,6 +218,7 @@ def _escaped(text: str) -> str:
 
 _DIRECTION = {"dir": re.compile(r"auto|ltr")}
 _HREF = re.compile(f"{links.ALLOWED_HREF.pattern}|(?-i:{PASSAGE_PATH.pattern})", links.ALLOWED_HREF.flags)
+_WORDS_OF_A_TITLE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*")
 _ALIGN = {"align": re.compile(r"left|right|center")}
 
 ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
@@ -217,7 +227,7 @@ ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
     **dict.fromkeys(("th", "td"), _ALIGN),
     "ul": {**_DIRECTION, "class": re.compile(r"contains-task-list")},
     "ol": {**_DIRECTION, "class": re.compile(r"contains-task-list"), "start": re.compile(r"[0-9]{1,9}")},
-    "li": {**_DIRECTION, "class": re.compile(r"task-list-item")},
+    "li": {**_DIRECTION, "class": re.compile(r"task-list-item"), "value": re.compile(r"[0-9]{1,9}")},
     "input": {
         "type": re.compile(r"checkbox"),
         "checked": re.compile(r""),
@@ -226,10 +236,10 @@ ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
     },
     "sup": {"class": re.compile(r"footnote-ref")},
     "code": {"class": re.compile(r"language-[A-Za-z0-9][A-Za-z0-9_+#.-]{0,39}")},
-    "pre": {"dir": re.compile(r"auto|ltr"), "class": re.compile(r"pending")},
+    "pre": {"dir": re.compile(r"auto|ltr"), "class": re.compile(r"pending"), "title": _WORDS_OF_A_TITLE},
     "span": {"class": re.compile(r"math math-inline|math math-inline math-dollars|math math-display|link-host|footnote-label")},
     "div": {**_DIRECTION, "class": re.compile(r"block|block plain|math math-display|footnote")},
-    "a": {"href": _HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link|citation")},
+    "a": {"href": _HREF, "title": _WORDS_OF_A_TITLE, "class": re.compile(r"image-link|citation")},
 }
 """The allow-list: the attributes of each element, and a pattern for their whole value. ``rel`` and ``target`` of links are always set."""
 

@@ -59,13 +59,15 @@ def host(href: str) -> str:
 def host_to_show(text: str, href: str) -> str | None:
     """The host to show next to a link's text, or None if the text does not suggest another target.
 
-    Shown if the text looks like another address than the target's, if the target has user information before its host
+    Shown if there is no text, if it looks like another address than the target's, if the target has user information before its host
     (``https://bank.example@evil.example``), if its host needs punycode, or if the text is too long to be sure.
     """
     target = host(href)
     if len(text) > _TEXT_LIMIT or "xn--" in target or _has_user(href):
         return target
     seen = unicodedata.normalize("NFKC", _DOTS.sub(".", "".join(drop(text).split()))).lower()
+    if not seen:
+        return target or None
     if host(seen) == target:
         return None
     claimed = {_bare(match[1]) for match in _ADDRESS.finditer(seen)}

@@ -8,6 +8,9 @@ contains a formula rather than a price (``renderer.markup.mathematics``); bare w
 footnotes keep their label and position; raw HTML is text, except ``br`` without attributes and paired ``sub sup kbd mark``; an image
 becomes a link that names its host.
 
+Nothing that was written vanishes: marks without any content ("4.", "#", ">") are text, and so is the definition of a link to which nothing
+before it refers; a list shows the numbers that it was given; what follows the language of a fence is the title of the code.
+
 Mathematics comes out as its TeX source in ``<span class="math math-inline">`` (with ``math-dollars``, if it was written between single
 dollars), ``<span class="math math-display">`` (display inside a sentence) or ``<div class="math math-display">``; the browser finishes it.
 """
@@ -24,7 +27,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import mdTrim
 from markdown_it.parser_block import ParserBlock
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, blockquote, heading, list_block, reference
 from markdown_it.rules_block.table import MAX_AUTOCOMPLETED_CELLS
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
@@ -50,10 +53,12 @@ def _shown(text: str) -> str:
 
 
 def _code(token: Token) -> str:
-    words = token.info.split(maxsplit=1)
+    """Code, with its language. What else stands after the fence, such as a file's name, is its title."""
+    words = token.info.split()
     language = words[0] if words and _LANGUAGE.fullmatch(words[0]) else ""
     attribute = f' class="language-{language}"' if language else ""
-    return f'<pre dir="ltr"><code{attribute}>{escape(code_text(token.content), quote=False)}</code></pre>\n'
+    title = f' title="{escape(prose(" ".join(words)))}"' if words not in ([], [language]) else ""
+    return f'<pre dir="ltr"{title}><code{attribute}>{escape(code_text(token.content), quote=False)}</code></pre>\n'
 
 
 def _link_close(token: Token) -> str:
@@ -188,13 +193,92 @@ def _push_row(state: StateBlock, line: int, tag: str, cells: Sequence[str], alig
     state.push("tr_close", "tr", -1)
 
 
+BlockRule = Callable[[StateBlock, int, int, bool], bool]
+"""markdown-it's: the state, the first line, the end, whether to try it only. Returns whether there is such a block."""
+
+_FILLED = frozenset({"hr", "fence", "code_block", "math_block", "text_block", "footnote_open"})
+"""Tokens that people see without any text in them."""
+
+
+def marks_are_text(rule: BlockRule) -> BlockRule:
+    """The rule of a block, for which a block that holds nothing is a paragraph of its marks: what a model wrote never vanishes.
+
+    "4." is an answer, and no empty item of a list. A block inside is decided first, so "- 4." is an item that holds "4.".
+    """
+
+    def read(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        first = len(state.tokens)
+        if not rule(state, start, end, silent):
+            return False
+        opened = state.tokens[first:]
+        if opened and not any(token.type in _FILLED or (token.type == "inline" and token.content) for token in opened):
+            del state.tokens[first:]
+            paragraph = _push_paragraph(state, start, _source(state, start))
+            paragraph.meta["kind"], paragraph.markup = opened[0].type, opened[0].markup
+        return True
+
+    return read
+
+
+def _source(state: StateBlock, start: int) -> str:
+    return state.getLines(start, state.line, state.blkIndent, False).strip()
+
+
+def _push_paragraph(state: StateBlock, start: int, content: str) -> Token:
+    opening = state.push("paragraph_open", "p", 1)
+    inline = state.push("inline", "", 0)
+    inline.content, inline.children = content, []
+    opening.map = inline.map = [start, state.line]
+    state.push("paragraph_close", "p", -1)
+    return opening
+
+
+_DEFINITION = "definition"
+
+
+def definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The definition of a link, as a paragraph: ``is_unseen`` says whether people see it."""
+    known, found = state.env["references"], dict[str, Any]()
+    state.env["references"] = found
+    is_definition = reference(state, start, end, silent)
+    state.env["references"] = known
+    for label, target in found.items():
+        if label not in known:
+            known[label] = target
+        # Its label is no link: otherwise each definition would refer to itself.
+        _push_paragraph(state, start, "\\" + _source(state, start)).meta.update(kind=_DEFINITION, label=label)
+    return is_definition
+
+
+def numbers_are_kept(rule: BlockRule) -> BlockRule:
+    """The rule of a list, whose items keep their numbers. Only a list with the same number everywhere is counted, as its writer meant."""
+
+    def read(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        first, level = len(state.tokens), state.level
+        if not rule(state, start, end, silent):
+            return False
+        items = [token for token in state.tokens[first:] if token.type == "list_item_open" and token.level == level + 1 and token.info]
+        numbers = [int(item.info) for item in items]
+        if len(set(numbers)) > 1:
+            for item, (before, number) in zip(items[1:], itertools.pairwise(numbers), strict=True):
+                if number != before + 1:
+                    item.attrs["value"] = str(number)
+        return True
+
+    return read
+
+
 def install(markdown: MarkdownIt) -> None:
     """Add our rules to markdown-it."""
     # Tables are tried last, so that a heading or a fence is recognized at once, whatever line follows.
     block, inline = markdown.block.ruler, markdown.inline.ruler
     block.disable("table")
     block.at("fence", fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    block.before("lheading", "late_table", table, {"alt": ["paragraph", "reference"]})
+    block.before("lheading", "late_table", marks_are_text(table), {"alt": ["paragraph", "reference"]})
+    block.at("list", marks_are_text(numbers_are_kept(list_block)), {"alt": ["paragraph", "reference", "blockquote"]})
+    block.at("blockquote", marks_are_text(blockquote), {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    block.at("reference", definition)
+    block.at("heading", marks_are_text(heading), {"alt": ["paragraph", "reference", "blockquote"]})
     block.before("reference", "footnote_definition", footnote_definition, {"alt": ["paragraph", "reference"]})
     block.before("fence", "math_block", math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     inline.before("escape", "math", math)
@@ -206,21 +290,29 @@ def install(markdown: MarkdownIt) -> None:
 
 
 class Labels(dict[str, Any]):
-    """Definitions by label, looked up here and then in ``known``; the first definition wins. Labels that were not found are kept."""
+    """Definitions by label, looked up here and then in ``known``; the first definition wins. Labels that were looked up are kept."""
 
     def __init__(self, known: Labels | None = None) -> None:
         super().__init__()
         self.known = known
+        self.asked: set[str] = set()
         self.missed: set[str] = set()
 
     def get(self, label: str, default: Any = None) -> Any:
-        """The definition, or ``default``; a miss is recorded."""
-        found = super().get(label)
-        if found is None and self.known is not None:
-            found = self.known.get(label)
+        """The definition, or ``default``; the question is recorded, and so is a miss."""
+        self.asked.add(label)
+        found = self._found(label)
         if found is None:
             self.missed.add(label)
         return default if found is None else found
+
+    def _found(self, label: str) -> Any:
+        found = super().get(label)
+        return self.known._found(label) if found is None and self.known is not None else found
+
+    def was_asked(self, label: str) -> bool:
+        """Whether a text so far refers to this label."""
+        return label in self.asked or (self.known is not None and self.known.was_asked(label))
 
     def __contains__(self, label: object) -> bool:
         return super().__contains__(label) or (self.known is not None and label in self.known)
@@ -250,8 +342,13 @@ class Block:
 
     @property
     def kind(self) -> str:
-        """The type of the first token: ``paragraph_open``, ``fence``, ``bullet_list_open``…"""
-        return self.tokens[0].type
+        """The type of the first token: ``paragraph_open``, ``fence``, ``bullet_list_open``… Marks that are text may still become theirs."""
+        return _kind(self.tokens[0])
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether it defines a link."""
+        return self.kind == _DEFINITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,18 +407,27 @@ def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
     return html
 
 
+def is_unseen(block: Block, definitions: Definitions) -> bool:
+    """Whether a block is the definition of a link to which the blocks before it refer: they show it. Any other definition is text."""
+    return block.is_definition and definitions.references.was_asked(block.tokens[0].meta["label"])
+
+
 def _block(tokens: list[Token], lines: list[str]) -> Block:
     start, end = tokens[0].map or [0, len(lines)]
     return Block(tuple(tokens), start, end, _is_closed(tokens[0], lines, end))
 
 
+def _kind(token: Token) -> str:
+    return str(token.meta.get("kind", token.type))
+
+
 def _is_closed(token: Token, lines: list[str], end: int) -> bool:
     """Whether a block can no longer change. ``lines`` ends with the line that is still being written (empty after a line end)."""
     whole = end < len(lines)
-    match token.type:
+    match _kind(token):
         case "heading_open" | "hr" | "math_block":
             return whole
-        case "paragraph_open" | "table_open" | "blockquote_open":
+        case "paragraph_open" | "table_open" | "blockquote_open" | "definition":
             # It was ended by a blank line or by the next block; either way there is one more complete line.
             return end + 1 < len(lines)
         case "fence":

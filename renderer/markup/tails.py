@@ -288,8 +288,7 @@ def _presentable(text: str, definitions: Definitions, *, is_repaired: bool = Tru
 
 
 def _blocks_html(blocks: tuple[Block, ...], text: str, definitions: Definitions) -> SafeHtml:
-    lines = text.split("\n")
-    return SafeHtml.join(html.block_html(block, "\n".join(lines[block.start : block.end]), definitions) for block in blocks)
+    return SafeHtml.join(html.blocks_html(blocks, text.split("\n"), definitions))
 
 
 def _head_and_rest(text: str, rendered: SafeHtml, definitions: Definitions) -> tuple[SafeHtml, str]:

@@ -3,7 +3,8 @@
 A document is ``{"header": {…}, "messages": [{…}, …]}``. A message is a frame: ``role``, ``channel``, ``name``, ``to``, ``call_id``,
 ``intent``, ``content_type`` and ``constrain`` as in its header, ``content`` for its body, ``terminator`` if that is ``return``. A frame
 that ends in ``<|call|>`` is a message with ``tool_call`` in place of ``to``, ``call_id``, ``constrain`` and ``content``.
-``docs/openchatml.schema.json`` is its schema.
+``docs/openchatml.schema.json`` is its schema. The specification's single object is a message by itself: it is read as a fragment of one
+message, and never written.
 
 Two more things can be read: ``thinking`` on an assistant's message is an analysis frame before it (written on request only), and a message
 with both ``content`` and ``tool_call`` is two frames on commentary, the visible text and then the call (never written).
@@ -134,13 +135,22 @@ def read(text: str | bytes, *, lenient: bool) -> Reading:
     except FutureVersionError:
         raise
     except OpenChatMLError as error:
-        raise next(_all_located((error.problem,), text)).error() from None
-    return replace(reading, problems=tuple(_all_located(reading.problems, text)))
+        raise next(_all_located((error.problem,), text, values)).error() from None
+    return replace(reading, problems=tuple(_all_located(reading.problems, text, values)))
 
 
-def _all_located(problems: tuple[Problem, ...], text: str) -> Iterator[Problem]:
-    """The problems of messages with their positions in the text."""
-    locations = message_locations(text) if any(problem.location and problem.location.frame is not None for problem in problems) else []
+def is_single_message(values: JsonValue) -> bool:
+    """Whether this is one message without a document around it, like the example of section 10."""
+    return isinstance(values, dict) and "role" in values and values.keys().isdisjoint(("header", "messages"))
+
+
+def _all_located(problems: tuple[Problem, ...], text: str, values: JsonValue) -> Iterator[Problem]:
+    """The problems of messages with their positions in the text, which holds ``values``."""
+    locations: list[Location] = []
+    if is_single_message(values):
+        locations = [replace(location_of(text, _skip(text, text.startswith(BYTE_ORDER_MARK))), frame=0)]
+    elif any(problem.location and problem.location.frame is not None for problem in problems):
+        locations = message_locations(text)
     for problem in problems:
         number = problem.location.frame if problem.location else None
         yield problem if number is None else replace(problem, location=locations[number])
@@ -159,14 +169,19 @@ class _Reader:
         self.problems.append(problem)
 
     def read(self, values: JsonValue) -> Reading:
+        if is_single_message(values):
+            return self._messages(DocumentHeader(), [values])
         values = values if isinstance(values, dict) else self._not_a_document()
         header, messages = values.get("header"), values.get("messages")
         if set(values) != {"header", "messages"} or not isinstance(header, dict) or not isinstance(messages, list):
             self._not_a_document()
         document = self._document(header if isinstance(header, dict) else {})
+        return self._messages(document, messages if isinstance(messages, list) else [])
+
+    def _messages(self, document: DocumentHeader, messages: list[JsonValue]) -> Reading:
         rules = DocumentRules(document)
         finished: list[Finished] = []
-        for number, message in enumerate(messages if isinstance(messages, list) else ()):
+        for number, message in enumerate(messages):
             finished += self._frames(message, number, rules)
         return Reading(document, tuple(finished), tuple(self.problems))
 

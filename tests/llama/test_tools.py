@@ -76,7 +76,7 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
     written = [done.frame for done in first.finished]
     [called] = [frame for frame in written if frame.terminator is Terminator.CALL]
     assert (called.header.channel, called.header.recipient) == ("analysis", "browser.search")
-    read = requested(called, tools)
+    read = requested(called, tools, over_ids=True)
     assert isinstance(read, Requested) and read.tool.recipient == "browser.search"
     page = "[0] Harmony (https://harmony.example/)\n**viewing lines [0 - 1] of 1**\n\nL0: The Harmony format.\nL1: It has channels."
     reply = reply_frame(called.header, ToolReply(page))
@@ -98,7 +98,7 @@ async def test_code_for_python_is_called_on_analysis_and_answered_from_its_outpu
     written = [done.frame for done in first.finished]
     [called] = [frame for frame in written if frame.terminator is Terminator.CALL]
     assert (called.header.channel, called.header.recipient, called.header.content_type) == ("analysis", "python", "code")
-    read = requested(called, {PYTHON.name: PYTHON})
+    read = requested(called, {PYTHON.name: PYTHON}, over_ids=True)
     assert isinstance(read, Requested) and read.arguments == {"code": FIBONACCI[1]}
     reply = reply_frame(called.header, ToolReply("55\n"))
     second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))

@@ -137,6 +137,7 @@ def test_the_command_distinguishes_refused_and_flagged_problems() -> None:
     as_json = command("convert", "--to", "json", "-", standard_input=flagged)[1]
     code, output, _ = command("check", "--from", "json", "-", standard_input=as_json)
     assert code == 0 and "flagged: E-CALL-SCHEMA" in output and "accepted, 1 frame, 1 flagged" in output
+    assert command("check", "--from", "json", "-", standard_input='{"role": "user", "content": "Hi"}')[:2] == (0, "-: accepted, 1 frame\n")
     code, output, _ = command("check", "-", standard_input=flagged + "stray")
     assert code == 1 and "-:3:1: E-PARSE-HEADER" in output and "refused, 2 frames, 1 flagged" in output
 

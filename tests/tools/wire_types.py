@@ -1,7 +1,10 @@
-"""Generates ``static/js/wire/wire.js`` from ``chatui.wire``, so that page and server share one contract: ``make wire``."""
+"""Generates ``static/js/wire/wire.js`` and the lists in ``docs/socket.md`` from ``chatui.wire``, so that page, server and
+implementers share one contract: ``make wire``.
+"""
 
 from __future__ import annotations
 
+import inspect
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -16,6 +19,10 @@ from renderer.markup.html import SafeHtml
 from tests.support.places import ROOT
 
 TARGET = ROOT / "static" / "js" / "wire" / "wire.js"
+PAGE = ROOT / "docs" / "socket.md"
+LISTS = "## Commands\n"
+"""Where the lists of the page begin; what is before them is written by hand."""
+PAGE_WIDTH = 140
 HEAD = """\
 // What the page and the server say to each other over the socket: types, and which fields an event must have.
 // Made from chatui/wire by `make wire`. Do not change it by hand: a test compares the two.
@@ -52,6 +59,39 @@ def source() -> str:
         _required(events),
     ]
     return "\n".join([HEAD, "/**", *(line for text in types for line in _wrapped(text)), " */", "", *tables])
+
+
+def page(written: str) -> str:
+    """The page for implementers, with the text before its lists as it is ``written``."""
+    steps = [event for event in wire.END_USER_EVENTS if issubclass(event, wire.TurnEvent)]
+    others = [event for event in wire.END_USER_EVENTS if event not in steps]
+    debug = [event for event in wire.DEBUG_PAGE_EVENTS if event not in wire.END_USER_EVENTS]
+    parts = (
+        (LISTS, wire.COMMANDS),
+        ("## Events of a turn\n", steps),
+        ("## Other events\n", others),
+        ("## Events for the debug view\n", debug),
+        ("## Values inside them\n", (wire.SummaryLine, wire.MessageSoFar, wire.FrameSoFar, wire.FileUse)),
+    )
+    lists = [line for title, kinds in parts for line in (title, *map(_described, kinds))]
+    return written.partition(LISTS)[0] + "\n".join(lists)
+
+
+def _described(kind: type[Item] | type[wire.Command]) -> str:
+    """An event, a command or a value with its names, what it says of itself, and its fields."""
+    names = kind.types if issubclass(kind, wire.Event) else (kind.type,) if issubclass(kind, wire.Command) else ()
+    title = ": ".join(filter(None, (kind.__name__, ", ".join(f"`{name}`" for name in names))))
+    says = textwrap.fill(" ".join(inspect.getdoc(kind).replace("``", "`").split()), PAGE_WIDTH)  # type: ignore[union-attr]
+    lines = [f"- `{name}`: {typed}" for name, typed in _described_fields(kind).items()]
+    return "\n".join([f"### {title}\n", says, "", *lines, ""] if lines else [f"### {title}\n", says, ""])
+
+
+def _described_fields(kind: type[Item] | type[wire.Command]) -> dict[str, str]:
+    hints = get_type_hints(kind)
+    found = {field.name: _type(hints[field.name]).replace("PartKind", _literals(get_args(wire.PartKind))) for field in _fields(kind)}
+    if not issubclass(kind, wire.Command):
+        found = {name: typed.replace(" | null", ", or absent") for name, typed in found.items()}
+    return (NUMBERED if issubclass(kind, wire.TurnEvent) else {}) | found
 
 
 def required(event: type[wire.Event]) -> dict[str, str]:
@@ -148,4 +188,5 @@ def _wrapped(text: str, indent: str = " * ") -> list[str]:
 
 if __name__ == "__main__":
     TARGET.write_text(source(), encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     sys.exit(0)

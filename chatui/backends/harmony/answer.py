@@ -133,7 +133,9 @@ class HarmonyAnswer:
         return raws
 
     def check_end(self) -> None:
-        if not (self.is_paused or self.is_over) and self.chunks.reason is None and not self._reader.ended:
+        """Raises a BackendError if neither a stop token nor the token limit ended the answer (specification section 9)."""
+        is_open = self.chunks.reason is None or (self.chunks.reason is EndReason.STOP and self._reader.open_header is not None)
+        if is_open and not (self.is_paused or self._chars_left < 0 or self._reader.ended):
             raise BackendError(Code.STREAM_TRUNCATED, "the stream ended without an end")
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:

@@ -47,7 +47,9 @@ class CompletionRequest:
 
 STOP_IDS = (MARKER_IDS[Token.RETURN], MARKER_IDS[Token.CALL])
 UNKNOWN_STOP = Marker(Token.END)
-"""Represents the token that ended the output if the server does not say which one it was."""
+"""Represents the stop token that ended the output if the server does not say which one it was."""
+_UNSAID = 0
+"""The id of an ordinary token, for a server that does not even say that the model stopped by itself: vLLM says null then."""
 
 
 def is_stop(piece: Piece) -> bool:
@@ -123,14 +125,17 @@ class Chunks(ABC):
         return pieces
 
     def _end(self, reported: object, named: object) -> list[Piece]:
-        """The output ended: the final token, which some servers only name. ``named``: its id, as the server reports it."""
+        """The output ended: the final token, which some servers only name. ``named``: its id, as the server reports it, None for the
+        model's own. An ordinary token, or a text, ends no message (specification section 9)."""
         self.reason = {"stop": EndReason.STOP, "length": EndReason.LENGTH}.get(str(reported))
         self.failure = "" if self.reason else repr(reported)
         rest = self._ids.finish()
         if self.reason is not EndReason.STOP or self._was_stopped:
             return rest
+        if named is None or (isinstance(named, str) and named in MARKER_IDS):
+            return [*rest, UNKNOWN_STOP]
         name = marker_name(named) if isinstance(named, int) else None
-        return [*rest, Marker(name) if name else UNKNOWN_STOP]
+        return [*rest, Marker(name)] if name else rest
 
 
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
@@ -173,7 +178,7 @@ class LlamaCpp(Chunks):
             self.model = model_name(chunk.get("model"))
             self.usage = Usage(count(chunk.get("tokens_evaluated")), count(chunk.get("tokens_predicted")))
             self.reason = EndReason.STOP if chunk.get("stop_type") in ("eos", "word") else EndReason.LENGTH
-            if self.reason is EndReason.STOP and not self._was_stopped:
+            if chunk.get("stop_type") == "eos" and not self._was_stopped:
                 pieces = [*pieces, UNKNOWN_STOP]
         return pieces
 
@@ -230,7 +235,7 @@ class SGLang(Chunks):
         pieces = self._noted(self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens)))
         if finished := about.get("finish_reason"):
             finished = finished if isinstance(finished, dict) else {"type": finished}
-            pieces += self._end(finished.get("type"), finished.get("matched"))
+            pieces += self._end(finished.get("type"), finished.get("matched", _UNSAID))
         return pieces
 
     def _new(self, ids: list[int], sampled: int | None) -> list[int]:
@@ -287,7 +292,7 @@ class Vllm(Chunks):
             raise no_ids()
         pieces = self._noted(self._ids.feed(token_ids(ids or [])))
         if choice.get("finish_reason"):
-            pieces += self._end(choice["finish_reason"], choice.get("stop_reason"))
+            pieces += self._end(choice["finish_reason"], choice.get("stop_reason", _UNSAID))
         return pieces
 
 

@@ -269,9 +269,10 @@ class Speech:
         """The stream ended: releases buffered text of the current message, closes it, and writes what was buffered meanwhile."""
         events = self._end(is_whole=is_whole, terminator=terminator, error=error)
         if self._answer:
-            # If other text followed, the answer is complete, and that text was cut.
+            # If other text followed and the stream broke, the answer is complete, and that text was cut.
             becomes = PREAMBLE if self.is_before_call and self._writer.open and self._writer.open.header is ANSWER else None
-            events += self._writer.close(*((Terminator.END, None) if self._is_followed else (terminator, error)), becomes=becomes)
+            ending = (Terminator.END, None) if self._is_followed and error else (terminator, error)
+            events += self._writer.close(*ending, becomes=becomes)
             self._answer = None
         return events + self._write_waiting()
 

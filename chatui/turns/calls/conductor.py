@@ -121,7 +121,7 @@ class Conductor:
         self._frames.close_open_frame()
         self._remember(calls, sampling.reasoning)
         try:
-            has_run = await self._answer(calls, self._tools if request.tools else {})
+            has_run = await self._answer(calls, self._tools if request.tools else {}, over_ids=sampling.is_over_ids)
         except asyncio.CancelledError:
             self._cancel()
             raise
@@ -153,12 +153,12 @@ class Conductor:
         elif reasoning is not None:
             self._given_back[calls[0].header.call_id or ""] = reasoning
 
-    async def _answer(self, calls: Sequence[Frame], tools: Mapping[str, Tool]) -> bool:
+    async def _answer(self, calls: Sequence[Frame], tools: Mapping[str, Tool], *, over_ids: bool) -> bool:
         """Reply to each call, in the order in which the results arrive. Returns whether any of them was run.
 
-        ``tools``: those that the model was offered when it made the calls.
+        ``tools``: those that the model was offered when it made the calls. ``over_ids``: see ``requested``.
         """
-        runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
+        runnable = [call for frame in calls if (call := self._prepared(frame, tools, over_ids=over_ids)) is not None]
         asked = [call for call in runnable if catalogue.needs_approval(call.tool)]
         before = self._calls_run
         # Calls that need no approval run while the person decides about the others.
@@ -196,12 +196,12 @@ class Conductor:
             self._started.add(call.call_id)
             group.create_task(self._run_call(call))
 
-    def _prepared(self, frame: Frame, tools: Mapping[str, Tool]) -> Requested | None:
+    def _prepared(self, frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool) -> Requested | None:
         """The call, if it can run here. A call that cannot run gets its reply; a program's own call is noted for it."""
         if self._calls_left <= 0 or not self._time.left:
             found: Requested | ToolReply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
         else:
-            found = requested(frame, tools)
+            found = requested(frame, tools, over_ids=over_ids)
         if isinstance(found, Requested) and found.tool.is_run_by_caller and (refusal := self.handing.take(frame)):
             found = refusal
         if isinstance(found, ToolReply):

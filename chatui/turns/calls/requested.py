@@ -50,12 +50,15 @@ def unanswered(frames: Sequence[Frame]) -> list[Frame]:
     return [frame for frame in frames if frame.terminator is Terminator.CALL and frame.header.call_id not in replied]
 
 
-def requested(frame: Frame, tools: Mapping[str, Tool]) -> Requested | ToolReply:
-    """The call in a frame; or a reply that says why it cannot be run, so that the model can correct it."""
+def requested(frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool) -> Requested | ToolReply:
+    """The call in a frame; or a reply that says why it cannot be run, so that the model can correct it.
+
+    ``over_ids``: the model reads prompts of token ids, in which a built-in tool has the name that it was trained with.
+    """
     recipient = frame.header.recipient or ""
     tool = _called(recipient, tools)
     if tool is None:
-        return _refused(f"There is no tool {recipient}. {_named(tools, recipient)}")
+        return _refused(f"There is no tool {recipient}. {_named(tools, over_ids=over_ids)}")
     if frame.header.channel not in _channels(recipient):
         return _refused(f"This tool is called on the {' or '.join(_channels(recipient))} channel.")
     if len(frame.body) > ARGUMENT_CHARS:
@@ -109,10 +112,9 @@ def _refused(sentence: str) -> ToolReply:
     return replies.failed(Code.CALL_SCHEMA, sentence, Provenance("chatui"))
 
 
-def _named(tools: Mapping[str, Tool], recipient: str) -> str:
-    """A sentence that lists the tools by the names that the model uses: over token ids, built-in tools are not functions."""
-    as_functions = recipient.startswith(FUNCTIONS)
-    names = [FUNCTIONS + name if as_functions else tool.recipient or FUNCTIONS + name for name, tool in tools.items()]
+def _named(tools: Mapping[str, Tool], *, over_ids: bool) -> str:
+    """A sentence that lists the tools by the names in the prompt: over token ids, built-in tools are not functions."""
+    names = [(tool.recipient if over_ids else None) or FUNCTIONS + name for name, tool in tools.items()]
     return f"The tools are: {', '.join(names)}." if names else "No tools can be used here."
 
 

@@ -55,8 +55,8 @@ function copyBySelection(text) {
 // Code blocks: adds a header with the language and a copy button. "./colours.js" highlights the code.
 
 /**
- * Adds the header to each code block that has none yet. This is cheap, so an open block gets it too, and nothing jumps
- * when it closes.
+ * Adds the header to each code block that has none yet: its title, or its language. This is cheap, so an open block
+ * gets it too, and nothing jumps when it closes.
  * @param {Element} block
  */
 export function decorateCode(block) {
@@ -68,7 +68,7 @@ export function decorateCode(block) {
     const head = fromTemplate("code-head", HTMLElement);
     const label = head.querySelector(".code-language");
     const language = languageOf(pre.querySelector("code")?.className ?? "");
-    if (label) label.textContent = language ?? tc("a programming language", "text");
+    if (label) label.textContent = pre.title || (language ?? tc("a programming language", "text"));
     pre.replaceWith(frame);
     pre.tabIndex = 0;
     // A focusable element needs a name: otherwise screen readers start to read the code.

@@ -25,8 +25,9 @@ def test_code_without_a_language_fetches_no_highlighter(chat: Chat, writer: Writ
     chat.page.wait_for_timeout(1_500)  # longer than a complete block waits for an idle moment of the browser
     assert [path for path in requested if "colours" in path or "highlight" in path] == []
 
-    writer.write("```python\nif a: pass\n```\n")
+    writer.write("```python app.py\nif a: pass\n```\n")
     chat.ask_and_wait("Python?")
+    expect(chat.answer.locator(".code-language")).to_have_text("python app.py")
     expect(chat.answer.locator("code[data-coloured]")).to_have_count(1)
     assert [path for path in requested if "colours" in path] != []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -133,6 +134,18 @@ async def test_a_question_too_long_by_itself_is_an_error_with_its_length(kind: s
         use = result.error.context
         assert use is not None and 0 < use.size < 1500 and abs(use.used - len(question) / 3) < 300
         assert limited.refused == sent + 1, "a limit learnt from a refusal is checked again once"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("context", [None, 1500])
+async def test_a_conversation_of_which_nothing_may_be_left_out_is_refused_with_the_true_reason(kind: str, context: int | None) -> None:
+    limited = Limited(kind, 1500, REFUSALS["vLLM"])
+    async with served(limited, context=context) as backend:
+        codes = []
+        for turns, question in ((1, "And now?"), (30, "And now?"), (30, "word " * 3000)):
+            result = await outcome(backend, replace(conversation(turns, question), must_fit=True))
+            codes.append(result.error and result.error.code)
+    assert codes == [None, ProductCode.CONVERSATION_TOO_LONG, ProductCode.QUESTION_TOO_LONG]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from django.core.cache import cache
 
+from chatui.api.errors import ApiError
+from chatui.api.request_parts import chosen
 from chatui.backends.spec import BackendSpec
 from chatui.model_servers import choice as available
 from chatui.model_servers import choice as model_choice
@@ -144,3 +146,34 @@ async def test_a_truncated_list_is_logged(
         await join(asking)
         assert available.models_of(spec) == ("a", "b")
     assert "back end a lists 3 models: only the first 2 are offered" in caplog.text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("lines", "asked", "value"),
+    [
+        (['name="a"\nurl="http://127.0.0.1:9"\nmodels=["tiny"]'], "tiny", "a"),
+        (['name="a"\nurl="http://127.0.0.1:9"\nmodels=["tiny"]', 'name="b"\nurl="http://127.0.0.1:8"\nmodels=["org/big"]'], "org/big", "b"),
+        (
+            ['name="a"\nurl="http://127.0.0.1:9"\nmodels=["tiny", "big"]', 'name="b"\nurl="http://127.0.0.1:8"\nmodels=["other"]'],
+            "big",
+            "a/big",
+        ),
+        (
+            ['name="a"\nurl="http://127.0.0.1:9"\nmodels=["tiny"]', 'name="b"\nurl="http://127.0.0.1:8"\nmodels=["tiny", "big"]'],
+            "tiny",
+            None,
+        ),
+        (['name="a"\nurl="http://127.0.0.1:9"\nmodels=["tiny"]'], "big", None),
+    ],
+)
+def test_a_program_names_a_model_by_its_own_name_if_one_back_end_has_it(
+    lines: list[str], asked: str, value: str | None, configure: Configure, ada: User
+) -> None:
+    configure("".join(f"[[backend]]\n{line}\n" for line in lines))
+    choices = model_choice.choices_for(ada)
+    if value is None:
+        with pytest.raises(ApiError, match="model_not_found"):
+            chosen(choices, asked)
+    else:
+        assert chosen(choices, asked).value == value

@@ -71,10 +71,19 @@ def test_at_most_twenty_are_offered_always_the_same(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_demo_has_its_own_tools_which_no_server_gets(monkeypatch: pytest.MonkeyPatch) -> None:
-    named = {"get_current_weather": (), "current_time": ()}
-    environment.change(monkeypatch, {"tools": named, "tools_without_approval": ["get_current_weather"]})
+    environment.change(monkeypatch, {"tools": {"get_current_weather": (), "current_time": ()}})
     assert list(catalogue.offered_to((), is_demo=True)) == ["get_current_weather", "keep_note"]
     assert list(catalogue.offered_to((), is_demo=False)) == ["current_time"]
+
+
+def test_the_demo_takes_no_name_from_a_tool_of_the_operators(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    entry = EntryPoint("get_current_weather", "tests.chatui.tools.test_catalogue:one", catalogue.GROUP)
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(catalogue, "installed", catalogue.installed.__wrapped__)
+    environment.change(monkeypatch, {"tools": {"get_current_weather": ()}})
+    (offered,) = catalogue.offered_to((), is_demo=False).values()
+    assert offered.name == "get_current_weather" and not offered.is_for_demo and not caplog.records
+    assert catalogue.needs_approval(offered), "what the demo's may do says nothing about it"
 
 
 def test_the_setting_is_parsed_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +111,7 @@ def test_packages_can_add_tools_and_a_broken_one_does_not_prevent_startup(
     monkeypatch.setattr(catalogue, "entry_points", lambda group: entries)
     caplog.set_level(logging.ERROR)
     tools: Any = catalogue.installed.__wrapped__()
-    own = {"current_time", "get_current_weather", "keep_note", "browser_find", "browser_open", "run_python"}
+    own = {"current_time", "browser_find", "browser_open", "run_python"}
     assert set(tools) == {*own, "mine"} and tools["current_time"].source == "chatui"
     logged = [record.getMessage() for record in caplog.records]
     assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in logged] == [

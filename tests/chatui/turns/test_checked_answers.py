@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from chatui.backends.base import EndReason
+from chatui.display.failures import notice_of
 from chatui.json_schemas import AnswerFormat, answer_format
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author
@@ -18,7 +20,7 @@ from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
-from renderer.frames import Header, Role
+from renderer.frames import Header, Role, Terminator
 from renderer.gate import Audience, show
 from renderer.ocml import document
 from tests.chatui.turns.calls import calling
@@ -48,6 +50,19 @@ async def test_a_matching_answer_is_stored_as_json(ada: User, backend: ScriptedB
     assert await shown_frames(turn, ada) == [("json", FITS)]
     [request] = backend.requests
     assert request.answer_format == WANTED
+
+
+@pytest.mark.parametrize(("body", "state", "code"), [(FITS, "completed", ""), (PROSE, "failed", Code.BODY_CONSTRAINT_VIOLATION)])
+async def test_an_answer_that_the_model_itself_announced_as_json_must_be_json(
+    body: str, state: str, code: str, ada: User, backend: ScriptedBackend
+) -> None:
+    backend.script = [FrameOpened(replace(FINAL, constrain="json")), FrameText(body), FrameClosed(Terminator.RETURN), ended()]
+    turn = await run(ada, ask())
+    assert (turn.state, turn.error_code) == (state, code)
+    assert await shown_frames(turn, ada) == [("json", body)], "what was written stays"
+    if code:
+        notice = notice_of(turn, 0)
+        assert notice.sentence == "The answer does not have the required format." and notice.number
 
 
 async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedBackend) -> None:

@@ -48,6 +48,14 @@ def test_the_types_of_the_page_are_made_from_the_contract() -> None:
     )
 
 
+def test_the_page_for_implementers_lists_the_same_events_and_commands() -> None:
+    written = wire_types.PAGE.read_text(encoding="utf-8")
+    assert written == wire_types.page(written), "chatui.wire and docs/socket.md differ: run `make wire`"
+    assert f"protocol={wire.PROTOCOL}`" in written
+    for name in (name for event in (*wire.END_USER_EVENTS, *wire.DEBUG_PAGE_EVENTS) for name in event.types):
+        assert f"`{name}`" in written.partition(wire_types.LISTS)[2], name
+
+
 def test_another_field_on_either_side_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     before = wire_types.source()
     monkeypatch.setitem(wire_types.NUMBERED, "mood", "string")

@@ -273,10 +273,16 @@ def test_direction_controls_are_visible_in_code_and_removed_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("info", "attribute"), [("c++", ' class="language-c++"'), ('py" onload="x', ""), ("<x>", ""), ("a b", ' class="language-a"')]
+    ("info", "title", "attribute"),
+    [
+        ("c++", "", ' class="language-c++"'),
+        ('py" onload="x', ' title="py&quot; onload=&quot;x"', ""),
+        ("<x>", ' title="&lt;x&gt;"', ""),
+        ("a  b.py", ' title="a b.py"', ' class="language-a"'),
+    ],
 )
-def test_the_language_of_code_is_one_harmless_word(info: str, attribute: str) -> None:
-    assert shown(f"~~~ {info}\nx\n~~~") == f'<pre dir="ltr"><code{attribute}>x\n</code></pre>'
+def test_the_language_of_code_is_one_harmless_word_and_the_rest_its_title(info: str, title: str, attribute: str) -> None:
+    assert shown(f"~~~ {info}\nx\n~~~") == f'<pre dir="ltr"{title}><code{attribute}>x\n</code></pre>'
 
 
 def test_mathematics_is_left_for_the_browser_as_its_source() -> None:

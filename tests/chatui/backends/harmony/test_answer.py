@@ -146,8 +146,10 @@ def test_reading_stops_at_the_end_of_the_stream() -> None:
         ([event(f"{FINAL}Hi<|end|>")], False),
         ([], False),
         ([event(f"{FINAL}Hi<|return|>")], True),
-        ([event(f"{FINAL}Hi"), event(reason="stop")], True),
-        ([event(f"{FINAL}Hi"), ServerSentEvent("", "[DONE]")], True),
+        ([event(f"{FINAL}Hi<|end|>"), event(reason="stop")], True),
+        ([event(f"{FINAL}Hi"), event(reason="length")], True),
+        ([event(f"{FINAL}Hi"), event(reason="stop")], False),
+        ([event(f"{FINAL}Hi"), ServerSentEvent("", "[DONE]")], False),
     ],
 )
 def test_a_stream_without_an_end_is_an_error(events: list[ServerSentEvent], is_whole: bool) -> None:

@@ -248,6 +248,17 @@ async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabula
     assert (result.visible, result.finished[-1].complete) == ("Hi", True)
 
 
+UNSAID = {"choices": [{"index": 0, "text": "", "token_ids": [], "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize("end", [vllm(finish="stop", stop=12194), UNSAID])
+async def test_an_answer_that_an_ordinary_token_ended_is_incomplete(vocabulary: Vocabulary, end: dict[str, Any]) -> None:
+    result = await answered(vocabulary, stub.plays(sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi")), end) + stub.DONE), VLLM)
+    assert result.error is not None and result.error.code is Code.STREAM_TRUNCATED
+    assert [(done.frame.body, done.complete, done.error) for done in result.finished] == [("Hi", False, Code.STREAM_TRUNCATED)]
+    assert result.visible == "Hi"
+
+
 @pytest.mark.parametrize("text", ["<|channel|>analysis<|message|>thinking", "<|channel|>final<|message|>Half"])
 async def test_a_length_cut_is_kept_and_marked(vocabulary: Vocabulary, text: str) -> None:
     result = await answered(vocabulary, stub.plays(sse(vllm(*ids_of(vocabulary, text)), vllm(finish="length")) + stub.DONE), VLLM)

@@ -69,7 +69,8 @@ def test_vllm_counts_tokens_and_names_its_model(vocabulary: Vocabulary) -> None:
         ("stop", START, "Hi", "Hi<|start|>"),
         ("stop", None, "Hi", "Hi<|end|>"),
         ("stop", "<|return|>", "Hi", "Hi<|end|>"),
-        ("stop", 5, "Hi", "Hi<|end|>"),
+        ("stop", 5, "Hi", "Hi"),
+        ("stop", "\n\n", "Hi", "Hi"),
         ("stop", RETURN, "Hi<|return|>", "Hi<|return|>"),
         ("stop", RETURN, "Hi<|call|>", "Hi<|call|>"),
         ("stop", None, "Hi<|end|>", "Hi<|end|><|end|>"),
@@ -153,7 +154,7 @@ def test_llama_cpp_reads_text_and_takes_markers_from_ids(vocabulary: Vocabulary)
     ("kind", "before", "reason", "expected"),
     [
         ("eos", [], STOP, "Hi<|end|>"),
-        ("word", [], STOP, "Hi<|end|>"),
+        ("word", [], STOP, "Hi"),
         ("eos", [RETURN], STOP, "<|return|>Hi"),
         ("eos", [END], STOP, "<|end|>Hi<|end|>"),
         ("limit", [], LENGTH, "Hi"),

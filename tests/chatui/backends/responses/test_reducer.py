@@ -15,6 +15,8 @@ from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import Assembler, Finished
+from renderer.frame_kinds import ANSWER
+from renderer.frames import Terminator
 from renderer.gate import Audience, may_see, show
 from tests.support.cases import example_count
 
@@ -200,6 +202,15 @@ def test_unknown_items_and_events_are_hidden_and_counted() -> None:
     assert "harmony" in result.hidden
     assert SECRET not in result.hidden
     assert result.reducer.oddities == {"unknown event": 1, "other item": 2, "text of an item that holds none": 1}
+
+
+@pytest.mark.parametrize("after", [done("hologram", "h"), done("web_search_call", "w"), done("reasoning", "r", content=[part("Hm.")])])
+def test_an_item_after_the_message_does_not_change_how_it_ends(after: dict[str, Any]) -> None:
+    for end, breaks, expected in (([completed()], False, (Terminator.RETURN, True)), ([], True, (Terminator.END, True))):
+        result = read(message(), text("Yes."), done("message", "m", content=[part("Yes.")]), after, *end, breaks=breaks)
+        [answer] = [each for each in result.finished if each.frame.header == ANSWER]
+        assert (answer.frame.terminator, answer.complete, answer.error) == (*expected, None)
+        assert result.finished[-1].frame.body != "Yes.", "the other item is kept, for staff"
 
 
 def test_unknown_events_change_nothing() -> None:

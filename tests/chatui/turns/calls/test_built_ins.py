@@ -80,7 +80,7 @@ def written(recipient: str, body: str, channel: str = "analysis", **more: Any) -
     ],
 )
 def test_a_built_in_tool_can_be_called_by_its_recipient_or_as_a_function(frame: Frame, arguments: dict[str, str]) -> None:
-    read = requested(frame, TOOLS)
+    read = requested(frame, TOOLS, over_ids=True)
     assert isinstance(read, Requested) and read.arguments == arguments
 
 
@@ -98,15 +98,33 @@ def test_a_built_in_tool_can_be_called_by_its_recipient_or_as_a_function(frame: 
     ],
 )
 def test_an_invalid_call_of_a_built_in_tool_is_refused_with_an_explanation(frame: Frame) -> None:
-    assert isinstance(requested(frame, TOOLS), ToolReply)
+    assert isinstance(requested(frame, TOOLS, over_ids=True), ToolReply)
 
 
-def test_the_refusal_lists_the_callable_names() -> None:
-    over_ids, as_function = requested(written("browser.open", "{}"), TOOLS), requested(written("functions.open", "{}"), TOOLS)
-    assert isinstance(over_ids, ToolReply) and "browser.search, browser.find, python." in over_ids.text
-    assert (
-        isinstance(as_function, ToolReply) and "functions.browser_search, functions.browser_find, functions.run_python." in as_function.text
-    )
+@pytest.mark.parametrize("recipient", ["browser.open", "functions.open"])
+def test_the_refusal_lists_the_names_in_the_prompt(recipient: str) -> None:
+    over_ids, as_function = (requested(written(recipient, "{}"), TOOLS, over_ids=each) for each in (True, False))
+    assert isinstance(over_ids, ToolReply) and "The tools are: browser.search, browser.find, python." in over_ids.text
+    named = "The tools are: functions.browser_search, functions.browser_find, functions.run_python."
+    assert isinstance(as_function, ToolReply) and named in as_function.text
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_a_model_of_token_ids_reads_the_names_of_its_prompt_after_a_call_of_nothing(
+    ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
+) -> None:
+    texts = [
+        ("<|channel|>commentary to=functions.find <|constrain|>json<|message|>{}<|call|>", 200012),
+        (f"<|channel|>final<|message|>{ANSWER}<|return|>", 200002),
+    ]  # fmt: skip
+    answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
+    async with model(monkeypatch, lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary), *answers, **VLLM):
+        offer(monkeypatch)
+        frames, _ = await transcript(await run(ada, ask()))
+    [reply] = [frame.body for frame in frames if frame.header.role == "tool"]
+    assert "The tools are: browser.find, browser.search, functions.get_weather, python." in reply
 
 
 def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyPatch) -> None:
