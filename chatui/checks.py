@@ -311,7 +311,7 @@ def _address(env: Environment) -> Found:
     if env.backend_kind and env.backend_kind not in kinds:
         yield "E005", f"CHATUI_BACKEND_KIND must be one of {', '.join(kinds)}."
     elif env.backend_kind and registry.needs_vocabulary(env.backend_kind) and vocabulary.find(env.data_dir) is None:
-        yield "W002", "This kind of back end needs the vocabulary: run python manage.py fetch_vocabulary."
+        yield "W002", "This kind of model server needs the vocabulary: run python manage.py fetch_vocabulary."
 
 
 @_rule
@@ -335,7 +335,7 @@ def files_of_backends(env: Environment) -> Found:
     for spec in configured.operator_backends(env):
         for name in ("ca_file", "certificate_file", "certificate_key_file"):
             if (path := getattr(spec, name)) and not Path(path).is_file():
-                yield "E016", _sentence(f"back end {spec.name!r}: {name} does not name a file")
+                yield "E016", _sentence(f"model server {spec.name!r}: {name} does not name a file")
 
 
 @_rule
@@ -348,22 +348,22 @@ def stored_backends(env: Environment) -> Found:
     yield from (("W011", _sentence(problem)) for problem in rows.problems)
     for spec in rows.specs:
         if spec.name in taken:
-            yield "W012", f"Back end {spec.name!r} is also configured outside Administration, and that configuration takes precedence."
-    unconfirmed = "Back end {!r}, changed by {!r}, is available to nobody until somebody who may see hidden channels confirms it."
+            yield "W012", f"Model server {spec.name!r} is also configured outside Administration, and that configuration takes precedence."
+    unconfirmed = "Model server {!r}, changed by {!r}, is available to nobody until somebody who may see hidden channels confirms it."
     yield from (("W017", unconfirmed.format(*each)) for each in waiting)
     yield from (("W013", text) for text in _unusable_keys(stored))
     yield from (("W014", text) for text in _unknown_summarizers(stored))
     for spec in outside:
         for group in spec.groups:
             if group not in known_groups:
-                yield "W015", f"Back end {spec.name!r}: there is no group {group!r}, so nobody can use it."
+                yield "W015", f"Model server {spec.name!r}: there is no group {group!r}, so nobody can use it."
 
 
 @_rule
 def title_model(env: Environment) -> Found:
     """The model server for titles should exist. This is no error, because it may be configured in Administration later."""
     if env.titles and env.title_model and find(connected.specs(), env.title_model) is None:
-        yield "W019", f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no model writes titles of conversations."
+        yield "W019", f"CHATUI_TITLE_MODEL: there is no model server {env.title_model!r}, so no model writes titles of conversations."
 
 
 @_rule
@@ -371,7 +371,7 @@ def vocabulary_of_backends(env: Environment) -> Found:
     """Model servers that use token ids need the vocabulary."""
     needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
     if needing and vocabulary.find(env.data_dir) is None:
-        yield "W016", f"Back end {', '.join(needing)} needs the vocabulary: run python manage.py fetch_vocabulary."
+        yield "W016", f"Model server {', '.join(needing)} needs the vocabulary: run python manage.py fetch_vocabulary."
 
 
 def _sentence(text: str) -> str:
@@ -383,11 +383,11 @@ def _unusable_keys(found: Iterable[BackendSpec]) -> Iterator[str]:
         try:
             connected.key_of(spec)
         except KeyUnusableError as error:
-            yield _sentence(f"back end {spec.name!r} cannot be used: {error}")
+            yield _sentence(f"model server {spec.name!r} cannot be used: {error}")
 
 
 def _unknown_summarizers(found: Iterable[BackendSpec]) -> Iterator[str]:
     known = connected.specs()
     for spec in found:
         if spec.summarizer and find(known, spec.summarizer) is None:
-            yield _sentence(f"back end {spec.name!r}: there is no back end {spec.summarizer!r} to write its summaries")
+            yield _sentence(f"model server {spec.name!r}: there is no model server {spec.summarizer!r} to write its summaries")

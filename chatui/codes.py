@@ -277,7 +277,7 @@ class Cause(StrEnum):
     LENGTH = (
         "length-limit",
         noop("The answer reached its length limit."),
-        noop("Raise max_answer_tokens of the back end, or the server's own limit."),
+        noop("Raise max_answer_tokens of the model server, or the server's own limit."),
     )
     PROCESS_ENDED = (
         "process-ended",

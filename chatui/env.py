@@ -119,8 +119,10 @@ class Environment(BaseModel):
         True,
         description="Whether a model is asked for the title of a new conversation, after its first answer. The demo is never asked.",
     )
-    title_model: str = Field("", description="Which back end, or back end/model, is asked for titles. Empty: the one that answered.")
-    backends_file: Path | None = Field(None, description="TOML file with several back ends, instead of the variables for one.")
+    title_model: str = Field(
+        "", description="Which model server, or model server/model, is asked for titles. Empty: the one that answered."
+    )
+    backends_file: Path | None = Field(None, description="TOML file with several model servers, instead of the variables for one.")
     max_message_chars: int = Field(64_000, gt=0, description="Longest message that a person may send, in characters.")
     max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")
     max_answers_at_once: int = Field(

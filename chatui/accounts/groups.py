@@ -55,7 +55,10 @@ def group_references() -> Iterator[GroupReference]:
         "CHATUI_GROUP_INSTRUCTIONS_FILE": (instructions.group_instructions().texts, "its instructions apply to nobody"),
         LIMITS: (env.group_answers_at_once, "its limit applies to nobody"),
         "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "it gives nobody a tool"),
-        BACK_ENDS: ((name for spec in configured.operator_backends(env) for name in spec.groups), "it gives nobody access to a back end"),
+        BACK_ENDS: (
+            (name for spec in configured.operator_backends(env) for name in spec.groups),
+            "it gives nobody access to a model server",
+        ),
         SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed_groups), "nobody is added to it"),
     }
     for setting, (names, effect) in messages.items():

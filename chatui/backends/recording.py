@@ -64,7 +64,7 @@ class Recorder:
             ValueError: the backend makes no requests.
         """
         if not isinstance(backend, Watchable):
-            raise ValueError("this back end makes no requests")
+            raise ValueError("this backend makes no requests")
         self.exchange: RecordedExchange | None = None
         self._max_bytes = max_bytes
         backend.watch(self)

@@ -62,7 +62,7 @@ def with_new_table(text: str, values: Mapping[str, Value]) -> str:
     """``text`` with a new table at its end. Raises SpecFileError if it already has one of that name."""
     tables = _tables(text)
     if _position(tables, values["name"]) is not None:
-        raise SpecFileError(f"there is a back end {values['name']} in it already")
+        raise SpecFileError(f"there is a model server {values['name']} in it already")
     before = text if not text or text.endswith("\n") else f"{text}\n"
     return _checked(f"{before}{chr(10) if before else ''}{table(values)}", text, [*tables, _plain(values)])
 
@@ -78,7 +78,7 @@ def with_changes(text: str, name: str, changes: Mapping[str, Value]) -> str:
     lines = text.splitlines(keepends=True)
     headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
     if position is None or len(headers) != len(tables):
-        raise SpecFileError(f"the table of back end {name} could not be found in it")
+        raise SpecFileError(f"the table of model server {name} could not be found in it")
     first = headers[position] + 1
     last = next((number for number in range(first, len(lines)) if _ANY_HEADER.match(lines[number])), len(lines))
     body = lines[first:last]
@@ -119,7 +119,7 @@ def _tables(text: str) -> list[dict[str, Any]]:
     except NotTomlError as error:
         raise SpecFileError(f"it {error}") from None
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-        raise SpecFileError("it is no file of back ends")
+        raise SpecFileError("it is no file of model servers")
     return tables
 
 

@@ -49,7 +49,7 @@ def models_of(spec: BackendSpec) -> tuple[str, ...]:
         _read_last[key] = cache.get(key, ())
     except CACHE_ERRORS as error:
         # Pages and questions must not depend on the cache.
-        log.warning("the models of back end %s could not be looked up (%s)", spec.name, type(error).__name__)
+        log.warning("the models of model server %s could not be looked up (%s)", spec.name, type(error).__name__)
     return _read_last.get(key, ())
 
 
@@ -61,12 +61,12 @@ def _query(spec: BackendSpec, cache_key: str) -> None:
     try:
         found = asyncio.run(_listed_models(spec))
     except (BackendError, KeyUnusableError) as error:
-        log.info("back end %s did not list its models (%s)", spec.name, type(error).__name__)
+        log.info("model server %s did not list its models (%s)", spec.name, type(error).__name__)
         return
     names = tuple(dict.fromkeys(name for name in found if is_model_name(name)))
     if len(names) > MAX_MODELS:
         log.warning(
-            "back end %s lists %d models: only the first %d are offered; configure the ones you want", spec.name, len(names), MAX_MODELS
+            "model server %s lists %d models: only the first %d are offered; configure the ones you want", spec.name, len(names), MAX_MODELS
         )
         names = names[:MAX_MODELS]
     if names:

@@ -119,7 +119,7 @@ def rows() -> Rows:
         try:
             specs.append(of_row(row, (group.name for group in row.groups.all())))
         except SpecError as error:
-            problems += [f"back end {row.name!r}: {problem}" for problem in error.problems]
+            problems += [f"model server {row.name!r}: {problem}" for problem in error.problems]
     return Rows(tuple(specs), tuple(problems))
 
 

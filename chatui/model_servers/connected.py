@@ -77,7 +77,7 @@ def spec_of(choice: str = "") -> BackendSpec:
     found = backend_spec.find(specs(), choice)
     if found is None:
         raise BackendError(
-            ProductCode.NO_SUCH_MODEL, f"There is no back end {choice[:260]!r}." if choice else "There is no back end at all."
+            ProductCode.NO_SUCH_MODEL, f"There is no model server {choice[:260]!r}." if choice else "There is no model server at all."
         )
     return found
 
@@ -96,7 +96,7 @@ def backend(choice: str = "") -> Backend:
     try:
         key = key_of(wanted)
     except KeyUnusableError as error:
-        raise BackendError(ProductCode.BACKEND_SETUP, f"Back end {wanted.name}: {error}.").because(Cause.KEY_MISSING) from None
+        raise BackendError(ProductCode.BACKEND_SETUP, f"Model server {wanted.name}: {error}.").because(Cause.KEY_MISSING) from None
     known = connected.get(wanted.name)
     if known is None or known.key != key:
         if known is not None:
@@ -236,7 +236,7 @@ def _rows() -> configured.Rows:
             # While the database is down, the rows that were read before are used. Before the first migration, this is normal, and not
             # worth a warning.
             level = logging.WARNING if _read.has_succeeded else logging.DEBUG
-            log.log(level, "the back ends of Administration could not be read (%s)", type(error).__name__)
+            log.log(level, "the model servers of Administration could not be read (%s)", type(error).__name__)
         _read.at = now
     return _read.rows
 
@@ -262,7 +262,7 @@ def _close(unwanted: Backend) -> None:
     task.add_done_callback(_closing.discard)
 
 
-_NOT_YET = "no wire format chosen yet for back end %s (%s); its server is asked again with the first question"
+_NOT_YET = "no wire format chosen yet for model server %s (%s); its server is asked again with the first question"
 
 
 def announce(spec: BackendSpec) -> threading.Thread | None:

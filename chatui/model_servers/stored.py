@@ -337,4 +337,4 @@ def _values_by_label(row: StoredBackend) -> dict[str, str]:
 
 
 def _record(visitor: Visitor, row: StoredBackend, what: str, detail: str) -> None:
-    record(f"back end {what}", visitor, row.name, detail=detail)
+    record(f"model server {what}", visitor, row.name, detail=detail)

@@ -40,7 +40,7 @@ class AskedServer:
 
 def add_server_arguments(parser: ArgumentParser) -> None:
     """The options that name a server."""
-    parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; the default is the first one")
+    parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured model server; the default is the first one")
     parser.add_argument("--url", default="", help="address of a model server that is not configured")
     parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, detected by default")
     parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
@@ -56,7 +56,7 @@ def server_for(options: dict[str, Any]) -> AskedServer:
         CommandError: there is no such server, or its key is not available.
     """
     if options["url"] and options["backend"]:
-        raise CommandError("Name a configured back end or --url, not both.", returncode=UNUSABLE)
+        raise CommandError("Name a configured model server or --url, not both.", returncode=UNUSABLE)
     try:
         if options["url"]:
             spec = check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or AUTO})
@@ -69,7 +69,7 @@ def server_for(options: dict[str, Any]) -> AskedServer:
         names = ", ".join(spec.name for spec in connected.specs()) or "none"
         raise CommandError(f"{error.detail} Configured: {names}.", returncode=UNUSABLE) from error
     except SpecError as error:
-        raise CommandError(f"There is no such back end: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
+        raise CommandError(f"There is no such model server: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
     except KeyUnusableError as error:
         raise CommandError(f"The key cannot be used: {error}.", returncode=UNUSABLE) from error
 
@@ -83,7 +83,7 @@ def backend_for(server: AskedServer, **limits: float) -> Backend:
     try:
         return connected.build(server.spec, server.key, **limits)
     except ValueError as error:
-        raise CommandError(f"There is no such back end: {error}.", returncode=UNUSABLE) from error
+        raise CommandError(f"There is no such model server: {error}.", returncode=UNUSABLE) from error
 
 
 def request_for(server: AskedServer, options: dict[str, Any], prompt: str) -> SampleRequest:

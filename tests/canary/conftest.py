@@ -46,7 +46,7 @@ BACKENDS = ("add_storedbackend", "change_storedbackend", "delete_storedbackend",
 
 @pytest.fixture
 def olga(db: None) -> User:
-    """Staff who manage accounts, groups and back ends, and may see nothing of conversations."""
+    """Staff who manage accounts, groups and model servers, and may see nothing of conversations."""
     return make_person(
         "olga",
         *ADMIN_PERMISSIONS,

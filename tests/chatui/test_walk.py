@@ -82,7 +82,7 @@ async def traced() -> AsyncIterator[Passed]:
 
 @pytest_asyncio.fixture
 async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Passed]:
-    """The files that a message passes on its way from a socket to a real back end and back. It is the second in its conversation."""
+    """The files that a message passes on its way from a socket to a real backend and back. It is the second in its conversation."""
     async with stub.running(stub.plays(STREAM)) as server:
         monkeypatch.setattr(connected, "specs", lambda: (BackendSpec(name="main", url=server.url, models=("m",)),))
         async with BrowserSocket(ada) as before:

@@ -1,4 +1,4 @@
-"""Chained instances: another instance of the product uses this one as its back end, in both formats, and stores no reasoning."""
+"""Chained instances: another instance of the product uses this one as its model server, in both formats, and stores no reasoning."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Make = Callable[..., Backend]
 
 @pytest_asyncio.fixture(params=KINDS)
 async def make(request: pytest.FixtureRequest, llama_server_with_a_small_context: str, vocabulary: Vocabulary) -> AsyncIterator[Make]:
-    """A factory of back ends of each kind; ``is_silent``: the server does not report its context size."""
+    """A factory of backends of each kind; ``is_silent``: the server does not report its context size."""
     backends: list[Backend] = []
 
     def one(*, is_silent: bool = False) -> Backend:

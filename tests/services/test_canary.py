@@ -1,4 +1,4 @@
-"""``manage.py canary`` against a team's deployment: every process has the canary's back ends, and none leaks anything."""
+"""``manage.py canary`` against a team's deployment: every process has the canary's model servers, and none leaks anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples a back end to its end and collects the result."""
+"""Samples a backend to its end and collects the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A back end that plays raw events from a script, and can wait, fail or break off in the middle."""
+"""A backend that plays raw events from a script, and can wait, fail or break off in the middle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several back ends in one test: a file that lists them, real servers on loopback, and cleanup that leaves no connection open."""
+"""Several backends in one test: a file that lists them, real servers on loopback, and cleanup that leaves no connection open."""
 
 from __future__ import annotations
 

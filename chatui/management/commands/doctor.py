@@ -50,7 +50,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """The server, the time limit, the format of the report, and the file for the settings."""
         parser.add_argument(
-            "backend", nargs="?", default="", metavar="BACKEND", help="a configured back end, or NAME/MODEL; all of them if omitted"
+            "backend", nargs="?", default="", metavar="BACKEND", help="a configured model server, or NAME/MODEL; all of them if omitted"
         )
         parser.add_argument("--url", default="", help="address of a model server that is not configured")
         parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format to judge; the default is the configured one, or chat")
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             metavar="FILE",
             help="write the recommended settings to FILE, or to CHATUI_BACKENDS_FILE; without either, or with -, print them",
         )
-        parser.add_argument("--force", action="store_true", help="let --write change an existing back end")
+        parser.add_argument("--force", action="store_true", help="let --write change an existing model server")
         parser.add_argument("--name", default="", help="name for the server at --url, used by --write")
 
     def handle(self, *args: Any, **options: Any) -> None:

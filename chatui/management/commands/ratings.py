@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--until", dest="before", type=until_of, help="end day (included) or time")
         parser.add_argument("--verdict", choices=["up", "down"], default="")
         parser.add_argument("--model", default="", help="the model that wrote the answer")
-        parser.add_argument("--backend", default="", help="name of the back end that was chosen")
+        parser.add_argument("--backend", default="", help="name of the model server that was chosen")
         parser.add_argument("--format", type=RatingFormat, choices=list(RatingFormat), default=RatingFormat.OPENCHATML)
         parser.add_argument("--hidden", metavar="REASON", default="", help="include hidden channels; REASON is recorded in the audit log")
         parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")

@@ -311,16 +311,18 @@ def write(report: DoctorReport, spec: BackendSpec, options: WriteOptions, *, is_
     if not spec_file.has_table(before, spec.name):
         table = _complete_table(spec, changes)
         _replace(place, spec_file.with_new_table(before, table))
-        return WrittenSettings(f"{place}: back end {spec.name} was added. It takes effect after a restart.", spec_file.table(table), place)
+        return WrittenSettings(
+            f"{place}: model server {spec.name} was added. It takes effect after a restart.", spec_file.table(table), place
+        )
     if is_new:
         changes = {name: value for name, value in _complete_table(spec, changes).items() if name != "name"}
     if not changes:
-        return WrittenSettings(f"{place}: nothing to change for back end {spec.name}.", "", None)
+        return WrittenSettings(f"{place}: nothing to change for model server {spec.name}.", "", None)
     toml = "".join(spec_file.table(changes).splitlines(keepends=True)[1:])
     if not options.force:
-        raise ValueError(f"{place} already has a back end {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
+        raise ValueError(f"{place} already has a model server {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
     _replace(place, spec_file.with_changes(before, spec.name, changes))
-    return WrittenSettings(f"{place}: back end {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
+    return WrittenSettings(f"{place}: model server {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
 
 
 def _place(destination: str, spec: BackendSpec, *, is_new: bool) -> Path | None:

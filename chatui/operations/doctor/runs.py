@@ -333,7 +333,7 @@ def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
         raise BusyError
     try:
         for url in (spec.url, *spec.more_urls):
-            record("back end tested", visitor, spec.name, detail=origin(url))
+            record("model server tested", visitor, spec.name, detail=origin(url))
         progress = _Progress()
         # In a thread that the page does not have to wait for: a DNS lookup that hangs would block the closing of the event loop.
         asking = threading.Thread(target=_examine, args=(spec, progress), kwargs={"is_brief": True}, name="test of a server", daemon=True)
@@ -375,7 +375,7 @@ def _claim(visitor: Visitor, server: str) -> UUID:
     free = Examination.objects.filter(Q(finished_at__isnull=False) | Q(lease_until__lte=clock.now()), server=server)
     if not free.update(run=run, begun_at=now, lease_until=clock.after(LEASE), finished_at=None, asked=0, kind="", report=None):
         raise BusyError
-    record("back end examined", visitor, server)
+    record("model server examined", visitor, server)
     return run
 
 
@@ -393,7 +393,7 @@ def _run(spec: BackendSpec, run: UUID) -> None:
         _store(run, finished_at=timezone.now(), asked=progress.asked, report=report)
     except (DatabaseError, InterfaceError) as error:
         # The lease expires soon, and then the page shows that the examination was lost.
-        log.warning("the examination of back end %s could not be stored (%s)", spec.name, type(error).__name__)
+        log.warning("the examination of model server %s could not be stored (%s)", spec.name, type(error).__name__)
     finally:
         connections.close_all()
         _examination_lock.release()
@@ -407,7 +407,7 @@ def _examine(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) 
     try:
         progress.reports = _reports(spec, progress, is_brief=is_brief)
     except Exception as error:  # noqa: BLE001 - only the type is logged, because the message may quote the server
-        log.warning("back end %s could not be examined (%s)", spec.name, type(error).__name__)
+        log.warning("model server %s could not be examined (%s)", spec.name, type(error).__name__)
 
 
 def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) -> tuple[DoctorReport, ...]:

@@ -1,4 +1,4 @@
-"""Several back ends on a page: who may choose which model, what a conversation remembers, and which server answers."""
+"""Several model servers on a page: who may choose which model, what a conversation remembers, and which server answers."""
 
 from __future__ import annotations
 

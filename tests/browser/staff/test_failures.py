@@ -1,4 +1,4 @@
-"""A failed answer: people see what to do and an incident number; staff who may see the back ends also see the cause."""
+"""A failed answer: people see what to do and an incident number; staff who may see the model servers also see the cause."""
 
 from __future__ import annotations
 

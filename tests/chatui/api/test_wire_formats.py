@@ -1,4 +1,4 @@
-"""API clients get nothing of a model's reasoning in any wire format: recorded streams, read by the real back ends."""
+"""API clients get nothing of a model's reasoning in any wire format: recorded streams, read by the real backends."""
 
 from __future__ import annotations
 

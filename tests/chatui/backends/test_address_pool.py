@@ -1,4 +1,4 @@
-"""A back end with several addresses: failover before the first event, least busy address first, and a pause for one that is down."""
+"""A backend with several addresses: failover before the first event, least busy address first, and a pause for one that is down."""
 
 from __future__ import annotations
 

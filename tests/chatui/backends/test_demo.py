@@ -1,4 +1,4 @@
-"""The demo back end: every script goes through the real reader, and users see only the visible parts."""
+"""The demo backend: every script goes through the real reader, and users see only the visible parts."""
 
 from __future__ import annotations
 

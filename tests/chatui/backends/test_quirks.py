@@ -1,4 +1,4 @@
-"""The rows of the quirk catalogue that concern a back end: text without markers, and events of servers."""
+"""The rows of the quirk catalogue that concern a backend: text without markers, and events of servers."""
 
 from __future__ import annotations
 

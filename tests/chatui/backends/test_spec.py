@@ -52,7 +52,7 @@ def test_every_setting_is_accepted() -> None:
     )
     assert (spec.shown, spec.models, spec.limits().idle) == ("Large, for long work", ("gpt-oss-120b", "gpt-oss-20b"), 5.5)
     assert spec.limits(connect=1.0).connect == 1.0
-    assert hash(spec) == hash(spec.model_copy()), "back ends are cached by their specs"
+    assert hash(spec) == hash(spec.model_copy()), "backends are cached by their specs"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SPEC_KINDS if kind != "demo"])

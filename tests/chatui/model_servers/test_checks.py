@@ -1,4 +1,4 @@
-"""``manage.py check`` reports mistakes in all back ends; mistakes on the admin pages do not keep the server from starting."""
+"""``manage.py check`` reports mistakes in all model servers; mistakes on the admin pages do not keep the server from starting."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_a_correct_configuration_has_no_messages(configure: Configure, monkeypat
         (ONE + 'key_env="NO_SUCH"\n', {}, "chatui.E011", "the variable NO_SUCH holds no key"),
         (ONE + 'key_file="no-such"\n', {}, "chatui.E011", "no-such cannot be read"),
         (ONE + 'key_name="NO_SUCH"\n', {}, "chatui.E011", "cannot be used: there is no key NO_SUCH"),
-        (ONE + 'summaries="model"\nsummarizer="other"\n', {}, "chatui.E012", "there is no back end 'other'"),
+        (ONE + 'summaries="model"\nsummarizer="other"\n', {}, "chatui.E012", "there is no model server 'other'"),
         (None, {"backend_model": "a\nb"}, "chatui.E013", "CHATUI_BACKEND_MODEL"),
         (None, {"backend_key": "sk-1 sk-2"}, "chatui.E014", "CHATUI_BACKEND_KEY holds more than one word"),
         (ONE + 'groups=["readers"]\n', {}, "chatui.W015", "there is no group 'readers'"),
         (ONE + 'kind="harmony"\n', {}, "chatui.W016", "fetch_vocabulary"),
         (ONE + "summary_review=true\n", {}, "chatui.W021", "summary_review does nothing any more"),
-        (ONE, {"titles": True, "title_model": "other/tiny"}, "chatui.W019", "there is no back end 'other/tiny'"),
+        (ONE, {"titles": True, "title_model": "other/tiny"}, "chatui.W019", "there is no model server 'other/tiny'"),
     ],
 )
 def test_mistakes_outside_the_admin_pages_are_errors(
@@ -73,13 +73,13 @@ def test_mistakes_outside_the_admin_pages_are_errors(
 @pytest.mark.parametrize(
     ("row", "identity", "words"),
     [
-        ({"url": "nowhere"}, "chatui.W011", "Back end 'a': url must begin with"),
+        ({"url": "nowhere"}, "chatui.W011", "Model server 'a': url must begin with"),
         ({"url": "http://a", "kind": "chatt"}, "chatui.W011", "did you mean 'chat'"),
         ({"url": "http://a", "idle_seconds": 0.0}, "chatui.W011", "idle_seconds"),
         ({"url": "http://a", "name": "small"}, "chatui.W012", "also configured outside Administration"),
         ({"url": "http://a", "key_name": "ACME"}, "chatui.W013", "bound to another origin"),
         ({"url": "http://a", "key_name": "NONE"}, "chatui.W013", "there is no key NONE"),
-        ({"url": "http://a", "summaries": "model", "summarizer": "other"}, "chatui.W014", "there is no back end 'other'"),
+        ({"url": "http://a", "summaries": "model", "summarizer": "other"}, "chatui.W014", "there is no model server 'other'"),
     ],
 )
 def test_mistakes_on_the_admin_pages_are_warnings_so_that_the_server_starts(

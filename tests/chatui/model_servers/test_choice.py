@@ -60,7 +60,7 @@ async def test_models_that_a_server_lists_can_be_chosen_on_the_next_page(
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nkey_env="THE_KEY"\n')
         first = await asyncio.to_thread(model_choice.choices_for, ada)
-        assert [choice.value for choice in first] == ["a"], "nobody waits: the back end itself can be chosen at once"
+        assert [choice.value for choice in first] == ["a"], "nobody waits: the model server itself can be chosen at once"
         await join(asking)
         again = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in again] == ["a/one", "a/org/two"], "without names that could not be offered"
@@ -145,7 +145,7 @@ async def test_a_truncated_list_is_logged(
         available.models_of(spec)
         await join(asking)
         assert available.models_of(spec) == ("a", "b")
-    assert "back end a lists 3 models: only the first 2 are offered" in caplog.text
+    assert "model server a lists 3 models: only the first 2 are offered" in caplog.text
 
 
 @pytest.mark.django_db

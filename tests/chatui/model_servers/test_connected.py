@@ -37,7 +37,7 @@ async def test_the_chosen_format_is_one_line_also_where_the_server_names_no_mode
 
 async def test_a_server_that_is_down_is_one_line_too_and_nothing_is_chosen(configure: Configure, caplog: pytest.LogCaptureFixture) -> None:
     (line,) = await lines_for(BackendSpec(name="a", url=f"http://127.0.0.1:{free_port()}"), caplog)
-    assert line.startswith("no wire format chosen yet for back end a (E-X-BACKEND-UNREACHABLE)")
+    assert line.startswith("no wire format chosen yet for model server a (E-X-BACKEND-UNREACHABLE)")
 
 
 async def test_a_dead_address_does_not_keep_the_others_from_being_asked(configure: Configure, caplog: pytest.LogCaptureFixture) -> None:
@@ -45,7 +45,7 @@ async def test_a_dead_address_does_not_keep_the_others_from_being_asked(configur
     async with stub.running(constant_answer("x")) as server:
         chosen, failed = await lines_for(BackendSpec(name="a", url=dead, more_urls=(server.url,)), caplog)
     assert chosen.startswith("wire format chat chosen for the model server at 127.0.0.1:")
-    assert failed.startswith("no wire format chosen yet for back end a (address 1 of 2, E-X-BACKEND-UNREACHABLE)")
+    assert failed.startswith("no wire format chosen yet for model server a (address 1 of 2, E-X-BACKEND-UNREACHABLE)")
 
 
 async def test_a_server_with_a_configured_format_is_not_queried(configure: Configure) -> None:

@@ -1,4 +1,4 @@
-"""The operator's sampling settings for a back end are sent to the server, and recorded with the conversation."""
+"""The operator's sampling settings for a model server are sent to the server, and recorded with the conversation."""
 
 from __future__ import annotations
 

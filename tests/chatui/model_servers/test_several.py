@@ -1,4 +1,4 @@
-"""Several back ends at once: which exist, who may use which, which one a turn samples, and when connections are closed."""
+"""Several model servers at once: which exist, who may use which, which one a turn samples, and when connections are closed."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_each_model_of_a_list_is_a_choice(configure: Configure, ada: User) -> No
     ]
     assert "127.0.0.1" not in repr(choices)
     assert model_choice.current_value(choices, "large/xl") == "large/xl"
-    assert model_choice.current_value(choices, "large") == "large/l", "the default model of that back end"
+    assert model_choice.current_value(choices, "large") == "large/l", "the default model of that model server"
     assert model_choice.current_value(choices, "small/s") == "small"
     assert model_choice.current_value(choices, "large/gone") is None and model_choice.current_value(choices, "gone") is None
 

@@ -136,7 +136,7 @@ async def test_without_a_name_every_configured_back_end_is_examined_and_the_wors
         count = len(bad.requests)
         code, output, complaint = await run("good")
         assert (code, complaint) == (0, "") and output.startswith("good: ")
-        assert len(bad.requests) == count, "a back end other than the named one was asked"
+        assert len(bad.requests) == count, "a model server other than the named one was asked"
 
 
 @pytest.mark.asyncio
@@ -163,7 +163,7 @@ async def test_a_key_is_taken_from_the_variable_that_is_named(environment: dict[
 async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str, Any]) -> None:
     for arguments, words in (
         ([], "built-in demo"),
-        (["nobody"], "no back end"),
+        (["nobody"], "no model server"),
         (["--url", "ftp://x"], "url"),
         (["--url", "http://127.0.0.1:9", "main"], "not both"),
         (["--url", "http://127.0.0.1:9", "--key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE"),

@@ -1,4 +1,4 @@
-"""``manage.py doctor`` examines each address of a back end, over the route that questions use."""
+"""``manage.py doctor`` examines each address of a model server, over the route that questions use."""
 
 from __future__ import annotations
 

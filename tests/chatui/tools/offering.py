@@ -16,7 +16,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, *functions: Callable[..., Any], **val
     """Offer these functions under their own names. ``values``: other settings."""
     tools = {function.__name__: tool_of(function, function.__name__, "tests") for function in functions}
     monkeypatch.setattr(catalogue, "tools", lambda: tools)
-    # Any address: the demo back end would offer only its own tool.
+    # Any address: the demo backend would offer only its own tool.
     settings = {
         "backend_url": "http://127.0.0.1:9",
         "tools": dict.fromkeys(tools, ()),

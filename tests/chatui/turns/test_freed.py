@@ -38,7 +38,7 @@ async def test_an_ended_turn_is_freed(is_stopped: bool, ada: User, backend: Scri
         next(iter(running._runners.values()))[0].stop()
     gate.set()
     await running.settle()
-    # Otherwise the writer's thread would still hold its last batch, and the scripted back end the requests.
+    # Otherwise the writer's thread would still hold its last batch, and the scripted backend the requests.
     await writer.run(lambda: None)
     backend.requests.clear()
     assert [each() for each in turn] == [None] * len(turn)

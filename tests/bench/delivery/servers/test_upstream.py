@@ -1,4 +1,4 @@
-"""The benchmark's model server behaves like a real one: the product's own back end can read it."""
+"""The benchmark's model server behaves like a real one: the product's own backend can read it."""
 
 from __future__ import annotations
 

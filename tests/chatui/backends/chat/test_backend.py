@@ -1,4 +1,4 @@
-"""The Chat Completions back end against a server that misbehaves in every known way."""
+"""The Chat Completions backend against a server that misbehaves in every known way."""
 
 from __future__ import annotations
 

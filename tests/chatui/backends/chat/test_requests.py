@@ -1,4 +1,4 @@
-"""What the Chat Completions back end sends, and which events end, repeat or break off a sample."""
+"""What the Chat Completions backend sends, and which events end, repeat or break off a sample."""
 
 from __future__ import annotations
 

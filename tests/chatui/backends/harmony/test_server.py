@@ -1,4 +1,4 @@
-"""What a token-id back end knows about its server: the product, the models and the context length."""
+"""What a token-id backend knows about its server: the product, the models and the context length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Responses back end over HTTP: what it sends, and how it handles a server that misbehaves."""
+"""The Responses backend over HTTP: what it sends, and how it handles a server that misbehaves."""
 
 from __future__ import annotations
 

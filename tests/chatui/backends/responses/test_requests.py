@@ -1,4 +1,4 @@
-"""What the Responses back end sends, and which events end, repeat or break off a sample."""
+"""What the Responses backend sends, and which events end, repeat or break off a sample."""
 
 from __future__ import annotations
 

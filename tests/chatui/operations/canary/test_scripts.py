@@ -1,4 +1,4 @@
-"""The scripted answers: what they hide stays hidden and what they show arrives, through the product's real back ends."""
+"""The scripted answers: what they hide stays hidden and what they show arrives, through the product's real backends."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ async def examined(
 
 
 def found(report: DoctorReport) -> dict[AnyFault, Level]:
-    """What is about the back end as it is configured."""
+    """What is about the model server as it is configured."""
     configured = [finding for one in report.formats if one.kind == report.configured for finding in one.findings]
     return {finding.fault: finding.level for finding in (*report.general, *configured)}
 

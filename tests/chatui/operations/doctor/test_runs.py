@@ -30,7 +30,7 @@ HOSTILE = "heron <script>"
 
 @pytest.fixture
 def kim(db: None, monkeypatch: pytest.MonkeyPatch) -> User:
-    """May change back ends; the server that is there is never asked."""
+    """May change model servers; the server that is there is never asked."""
     configure(monkeypatch, SPEC)
     monkeypatch.setattr(runs, "_run", lambda spec, run: runs._examination_lock.release())
     return make_person("kim", "view_storedbackend", "change_storedbackend", staff=True)
@@ -72,7 +72,7 @@ def test_a_run_of_a_dead_process_does_not_block_the_next(kim: User) -> None:
     runs._store(row.run, finished_at=timezone.now(), report={"level": 0})
     new = Examination.objects.get()
     assert new.run != row.run and new.finished_at is None, "the old run writes nothing into the new one"
-    assert list(AuditEvent.objects.values_list("action", "owner_name")) == [("back end examined", "one")]
+    assert list(AuditEvent.objects.values_list("action", "owner_name")) == [("model server examined", "one")]
 
 
 def test_a_process_examines_one_server_at_a_time(kim: User) -> None:

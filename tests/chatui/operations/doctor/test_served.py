@@ -87,7 +87,7 @@ def test_staff_examine_a_server_and_see_no_text_of_it(tmp_path: Path) -> None:
         assert not [word for word in secrets if word in text]
         with sqlite3.connect(tmp_path / "chatui.sqlite3") as database:
             [row] = database.execute("SELECT * FROM chatui_examination").fetchall()
-            lines = database.execute("SELECT actor_name, way FROM chatui_auditevent WHERE action = 'back end examined'").fetchall()
+            lines = database.execute("SELECT actor_name, way FROM chatui_auditevent WHERE action = 'model server examined'").fetchall()
         assert not [word for word in secrets if word in repr(row)]
         assert lines == [("kim", "admin")]
         assert not [word for word in secrets if word in server.console]

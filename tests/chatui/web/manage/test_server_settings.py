@@ -59,7 +59,7 @@ FIELDS = {
 
 @pytest.fixture
 def omar(db: None) -> User:
-    """Staff who look after back ends."""
+    """Staff who look after model servers."""
     permissions = [f"{verb}_storedbackend" for verb in ("add", "change", "delete", "view")]
     return make_person("omar", *permissions, staff=True)
 
@@ -86,7 +86,9 @@ def act(client: Client, what: str, name: str = "small", **fields: str) -> int:
 
 
 def recorded() -> list[tuple[str, str, str]]:
-    return list(AuditEvent.objects.filter(action__startswith="back end").order_by("number").values_list("action", "owner_name", "detail"))
+    return list(
+        AuditEvent.objects.filter(action__startswith="model server").order_by("number").values_list("action", "owner_name", "detail")
+    )
 
 
 def errors(response: Any) -> str:
@@ -113,7 +115,7 @@ def test_a_row_is_recorded_and_used_once_it_is_confirmed(
     with django_capture_on_commit_callbacks(execute=True):
         assert add(admin_pages, groups=[str(group.pk)]).status_code == 302
         assert {event.actor for event in AuditEvent.objects.all()} == {omar}
-    assert connected.is_demo(), "an unconfirmed back end is offered to nobody"
+    assert connected.is_demo(), "an unconfirmed model server is offered to nobody"
     with django_capture_on_commit_callbacks(execute=True):
         act(sera, "confirm")
     (spec,) = connected.specs()
@@ -123,7 +125,7 @@ def test_a_row_is_recorded_and_used_once_it_is_confirmed(
         "display name Small one; models a b; reasoning effort low"
     )
     confirmed = "after a change by omar: https://api.example.org/v1"
-    assert recorded() == [("back end created", "small", created), ("back end confirmed", "small", confirmed)]
+    assert recorded() == [("model server created", "small", created), ("model server confirmed", "small", confirmed)]
 
 
 def test_a_new_row_is_recorded_in_one_line_that_starts_with_where_text_is_sent(configure: Configure, sera: Client) -> None:
@@ -132,7 +134,7 @@ def test_a_new_row_is_recorded_in_one_line_that_starts_with_where_text_is_sent(c
     response = add(sera, **changes, position="7", first_token_seconds="11", model_names="a\nb\nc")
     assert response.status_code == 302, errors(response)
     ((action, name, detail),) = recorded()
-    assert (action, name) == ("back end created", "small") and len(detail) <= 200
+    assert (action, name) == ("model server created", "small") and len(detail) <= 200
     assert detail.startswith(f"confirmed; address https://api.example.org/{'x' * 56}…; summaries model; summarizer other; ")
     assert detail.endswith(" more")
 
@@ -141,10 +143,10 @@ def test_changes_and_deletions_are_recorded(admin_pages: Client, django_capture_
     add(admin_pages)
     before = len(recorded())
     assert change(admin_pages, url="https://other.example.org").status_code == 302
-    assert recorded()[before:] == [("back end changed", "small", "address is now https://other.example.org")]
+    assert recorded()[before:] == [("model server changed", "small", "address is now https://other.example.org")]
     with django_capture_on_commit_callbacks(execute=True):
         assert act(admin_pages, "remove") == 302
-    assert recorded()[-1] == ("back end deleted", "small", "https://other.example.org")
+    assert recorded()[-1] == ("model server deleted", "small", "https://other.example.org")
     assert connected.is_demo()
 
 
@@ -327,7 +329,7 @@ def test_what_somebody_without_the_permission_changed_waits_for_confirmation(adm
     for what in ("confirm", "offer"):
         assert act(sera, what, seen="2026-01-01T00:00:00+00:00") == 409 and offered() == [], "it is no longer what was read"
     assert act(sera, "confirm") == 302 and offered() == ["small"]
-    actions = [action.removeprefix("back end ") for action, _, _ in recorded()]
+    actions = [action.removeprefix("model server ") for action, _, _ in recorded()]
     assert actions == ["created", "confirmed", "changed", "not confirmed", "confirmed"]
 
 
@@ -368,7 +370,7 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         saved = {"save": "1", "url": peer.url, "is_enabled": "on", **kept}
         assert sera.post(LIST, saved).status_code == 302
         assert offered() == ["vLLM"] and connected.key_of(configured.rows().specs[0]) == KEY
-    assert [action for action, _, _ in recorded()] == ["back end tested", "back end created"]
+    assert [action for action, _, _ in recorded()] == ["model server tested", "model server created"]
     assert "key stored for http://127.0.0.1:" in recorded()[1][2]
 
 
@@ -426,7 +428,7 @@ def test_only_staff_who_may_connect_servers_test_one_and_not_too_often(sera: Cli
     monkeypatch.setattr(servers, "_throttle", Throttle("few", attempts=1, seconds=60))
     assert sera.post(LIST, {"url": "http://127.0.0.1:9", "test": "1"}).status_code == 200
     assert sera.post(LIST, {"url": "http://127.0.0.1:9", "test": "1"}).status_code == 429
-    assert [action for action, _, _ in recorded()] == ["back end tested"]
+    assert [action for action, _, _ in recorded()] == ["model server tested"]
 
 
 # Keys
