@@ -55,9 +55,12 @@ async def test_the_server_is_asked_once_for_its_models_and_its_context() -> None
 async def test_a_named_dialect_works_without_detection_and_an_unknown_server_does_not() -> None:
     named = back_end(UNREACHABLE, "SGLang")
     assert await named.models() == () and named.name == "SGLang at 127.0.0.1:9" and named.known_context(None) is None
+    unknown = back_end(UNREACHABLE)
     with pytest.raises(BackendError) as raised:
-        await back_end(UNREACHABLE).models()
+        await unknown.models()
     assert raised.value.code is ProductCode.BACKEND_UNREACHABLE
+    await named.aclose()
+    await unknown.aclose()
     async with stub.running(stub.plays(b""), **UNKNOWN) as server:
         unknown = back_end(server.url)
         with pytest.raises(BackendError) as raised:
@@ -114,6 +117,7 @@ async def test_the_server_is_asked_again_after_a_minute(monkeypatch: pytest.Monk
         detected = back_end(UNREACHABLE, "vLLM")
         detected.use_discovery(Discovered("vLLM", ("found",)))
         assert await detected.models() == (("found",) if requests == 1 else ())
+        await detected.aclose()
 
 
 async def test_a_server_that_says_no_context_length_is_asked_for_it_once() -> None:
