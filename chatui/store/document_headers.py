@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -43,6 +44,8 @@ SAMPLING_SETTINGS = frozenset(
 
 
 _HELD = ("temperature", "top_p")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
+_MAX_UNHELD = 12
 
 
 def sampling_of(row: Conversation) -> dict[str, float]:
@@ -54,6 +57,13 @@ def sampling_of(row: Conversation) -> dict[str, float]:
         if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
             found[name] = float(value)
     return found
+
+
+def unheld_settings(row: Conversation) -> list[str]:
+    """The names of the other settings that the header has, as far as they are words that a page can show."""
+    settings = _imported_header(row).settings
+    held = {*sampling_of(row), *(["reasoning_effort"] if settings.get("reasoning_effort") == row.effort else [])}
+    return sorted(name for name in settings.keys() - held if _WORD.fullmatch(name))[:_MAX_UNHELD]
 
 
 def text_of(header: DocumentHeader) -> str:

@@ -37,7 +37,7 @@ from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind
 from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.activities.frame import frame_of, lines_in
-from renderer.errors import OpenChatMLError
+from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.frame_kinds import DOCUMENT_NAME, SUMMARY, SUMMARY_NAME, TOOL_LINE, TOOL_LINE_NAME
 from renderer.frames import Frame, Role
@@ -120,11 +120,18 @@ UNTITLED = noop("Imported conversation")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The new conversation, how many frames were stored, and how many problems were ignored."""
+    """The new conversation, how many frames were stored, and how many problems were ignored.
+
+    ``reported``: the first of the problems. ``is_fragment``: the file has no header of version 2.
+    ``unheld``: the header's settings that do not hold here (``document_headers``), by name.
+    """
 
     conversation: Conversation
     frames: int
     problems: int
+    reported: Sequence[Problem] = ()
+    unheld: Sequence[str] = ()
+    is_fragment: bool = False
 
 
 def import_transcript(person: User, data: bytes) -> Imported:
@@ -146,7 +153,8 @@ def import_transcript(person: User, data: bytes) -> Imported:
     store_frames(conversation, chain, len(chain) - 1)
     if read.codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
-    return Imported(conversation, len(frames), read.problems)
+    unheld = document_headers.unheld_settings(conversation)
+    return Imported(conversation, len(frames), read.problems, read.reported, unheld, read.header.is_version_1)
 
 
 def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> Conversation:

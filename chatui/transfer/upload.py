@@ -31,6 +31,8 @@ MAX_EXPORT_BYTES = 32 * 1024 * 1024
 MAX_FRAMES = 5_000
 MAX_PROBLEMS = 10_000
 """The most problems. They need no frames: a file of end markers alone has one every seven bytes."""
+MAX_REPORTED = 20
+"""The most problems that a person is told of one by one."""
 MAX_JSON_MARKS = 250_000
 """The most strings, commas and opening brackets in total. A message with all keys has about forty, and a header of 64 KB has more."""
 
@@ -55,6 +57,8 @@ class Upload:
     """How often each problem was found."""
     refused: Problem | None = None
     """The first problem that strict reading would refuse."""
+    reported: list[Problem] = field(default_factory=list)
+    """The first ``MAX_REPORTED`` problems."""
 
     @property
     def problems(self) -> int:
@@ -127,6 +131,8 @@ def _take(upload: Upload, events: list[DocumentOpened | ProblemFound | Finished]
             case ProblemFound(problem=problem):
                 upload.codes[problem.code] += 1
                 upload.refused = upload.refused or (problem if problem.is_refused else None)
+                if len(upload.reported) < MAX_REPORTED:
+                    upload.reported.append(problem)
             case Finished():
                 upload.finished.append(event)
     _check_bounds(upload)
@@ -144,7 +150,7 @@ def _read_json(data: bytes) -> Upload:
     reading = interchange.read_leniently(data)
     refused = next((problem for problem in reading.problems if problem.is_refused), None)
     codes = Counter(problem.code for problem in reading.problems)
-    return _checked(Upload(reading.document, list(reading.finished), codes, refused))
+    return _checked(Upload(reading.document, list(reading.finished), codes, refused, list(reading.problems[:MAX_REPORTED])))
 
 
 def _check_bounds(upload: Upload) -> None:

@@ -7,8 +7,9 @@ from typing import NoReturn
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.functional import Promise
 from django.utils.text import format_lazy
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chatui.codes import ProductCode
@@ -16,11 +17,12 @@ from chatui.display import conversation_list
 from chatui.display.conversation_list import conversation_link
 from chatui.limits import Throttle
 from chatui.transfer import imports, upload
-from chatui.transfer.imports import ImportedExport, import_export
+from chatui.transfer.imports import Imported, ImportedExport, import_export
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
 from chatui.web.guards import signed_in
 from chatui.web.sign_in.pages import person_of
+from renderer.errors import Code, ErrorCode, Problem
 
 # Each may contain megabytes and thousands of messages.
 _imports = Throttle("import", attempts=20, seconds=600)
@@ -85,9 +87,44 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
         _refuse_size()
     if reading.is_export(data):
         return _report(request, import_export(person, data))
-    row = imports.import_transcript(person, data).conversation
+    imported = imports.import_transcript(person, data)
+    row = imported.conversation
     conversation_list.tell(row.owner_id, conversation_list.listed(row))
-    return redirect("conversation", row.pk)
+    if not imported.problems and not imported.unheld:
+        return redirect("conversation", row.pk)
+    found = {
+        "links": [conversation_link(row)],
+        "count": 1,
+        "found": _found(imported),
+        "details": [_rule(problem) for problem in imported.reported],
+    }
+    return render(request, "account/imported.html", found)
+
+
+_WORDS: dict[ErrorCode, Promise] = {
+    Code.PARSE_HEADER: _("A part does not follow the format. Whatever could not be understood is hidden."),
+    Code.BODY_CONSTRAINT_VIOLATION: _("The text is not in the form that its header promises."),
+    Code.CALL_SCHEMA: _("A tool call and its reply do not fit together, or the call cannot be carried out."),
+}
+_HEADER_WORDS = _("The header of the file is missing or has a fault. The messages after it were read all the same.")
+
+
+def _found(imported: Imported) -> list[str]:
+    """What was found in a transcript, in words for the person who uploaded it."""
+    places = [problem.location for problem in imported.reported]
+    has_fault = any(place is None or place.frame is None for place in places)
+    found = [str(_HEADER_WORDS)] if has_fault or (imported.is_fragment and places) else []
+    for problem, place in zip(imported.reported, places, strict=True):
+        if place is not None and place.frame is not None:
+            words = str(_WORDS.get(problem.code) or gettext(problem.sentence))
+            values = {"number": place.frame + 1, "line": place.line, "words": words}
+            found.append(gettext("Message %(number)d, line %(line)d: %(words)s") % values)
+    if more := imported.problems - len(imported.reported):
+        found.append(ngettext("%(count)d more place is like these.", "%(count)d more places are like these.", more) % {"count": more})
+    if imported.unheld:
+        words = gettext("These settings of the file do not apply here: %(names)s.")
+        found.append(words % {"names": ", ".join(imported.unheld)})
+    return found
 
 
 def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
@@ -113,8 +150,12 @@ def _sentence(error: ImportRefusedError, data: bytes) -> str:
 
 def _details(error: ImportRefusedError) -> str:
     """For whoever made the file: the code, and the place and rule of the format, which quote nothing from the file either."""
-    place = error.problem.location
+    return _rule(error.problem)
+
+
+def _rule(problem: Problem) -> str:
+    place = problem.location
     if place is None:
-        return str(error.problem.code)
+        return str(problem.code)
     words = gettext("Line %(line)d, column %(column)d: %(reason)s (%(code)s).")
-    return words % {"line": place.line, "column": place.column, "reason": error.problem.hint, "code": error.problem.code}
+    return words % {"line": place.line, "column": place.column, "reason": problem.hint, "code": problem.code}

@@ -101,3 +101,47 @@ def test_reading_stops_soon_after_a_limit_is_reached(limit: str, most: int, line
     with pytest.raises(ImportRefusedError, match="more than 3"):
         upload.read(TRANSCRIPT + line * 100)
     assert 0 < len(fed) < 10, "of more than the 15 pieces of the file"
+
+
+HEADER = b"version: 2.2\n\n"
+QUESTION = b"<|start|>user<|message|>Hi<|end|>\n"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("data", "words", "code"),
+    [
+        (
+            HEADER + QUESTION + b"<|start|>assistant<|channel|>final<|message|>It is",
+            "Message 2, line 4: The answer was cut off",
+            "E-STREAM-TRUNCATED",
+        ),
+        (
+            HEADER + QUESTION + b"<|start|>assistant<|channel|>final<|constrain|>json<|message|>{<|end|>",
+            "Message 2, line 4: The text is not in the form that its header promises.",
+            "E-BODY-CONSTRAINT-VIOLATION",
+        ),
+        (
+            HEADER + QUESTION + b"<|start|>assistant<|channel|>musings<|message|>SECRET<|end|>",
+            "Message 2, line 4: A part does not follow the format. Whatever could not be understood is hidden.",
+            "E-PARSE-HEADER",
+        ),
+        (
+            QUESTION + b"<|start|>assistant<|channel|>final<|message|>Hello<|end|>",
+            "The header of the file is missing or has a fault.",
+            "E-PARSE-HEADER",
+        ),
+        (
+            b"version: 2.2\ngeneration_settings: {temperature: 0.2, temperatur: 1, builtin_tools: [python]}\n\n" + QUESTION,
+            "These settings of the file do not apply here: builtin_tools, temperatur.",
+            "",
+        ),
+    ],
+    ids=["cut", "broken body", "unknown channel", "fragment", "settings"],
+)
+def test_an_import_says_what_was_found_and_where(data: bytes, words: str, code: str, ada: User) -> None:
+    response = post(signed_in(ada), data)
+    shown, [row] = response.content.decode(), Conversation.objects.all()
+    before, _, details = shown.partition("<details")
+    assert response.status_code == 200 and f"/c/{row.pk}/" in before and words in before
+    assert "E-" not in before.partition("<main")[2] and code in details and "SECRET" not in shown
