@@ -78,9 +78,8 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
     if slots().is_closed:
         # The process is ending. A person's question would be answered after the restart, but of a program's only a part is stored.
         raise of_code(ProductCode.SERVER_BUSY, RESTART_SECONDS)
-    asks_for_reasoning = bool(wanted.hidden_asked_for())
     asked = await _asked(key, wanted)
-    if asks_for_reasoning and not key.views_hidden:
+    if wanted.asks_for_reasoning and not key.views_hidden:
         await reasoning_access.record_attempt(address, key)
     try:
         answer = await answering.begin(key, asked)

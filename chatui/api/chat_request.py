@@ -26,7 +26,6 @@ class ChatRequest(ProgramRequest):
     logprobs: bool | None = None
     reasoning_effort: str | None = None
     reasoning: dict[str, Any] | None = None
-    include_reasoning: bool | None = None
     response_format: dict[str, Any] | None = None
     modalities: Names | None = None
     functions: list[Any] | None = None
@@ -55,11 +54,6 @@ class ChatRequest(ProgramRequest):
     def answer_format(self) -> AnswerFormat | None:
         """The required format of the answer; None for text."""
         return request_parts.of_chat(self.response_format)
-
-    def hidden_asked_for(self) -> list[str]:
-        """Fields that ask for reasoning, which no program gets."""
-        asks = {"include_reasoning": self.include_reasoning, "reasoning.exclude": (self.reasoning or {}).get("exclude") is False}
-        return [name for name, is_asked in asks.items() if is_asked]
 
     def not_served(self) -> dict[str, str | bool]:
         """See ``ProgramRequest``."""

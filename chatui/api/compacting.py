@@ -12,7 +12,8 @@ from chatui.accounts.api_keys import LiveKey
 from chatui.api import asking
 from chatui.api.errors import ApiError, invalid, of_code
 from chatui.api.guarded import checked, json_of
-from chatui.api.reasoning_access import address_of
+from chatui.api.reasoning_access import address_of, record_attempt
+from chatui.api.request_parts import asks_for_reasoning
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import Item, item_id, response_id, usage
 from chatui.api.response_request import ResponsesRequest, no_previous
@@ -41,7 +42,10 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """The compacted conversation, as a single item. Nothing stays here."""
     if not key.for_responses:
         raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
-    wanted = checked(CompactRequest, json_of(request))
+    body = json_of(request)
+    wanted = checked(CompactRequest, body)
+    if asks_for_reasoning(body) and not key.views_hidden:
+        await record_attempt(address_of(request), key)
     messages = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": REQUEST}]
     asked = ResponsesRequest(model=wanted.model, input=messages, instructions=wanted.instructions, store=False, tool_choice="none")
     answer = await asking.begin(address_of(request), key, asked)

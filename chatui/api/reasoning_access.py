@@ -7,10 +7,10 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from chatui.accounts.api_keys import WAY, LiveKey
-from chatui.api import answering
+from chatui.api import answering, request_parts
 from chatui.api.answering import Answering
 from chatui.api.chat_request import ChatRequest
-from chatui.api.response_request import ENCRYPTED, ResponsesRequest
+from chatui.api.response_request import ResponsesRequest
 from chatui.audit_log.record import Visitor
 from chatui.database import pools
 from chatui.permissions import programs
@@ -23,7 +23,7 @@ def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Func
     """The event stream of the program's turn. Chat Completions has no field for reasoning, for anybody."""
     is_trusted = seals = False
     if isinstance(wanted, ResponsesRequest):
-        is_trusted, seals = key.views_hidden and bool(wanted.hidden_asked_for()), wanted.wants_sealed
+        is_trusted, seals = key.views_hidden and wanted.asks_for_reasoning, wanted.wants_sealed
     audience = Audience.TRUSTED_PROGRAM if is_trusted else Audience.PROGRAM
     return ProgramStream(audience, key.owner.pk if seals else None, own=offer.recipients, must_call=offer.must_call)
 
@@ -49,7 +49,7 @@ async def record_attempt(address: str, key: LiveKey) -> None:
 
 
 async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
-    """The audience for a key that reads a stored response, depending on ``include``. An attempt without permission is recorded."""
+    """The audience for a key that reads something stored, depending on the query. An attempt without permission is recorded."""
     if not asks_for_reasoning(request):
         return Audience.PROGRAM
     if key.views_hidden:
@@ -59,9 +59,9 @@ async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
 
 
 def asks_for_reasoning(request: HttpRequest) -> bool:
-    """Whether a request for a stored response names raw reasoning in ``include``."""
-    included = [*request.GET.getlist("include"), *request.GET.getlist("include[]")]
-    return any(name.startswith("reasoning") and name != ENCRYPTED for name in included)
+    """Whether the query of a request asks for raw reasoning."""
+    lists = {name: request.GET.getlist(name) for name in ("include", "include[]")}
+    return request_parts.asks_for_reasoning({**request.GET.dict(), **lists})
 
 
 def address_of(request: HttpRequest) -> str:

@@ -8,11 +8,11 @@ choice, and other kinds are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
@@ -29,6 +29,29 @@ Metadata = Annotated[dict[str, str], Field(max_length=16, fail_fast=True)]
 """Up to 16 texts of the program's own."""
 Names = Annotated[list[str], Field(fail_fast=True)]
 """A list of names."""
+
+
+ENCRYPTED = "reasoning.encrypted_content"
+"""Asks for reasoning that only this server can read, to be sent back."""
+
+
+def _names_reasoning(included: object) -> bool:
+    names = included if isinstance(included, list | tuple) else [included]
+    return any(isinstance(name, str) and name.startswith("reasoning") and name != ENCRYPTED for name in names)
+
+
+WAYS_TO_ASK: Mapping[str, Callable[[Any], bool]] = {
+    "include": _names_reasoning,
+    "include[]": _names_reasoning,
+    "include_reasoning": lambda value: value is True or str(value).lower() == "true",
+    "reasoning": lambda value: isinstance(value, dict) and value.get("exclude") is False,
+}
+"""How clients ask for raw reasoning, by field: in a body or a query, of whatever format and address."""
+
+
+def asks_for_reasoning(fields: Mapping[str, Any]) -> bool:
+    """Whether the fields of a body, or of a query (lists), ask for raw reasoning in any of these ways."""
+    return any(name in fields and asks(fields[name]) for name, asks in WAYS_TO_ASK.items())
 
 
 class ProgramRequest(BaseModel):
@@ -49,6 +72,13 @@ class ProgramRequest(BaseModel):
     tools: list[Any] | None = Field(None, repr=False)
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None
+    asks_for_reasoning: bool = False
+    """Whether the body asks for raw reasoning: not a field of it, whatever it says under this name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _see_what_is_asked(cls, body: object) -> object:
+        return {**body, "asks_for_reasoning": asks_for_reasoning(body)} if isinstance(body, dict) else body
 
     def sampling(self) -> dict[str, float]:
         """The sampling parameters that the program sets."""

@@ -9,10 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.api import request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
-from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, ToolFields, take_call, take_reply, text_of
+from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ParsedMessages, ProgramRequest, ToolFields, take_call, take_reply, text_of
 from chatui.json_schemas import AnswerFormat
-
-ENCRYPTED = "reasoning.encrypted_content"
 
 
 class Reasoning(BaseModel):
@@ -54,10 +52,6 @@ class ResponsesRequest(ProgramRequest):
     def answer_format(self) -> AnswerFormat | None:
         """The required format of the answer; None for text."""
         return request_parts.of_responses(self.text)
-
-    def hidden_asked_for(self) -> list[str]:
-        """Fields that ask for raw reasoning."""
-        return [name for name in self.include or () if name.startswith("reasoning") and name != ENCRYPTED]
 
     @property
     def wants_sealed(self) -> bool:

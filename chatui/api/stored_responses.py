@@ -87,8 +87,9 @@ async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 
 async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
-    """Stop a response that is being written. The reply is what there is of it now."""
+    """Stop a response that is being written. The reply is what there is of it now, without reasoning."""
     _may_speak(key)
+    await reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id)
     if answer.state != "running":
         raise invalid("The response is not being written any more.", code="response_not_running")
@@ -97,8 +98,9 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
-    """The input of a stored response, the latest item first."""
+    """The input of a stored response, the latest item first. It holds no reasoning, for anybody."""
     _may_speak(key)
+    await reasoning_access.audience_of(request, key)
     parts = await pools.commands.run(programs.input_of, key.owner, _uuid(answer_id), key.only_key)
     items = [item_of_input(part) for part in parts]
     if request.GET.get("order", "desc") == "desc":

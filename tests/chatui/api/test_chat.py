@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from chatui.models.audit import AuditEvent
 from chatui.models.user import User
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, key_of
@@ -67,24 +66,3 @@ async def test_a_stream_has_the_same_text_and_ends_with_its_usage(program: Progr
 async def test_unsupported_fields_are_refused_by_name(field: str, value: object, program: Program, backend: ScriptedBackend) -> None:
     response = await program.post(PATH, {"messages": [{"role": "user", "content": "?"}], field: value})
     assert response.status_code == 400 and json_of(response)["error"]["param"] == field and not backend.requests
-
-
-@pytest.mark.parametrize(
-    ("path", "asks", "way"),
-    [
-        (PATH, {"include_reasoning": True}, "program"),
-        (PATH, {"reasoning": {"exclude": False}}, "program"),
-        ("/v1/responses", {"include": ["reasoning.content"]}, "program"),
-        ("/v1/responses", {"include": ["reasoning.encrypted_content", "reasoning.content"]}, "program"),
-    ],
-)
-async def test_requesting_raw_reasoning_is_logged_as_an_attempt_and_refused(
-    path: str, asks: dict[str, object], way: str, program: Program
-) -> None:
-    body = {"messages": [{"role": "user", "content": "?"}], "input": "?"}
-    plain = await program.ask(body, path)
-    assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
-    answer = await program.ask(body | asks, path)
-    assert set(answer) == set(plain) and "marmalade" not in json.dumps(answer) and "reasoning_text" not in json.dumps(answer)
-    line = await AuditEvent.objects.aget(code="E-PERM-VISIBILITY")
-    assert (line.actor_name, line.action, line.way) == ("ada", "asked for raw reasoning", way)
