@@ -96,11 +96,12 @@ class ShownQuestion:
 @dataclass(frozen=True, slots=True)
 class ShownPart:
     """One visible message of an answer. ``kind`` is ``final``, ``preamble``, ``tool`` for the line about a tool call, or ``note`` for
-    imported text that claims to be the product's own."""
+    imported text that claims to be the product's own. ``fault``: what an import found wrong with it; empty if nothing."""
 
     message_id: str
     kind: str
     blocks: tuple[SafeHtml, ...]
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +338,9 @@ def _answer_siblings(
 
 def _part(message: Message, pages: Pages) -> ShownPart:
     text = html.as_markdown(transcripts.frame_of(message).header, _text_of(message))
-    return ShownPart(str(message.pk), _kind(message), html.render_blocks(text, is_cut=not message.is_complete, pages=pages))
+    blocks = html.render_blocks(text, is_cut=not message.is_complete, pages=pages)
+    has_fault = message.author == Author.IMPORT and message.error_code
+    return ShownPart(str(message.pk), _kind(message), blocks, _(code_of(message.error_code).sentence) if has_fault else "")
 
 
 def _kind(message: Message) -> str:

@@ -145,3 +145,14 @@ def test_an_import_says_what_was_found_and_where(data: bytes, words: str, code: 
     before, _, details = shown.partition("<details")
     assert response.status_code == 200 and f"/c/{row.pk}/" in before and words in before
     assert "E-" not in before.partition("<main")[2] and code in details and "SECRET" not in shown
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [("<|message|>It is", "The answer was cut off before it was complete."), ("<|constrain|>json<|message|>{<|end|>", "required format.")],
+)
+def test_an_imported_answer_with_a_fault_says_so_where_it_stands(frame: str, words: str, ada: User) -> None:
+    client = signed_in(ada)
+    post(client, HEADER + QUESTION + f"<|start|>assistant<|channel|>final{frame}".encode())
+    assert words in client.get(f"/c/{Conversation.objects.get().pk}/").content.decode()
