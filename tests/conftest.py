@@ -77,10 +77,14 @@ if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.envi
     os.environ["CHATUI_TEST_REDIS_URL"] = urlsplit(_redis)._replace(path=f"/{int(_worker.removeprefix('gw')) % 16}").geturl()
 
 
-# No deadline: the time of one example depends more on the machine than on the code. The examples are always the same, so that a failure
-# comes from the change under test; CHATUI_TEST_NEW_EXAMPLES generates new ones, to look for faults.
+# No deadline and no check of speed: the time of an example depends more on the machine than on the code. The examples are always the
+# same, so that a failure comes from the change under test; CHATUI_TEST_NEW_EXAMPLES generates new ones, to look for faults.
 hypothesis.settings.register_profile(
-    "chatui", deadline=None, max_examples=example_count(100), derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES")
+    "chatui",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    max_examples=example_count(100),
+    derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES"),
 )
 hypothesis.settings.load_profile("chatui")
 

@@ -59,6 +59,7 @@ async def test_if_all_addresses_fail_the_last_error_is_reported(monkeypatch: pyt
     for _ in range(2):
         result = await outcome(backend, sample_request("Hello!"))
         assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE and result.error.retryable
+    await backend.aclose()
 
 
 async def test_an_error_that_every_address_would_give_is_not_retried() -> None:
