@@ -36,22 +36,20 @@ def _is_dropped(frame: Frame, before_last_final: bool) -> bool:
 
 
 def _paired(frames: Sequence[Frame]) -> list[Frame]:
-    """The frames without calls that nobody answered, and without replies to nobody. The first call with an id and the first reply to that
-    id behind it are a pair, if the tool may answer that call.
+    """The frames without calls that nobody answered, and without replies to nobody. A call and the next reply to its id are a pair, if the
+    tool may answer that call; either way the id is free again then. While a call waits, no other takes its id.
     """
-    calls: dict[str, int] = {}
-    replies: dict[str, int] = {}
+    waiting: dict[str, int] = {}
+    kept: set[int] = set()
     for index, frame in enumerate(frames):
         call_id = frame.header.call_id
         if call_id is None:
             continue
         if frame.terminator is Terminator.CALL:
-            calls.setdefault(call_id, index)
-        elif frame.header.role == Role.TOOL and call_id in calls:
-            replies.setdefault(call_id, index)
-    pairs = [(calls[call_id], reply) for call_id, reply in replies.items()]
-    pairs = [(call, reply) for call, reply in pairs if may_answer(frames[reply].header.name, frames[call].header.recipient or "")]
-    kept = {index for pair in pairs for index in pair}
+            waiting.setdefault(call_id, index)
+        elif frame.header.role == Role.TOOL and (call := waiting.pop(call_id, None)) is not None:
+            if may_answer(frame.header.name, frames[call].header.recipient or ""):
+                kept |= {call, index}
     return [frame for index, frame in enumerate(frames) if index in kept or not _is_traffic(frame)]
 
 

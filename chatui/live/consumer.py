@@ -317,11 +317,11 @@ class ChatConsumer(PageSocket):
         if audience not in self._followed:
             return  # two checks ran at the same time, and the other one has ended it
         self._unfollow(audience)
-        if audience is Audience.DEBUG:
-            await self.close_with(code, CLOSE_FORBIDDEN)
-        else:
+        if code is ProductCode.NOT_FOUND and not self._followed:
             # As a command would be. Closed for good, a page whose conversation comes back out of the bin would stay deaf.
             self.refuse(None, code)
+        else:
+            await self.close_with(code, CLOSE_FORBIDDEN)
 
     async def _check_often(self) -> None:
         while True:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from chatui.backends.spec import SAMPLING
 from chatui.models.conversation import Conversation
 from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
@@ -43,7 +42,7 @@ SAMPLING_SETTINGS = frozenset(
 """Keys of ``generation_settings`` for sampling. Imported values are dropped unless the answers here used them, too."""
 
 
-_HELD = ("temperature", "top_p")
+_HELD: Mapping[str, Callable[[float], bool]] = {"temperature": lambda value: 0 <= value <= 2, "top_p": lambda value: 0 < value <= 1}
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _MAX_UNHELD = 12
 
@@ -52,9 +51,9 @@ def sampling_of(row: Conversation) -> dict[str, float]:
     """The sampling parameters that an import's header asks for in the whole conversation (specification section 2), as far as a stranger
     may choose them. A value of another type or outside the parameter's range is left out."""
     settings, found = _imported_header(row).settings if row.document_header else {}, dict[str, float]()
-    for name in _HELD:
-        value, (least, most) = settings.get(name), SAMPLING[name]
-        if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
+    for name, is_possible in _HELD.items():
+        value = settings.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and is_possible(value):
             found[name] = float(value)
     return found
 

@@ -127,10 +127,17 @@ def fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         last = first
     token = state.push("fence", "code", 0)
     token.markup, token.info, token.meta = opening[1], opening[2], {"is_closed": last is not None}
-    token.content = state.getLines(start + 1, stop if last is None else last, state.sCount[start], True)
+    token.content = _content(state, start + 1, stop if last is None else last)
     state.line = stop if last is None else last + 1
     token.map = [start, state.line]
     return True
+
+
+def _content(state: StateBlock, start: int, end: int) -> str:
+    """The lines of a code block that is opened in the line before them, without its indentation."""
+    # The text may end in a container's empty line, behind which markdown-it would read.
+    end = next((line for line in range(start, end) if state.bMarks[line] >= len(state.src)), end)
+    return state.getLines(start, end, state.sCount[start - 1], True)
 
 
 def _lines_inside(state: StateBlock, start: int, end: int) -> Iterator[tuple[int, str]]:

@@ -57,7 +57,8 @@ def _code(token: Token) -> str:
     words = token.info.split()
     language = words[0] if words and _LANGUAGE.fullmatch(words[0]) else ""
     attribute = f' class="language-{language}"' if language else ""
-    title = f' title="{escape(prose(" ".join(words)))}"' if words not in ([], [language]) else ""
+    rest = " ".join(words[1:] if language else words)
+    title = f' title="{escape(prose(rest))}"' if rest else ""
     return f'<pre dir="ltr"{title}><code{attribute}>{escape(code_text(token.content), quote=False)}</code></pre>\n'
 
 
@@ -243,10 +244,11 @@ def definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     is_definition = reference(state, start, end, silent)
     state.env["references"] = known
     for label, target in found.items():
-        if label not in known:
+        is_first = label not in known
+        if is_first:
             known[label] = target
         # Its label is no link: otherwise each definition would refer to itself.
-        _push_paragraph(state, start, "\\" + _source(state, start)).meta.update(kind=_DEFINITION, label=label)
+        _push_paragraph(state, start, "\\" + _source(state, start)).meta.update(kind=_DEFINITION, label=label, is_first=is_first)
     return is_definition
 
 
@@ -408,8 +410,9 @@ def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
 
 
 def is_unseen(block: Block, definitions: Definitions) -> bool:
-    """Whether a block is the definition of a link to which the blocks before it refer: they show it. Any other definition is text."""
-    return block.is_definition and definitions.references.was_asked(block.tokens[0].meta["label"])
+    """Whether a block is the first definition of a link to which the blocks before it refer: they show it. Any other is text."""
+    meta = block.tokens[0].meta if block.is_definition else {}
+    return bool(meta) and meta["is_first"] and definitions.references.was_asked(meta["label"])
 
 
 def _block(tokens: list[Token], lines: list[str]) -> Block:

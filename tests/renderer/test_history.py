@@ -147,6 +147,13 @@ def test_a_call_and_its_reply_are_never_separated() -> None:
     assert turns([PLAN, CALL, ASK, REPLY, ASK]) == ([], [[PLAN, CALL, ASK, REPLY], [ASK]]), "then even the beginning can be left out"
 
 
+def test_a_server_may_use_the_id_of_an_answered_call_again() -> None:
+    other = Frame(replace(CALL.header, recipient="functions.other"), "{}", Terminator.CALL)
+    its_reply = Frame(replace(REPLY.header, name="functions.other"), "ok")
+    assert frames_for_prompt([ASK, CALL, REPLY, other, its_reply]) == (ASK, CALL, REPLY, other, its_reply)
+    assert frames_for_prompt([ASK, CALL, other, REPLY]) == (ASK, CALL, REPLY), "not while it waits"
+
+
 @pytest.mark.parametrize("calls", [(CALL, HIDDEN_CALL), (HIDDEN_CALL, CALL)])
 def test_turns_with_several_open_calls_stay_one_until_the_last_reply(calls: tuple[Frame, Frame]) -> None:
     frames = [ASK, calls[0], ASK, calls[1], ASK, REPLY, ASK, HIDDEN_REPLY]

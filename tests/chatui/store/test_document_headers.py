@@ -113,6 +113,7 @@ def test_a_conversation_from_here_states_its_settings(ada: User, conversation: C
     [
         ("{temperature: 1, top_p: 0.25}", {"temperature": 1.0, "top_p": 0.25}),
         ("{temperature: 2.5, top_p: -1}", {}),
+        ("{temperature: 0, top_p: 0}", {"temperature": 0.0}),
         ("{temperature: true, top_p: '0.5'}", {}),
         ("{temperature: [1], seed: 4, top_k: 1, max_tokens: 1}", {}),
     ],

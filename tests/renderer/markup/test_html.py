@@ -71,6 +71,12 @@ def test_the_lines_of_an_answer_stay_lines(text: str, lines: list[str]) -> None:
 INNER = "# T\n```bash\nls\n```\nThen read on.\n"
 
 
+@pytest.mark.parametrize("container", ["> ", ">- ", ">1. ", "> > "])
+def test_a_text_may_end_in_the_empty_line_of_a_quotation_with_a_fence(container: str) -> None:
+    shown = html.render(f"{container}```\n>").html
+    assert "<blockquote" in shown and "<code></code>" in shown
+
+
 @for_each(
     [
         f"```markdown\n{INNER}```\n",
@@ -278,7 +284,7 @@ def test_direction_controls_are_visible_in_code_and_removed_elsewhere() -> None:
         ("c++", "", ' class="language-c++"'),
         ('py" onload="x', ' title="py&quot; onload=&quot;x"', ""),
         ("<x>", ' title="&lt;x&gt;"', ""),
-        ("a  b.py", ' title="a b.py"', ' class="language-a"'),
+        ("a  b.py", ' title="b.py"', ' class="language-a"'),
     ],
 )
 def test_the_language_of_code_is_one_harmless_word_and_the_rest_its_title(info: str, title: str, attribute: str) -> None:

@@ -92,3 +92,8 @@ def test_an_answer_of_marks_is_streamed_to_the_same_end(answer: tuple[str, list[
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     assert_ends_as_the_whole(pieces)
+
+
+def test_of_definitions_with_one_label_only_the_one_that_counts_goes_unseen() -> None:
+    shown = render("[a]\n\n[a]: https://one.example\n\n[a]: https://two.example 'other'\n").html
+    assert 'href="https://one.example"' in shown and "https://two.example" in shown and "other" in shown
