@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
@@ -109,9 +108,9 @@ def key_place(row: StoredBackend | None) -> str:
     return origin(row.url) if row is not None and row.sealed_key and not address_problem(row.url) else ""
 
 
-def proposed_name(product: str, url: str) -> str:
-    """A name that is not taken: after the product, if the server says what it is, else after its host."""
-    base = _NOT_OF_NAMES.sub("-", product or urlsplit(url).hostname or "").strip("-.")[:50] or "server"
+def proposed_name(*known: str) -> str:
+    """A name that is not taken, after the first that is known, such as the product and a model. Never after the address: people see names."""
+    base = _NOT_OF_NAMES.sub("-", next(filter(None, known), "")).strip("-.")[:50] or "server"
     taken = {known.name for known in configured.operator_backends(environment())}
     taken.update(StoredBackend.objects.values_list("name", flat=True))
     names = (base, *(f"{base}-{number}" for number in range(2, len(taken) + 3)))

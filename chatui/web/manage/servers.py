@@ -171,7 +171,7 @@ class ServerForm(forms.Form):
             return entered
         columns: dict[str, Any] = {name: entered[name] if entered[name] not in (None, "") else self._empty(name) for name in stored.COLUMNS}
         if not columns["name"]:
-            columns["name"], self._has_proposed_name = stored.proposed_name("", columns["url"]), True
+            columns["name"], self._has_proposed_name = stored.proposed_name(), True
         key, kept, has_no_key = entered["key"], entered["kept"], entered.get("forget_key", False)
         settings = Entered(columns, list(entered.get("groups", ())), str(self._staff.pk), key, kept, has_no_key)
         try:
@@ -198,7 +198,7 @@ class ServerForm(forms.Form):
         if test is not None:
             data["proof"] = test.proof
             if self._has_proposed_name:
-                data["name"] = stored.proposed_name(test.product, url)
+                data["name"] = stored.proposed_name(test.product, *test.models[:1])
         if data["kept"]:
             self["key"].help_text = gettext("Entered, and kept for this address until you leave this page. It is not shown again.")
         self.data = data

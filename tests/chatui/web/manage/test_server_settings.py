@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from chatui import checks
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec
 from chatui.limits import Throttle
-from chatui.model_servers import configured, connected
+from chatui.model_servers import configured, connected, stored
 from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination, StoredBackend
 from chatui.models.user import User
@@ -372,6 +373,18 @@ def test_a_server_that_passes_the_test_is_saved_and_offered_with_its_key(sera: C
         assert offered() == ["vLLM"] and connected.key_of(configured.rows().specs[0]) == KEY
     assert [action for action, _, _ in recorded()] == ["model server tested", "model server created"]
     assert "key stored for http://127.0.0.1:" in recorded()[1][2]
+
+
+def test_a_proposed_name_which_people_see_is_never_the_address(sera: Client) -> None:
+    shown = sera.post(LIST, {"test": "1", "url": "http://127.0.0.1:9", "is_enabled": "on"})
+    assert shown.context["form"]["name"].value() == "server"
+    assert stored.proposed_name("", "openai/gpt-oss-20b") == "openai-gpt-oss-20b"
+
+
+def test_a_fault_is_told_in_words_and_its_code_only_in_the_details(sera: Client) -> None:
+    page = sera.post(LIST, {"test": "1", "url": "http://127.0.0.1:9"}).content.decode()
+    first_seen = re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
+    assert "nothing listens there" in first_seen and "nothing-listens" not in first_seen and "nothing-listens" in page
 
 
 FAILING: dict[str, tuple[dict[str, Answer], object, str]] = {
