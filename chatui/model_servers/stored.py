@@ -109,7 +109,7 @@ def key_place(row: StoredBackend | None) -> str:
 
 
 def proposed_name(*known: str) -> str:
-    """A name that is not taken, after the first that is known, such as the product and a model. Never after the address: people see names."""
+    """A name that is not taken, after the first that is known, such as a product or model; never the address, as people see names."""
     base = _NOT_OF_NAMES.sub("-", next(filter(None, known), "")).strip("-.")[:50] or "server"
     taken = {known.name for known in configured.operator_backends(environment())}
     taken.update(StoredBackend.objects.values_list("name", flat=True))

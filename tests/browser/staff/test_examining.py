@@ -31,6 +31,8 @@ def test_the_page_follows_the_examination_and_shows_the_report(tmp_path: Path, v
         page.get_by_role("button", name="Examine").click()
         expect(page.get_by_role("status")).to_have_text("It works with these settings, but with the faults listed below.", timeout=60_000)
         expect(page.get_by_role("heading", name="Report of")).to_be_visible()
+        expect(page.get_by_text("cut-unsaid")).to_be_hidden()
+        page.locator("li").filter(has_text="cut-unsaid").get_by_text("Details").click()
         expect(page.get_by_text("cut-unsaid")).to_be_visible()
         expect(page.get_by_role("button", name="Examine again")).to_be_visible()
         picture(page, "report-light")
