@@ -103,6 +103,7 @@ def test_at_the_end_nothing_stays_on_the_screen_even_if_the_server_cannot_be_rea
     page.clock.install()
     opt_in(page)
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
+    expect(page.get_by_text("Live: new frames appear")).to_be_visible()  # its script runs
     page.context.set_offline(True)
     page.clock.fast_forward("15:10")
     expect(page.get_by_text(INSTRUCTIONS)).to_have_count(0)

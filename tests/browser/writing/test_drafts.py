@@ -64,6 +64,7 @@ def test_tabs_with_new_conversations_keep_their_own_texts(demo: Server, visits: 
 
 def test_what_may_still_be_written_is_told_near_the_limit(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
+    chat.page.wait_for_load_state()
     count = chat.page.locator("#composer-count")
     chat.box.fill("x" * 3500)
     expect(count).to_be_empty()
