@@ -47,7 +47,8 @@ def _paired(frames: Sequence[Frame]) -> list[Frame]:
             continue
         if frame.terminator is Terminator.CALL:
             waiting.setdefault(call_id, index)
-        elif frame.header.role == Role.TOOL and (call := waiting.pop(call_id, None)) is not None:
+        elif frame.header.role == Role.TOOL and call_id in waiting:
+            call = waiting.pop(call_id)
             if may_answer(frame.header.name, frames[call].header.recipient or ""):
                 kept |= {call, index}
     return [frame for index, frame in enumerate(frames) if index in kept or not _is_traffic(frame)]

@@ -53,12 +53,11 @@ def _shown(text: str) -> str:
 
 
 def _code(token: Token) -> str:
-    """Code, with its language. What else stands after the fence, such as a file's name, is its title."""
+    """Code, with its language. Where more stands after the fence, such as a file's name, all of it is the title, which pages show."""
     words = token.info.split()
     language = words[0] if words and _LANGUAGE.fullmatch(words[0]) else ""
     attribute = f' class="language-{language}"' if language else ""
-    rest = " ".join(words[1:] if language else words)
-    title = f' title="{escape(prose(rest))}"' if rest else ""
+    title = f' title="{escape(prose(" ".join(words)))}"' if words not in ([], [language]) else ""
     return f'<pre dir="ltr"{title}><code{attribute}>{escape(code_text(token.content), quote=False)}</code></pre>\n'
 
 

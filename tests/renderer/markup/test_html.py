@@ -284,7 +284,7 @@ def test_direction_controls_are_visible_in_code_and_removed_elsewhere() -> None:
         ("c++", "", ' class="language-c++"'),
         ('py" onload="x', ' title="py&quot; onload=&quot;x"', ""),
         ("<x>", ' title="&lt;x&gt;"', ""),
-        ("a  b.py", ' title="b.py"', ' class="language-a"'),
+        ("a  b.py", ' title="a b.py"', ' class="language-a"'),
     ],
 )
 def test_the_language_of_code_is_one_harmless_word_and_the_rest_its_title(info: str, title: str, attribute: str) -> None:
