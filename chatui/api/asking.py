@@ -13,7 +13,7 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import answering, background, reasoning_access, request_parts
+from chatui.api import answering, background, reasoning_access, request_parts, stored_responses
 from chatui.api.answering import Answering
 from chatui.api.chat_chunks import ChatChunks
 from chatui.api.chat_request import ChatRequest
@@ -98,6 +98,8 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
 
 
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
+    if isinstance(wanted, ResponsesRequest):
+        wanted = await stored_responses.resolved(key, wanted)
     choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model)
     # In threads: schemas may have hundreds of kilobytes and many patterns, and must not block others.
     read, tools = wanted.read(), await asyncio.to_thread(parse_tools, wanted.asked_tools(), key)

@@ -22,7 +22,7 @@ from chatui.api.errors import INVALID, SERVER_ERROR, TOO_MANY, ApiError, invalid
 from chatui.api.recordings import BackgroundEvents, Recording, queued
 from chatui.api.response_events import Event
 from chatui.api.response_object import ResponseHead
-from chatui.display.programs import StoredProgramAnswer
+from chatui.turns.streams.stored_program import StoredProgramAnswer
 from chatui.wire.bus import PROCESS, Message, bus
 
 GROUP = "recordings"

@@ -26,6 +26,7 @@ from chatui.prompts import REQUEST
 from chatui.turns import program_start, sealed
 from chatui.turns.sealed import Purpose
 from chatui.turns.streams.program import Ended
+from chatui.turns.streams.stored_program import stored_answer
 
 
 class CompactRequest(BaseModel):
@@ -77,12 +78,13 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         answer_id = UUID(wanted.previous_response_id.removeprefix("resp_"))
         notes = await pools.commands.run(program_start.reseal_notes, key.owner, answer_id, key.only_key)
         parts = await pools.commands.run(programs.input_of, key.owner, answer_id, key.only_key)
-        stored = await pools.commands.run(programs.stored_answer, key.owner, answer_id, key.only_key)
+        output = await pools.commands.run(programs.output_of, key.owner, answer_id, key.only_key)
+        stored = await pools.commands.run(stored_answer, key.owner, answer_id, key.only_key)
     except (ValueError, NotFoundError):
         raise no_previous() from None
     if stored.state == "running":
         raise invalid("The previous response is still being written.", param="previous_response_id", status=409)
-    parts_to_send = [part for part in (*parts, *stored.parts) if part.steps is None]
+    parts_to_send = [*parts, *output]
     calls = {part.call_id for part in parts_to_send if part.function and part.role != "tool"}
     items = [item_of_input(part) for part in parts_to_send if part.role != "tool" or part.call_id in calls]
     return [*(_compaction(token) for token in notes), *items]

@@ -25,7 +25,7 @@ def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: Func
     if isinstance(wanted, ResponsesRequest):
         is_trusted, seals = key.views_hidden and wanted.asks_for_reasoning, wanted.wants_sealed
     audience = Audience.TRUSTED_PROGRAM if is_trusted else Audience.PROGRAM
-    return ProgramStream(audience, key.owner.pk if seals else None, own=offer.recipients, must_call=offer.must_call)
+    return ProgramStream(audience, key.owner.pk if seals else None, own=offer.recipients, must_call=offer.must_call, hosted=offer.hosted)
 
 
 async def recorded(address: str, answer: Answering) -> Answering:

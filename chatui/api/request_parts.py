@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -19,7 +19,7 @@ from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, SchemaUnusableError, answer_format
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import ModelChoice
-from chatui.tools import callers
+from chatui.tools import callers, catalogue
 from chatui.tools.callers import NAME, model_name
 from chatui.tools.tool import Tool, ToolUnusableError
 from chatui.turns.asks import EarlierCall, EarlierMessage, EarlierReply, FunctionOffer
@@ -68,6 +68,7 @@ class ProgramRequest(BaseModel):
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     top_logprobs: int | None = None
+    service_tier: Literal["auto", "default", "flex", "priority", "scale"] | None = None
     metadata: Metadata | None = Field(None, repr=False)
     tools: list[Any] | None = Field(None, repr=False)
     tool_choice: Any = None
@@ -348,6 +349,7 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
         functions=allowed,
         names={model: name for model, (name, _) in functions.items()},
         own_tools=own,
+        hosted=catalogue.labels_of(own),
         must_call=choice.mode == "required",
         is_parallel=asked.is_parallel is not False,
         max_calls=asked.max_calls,
@@ -356,13 +358,14 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
 
 
 def _given(asked: ToolFields, offer: FunctionOffer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fields that the response repeats. ``functions``: those that may be called, to recognize their calls."""
+    """The fields that the response repeats. ``functions`` and ``hosted``: what may be called, to recognize the calls."""
     return {
         "tools": shown,
         "tool_choice": choice.shown,
         "parallel_tool_calls": offer.is_parallel,
         "max_tool_calls": asked.max_calls,
         "functions": [offer.names[name] for name in offer.functions],
+        "hosted": dict(offer.hosted),
         "must_call": offer.must_call,
     }
 

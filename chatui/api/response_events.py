@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -24,6 +25,7 @@ from chatui.api.response_object import (
     message_item,
     reasoning_item,
     response_object,
+    tool_item,
 )
 from chatui.codes import ProductCode
 from chatui.turns.streams.program import (
@@ -37,6 +39,7 @@ from chatui.turns.streams.program import (
     Step,
     Thinking,
     Thought,
+    ToolRun,
     Withdrawn,
 )
 
@@ -58,9 +61,11 @@ class ResponseEvents:
         self.ended: Ended | None = None
         self.whole: Item | None = None
         self.finished_at: datetime | None = None
+        self._key = ""
+        """The key of the open item."""
         self._is_thinking = False
         self._steps: list[str] = []
-        self._waiting: list[str] = []
+        self._waiting: list[Step] = []
         self._raw: list[str] = []
         self._sealed: str | None = None
         self._opened: Opened | None = None
@@ -82,7 +87,7 @@ class ResponseEvents:
                 yield from self._more(text)
             case Closed():
                 yield from self._close(event)
-            case Called():
+            case Called() | ToolRun():
                 yield from self._call(event)
             case Withdrawn():
                 yield from self._end(self._withheld())
@@ -93,32 +98,32 @@ class ResponseEvents:
 
     def _feed_thinking(self, event: Thinking | Step | Thought | Sealed) -> Iterator[Event]:
         match event:
-            case Thinking():
-                yield from self._think()
-            case Step(text=text):
-                yield from self._step(text)
+            case Thinking(key=key):
+                yield from self._think(key)
+            case Step():
+                yield from self._step(event)
             case Thought(text=text):
                 yield from self._more_of(THOUGHT, self._place("reasoning", content_index=0), text, is_first=not self._raw)
                 self._raw.append(text)
             case Sealed(token=token):
                 self._sealed = token
 
-    def _think(self) -> Iterator[Event]:
+    def _think(self, key: UUID) -> Iterator[Event]:
         if not self._is_thinking:
-            self._steps, self._is_thinking = [], True
+            self._key, self._steps, self._is_thinking = key.hex, [], True
             yield self._added(reasoning_item(self._key, [], "in_progress"))
 
-    def _step(self, text: str) -> Iterator[Event]:
+    def _step(self, step: Step) -> Iterator[Event]:
         if not self._wants_summary:
             return
-        if self._texts:
-            self._waiting.append(text)  # no item begins inside a message
+        if self._opened is not None:
+            self._waiting.append(step)  # no item begins inside a message
             return
-        yield from self._think()
+        yield from self._think(step.key)
         place = self._place("reasoning", summary_index=len(self._steps))
-        self._steps.append(text)
-        yield from self._more_of(SUMMARY, place, text, is_first=True)
-        yield from self._end_of(SUMMARY, place, text)
+        self._steps.append(step.text)
+        yield from self._more_of(SUMMARY, place, step.text, is_first=True)
+        yield from self._end_of(SUMMARY, place, step.text)
 
     def _end_thinking(self, status: str = "completed") -> Iterator[Event]:
         if self._is_thinking:
@@ -135,25 +140,31 @@ class ResponseEvents:
         is_first = not self._texts
         if is_first:
             yield from self._end_thinking()
+            self._key = self._opened.key.hex
             yield self._added(message_item(self._key, "", "in_progress", is_preamble=self._opened.is_preamble))
         self._texts.append(text)
         yield from self._more_of(TEXT, self._place("message", content_index=0), text, is_first=is_first)
 
     def _close(self, closed: Closed) -> Iterator[Event]:
         opened, self._opened = self._opened, None
-        if opened is None or not self._texts:
-            return
-        text = "".join(self._texts)
-        yield from self._end_of(TEXT, self._place("message", content_index=0), text)
-        status = "completed" if closed.is_whole else "incomplete"
-        yield self._done(message_item(self._key, text, status, is_preamble=closed.is_preamble))
+        if opened is not None and self._texts:
+            text = "".join(self._texts)
+            yield from self._end_of(TEXT, self._place("message", content_index=0), text)
+            status = "completed" if closed.is_whole else "incomplete"
+            yield self._done(message_item(self._key, text, status, is_preamble=closed.is_preamble))
         self._texts, waiting, self._waiting = [], self._waiting, []
         for step in waiting:
             yield from self._step(step)
 
-    def _call(self, call: Called) -> Iterator[Event]:
-        """A call is sent as a whole, because its arguments were checked first."""
+    def _call(self, call: Called | ToolRun) -> Iterator[Event]:
+        """A call is sent as a whole: one of the program's functions once its arguments are checked, one of a tool when it is over, because
+        such calls may run at the same time, and items do not overlap."""
         yield from self._end_thinking()
+        self._key = call.key.hex
+        if isinstance(call, ToolRun):
+            yield self._added(tool_item(self._key, call.label, "in_progress"))
+            yield self._done(tool_item(self._key, call.label, "completed" if call.is_well else "failed"))
+            return
         yield self._added(call_item(self._key, call, "in_progress"))
         place = self._place("function_call")
         yield self._event("response.function_call_arguments.delta", **place, delta=call.arguments)
@@ -169,15 +180,11 @@ class ResponseEvents:
         self.ended = ended
         yield from self._close(Closed(bool(self._opened and self._opened.is_preamble), is_whole=False))
         yield from self._end_thinking("completed" if ended.state == "completed" else "incomplete")
-        self.whole = response_object(self._head, self.output, ended, self.finished_at or timezone.now())
+        self.whole = response_object(self._head, self.output, ended, ended.at or self.finished_at or timezone.now())
         kind = _TERMINAL.get(self.whole["status"], "response.failed")
         if kind == "response.failed":
             yield self._event("error", error=of_code(ended.code).body())
         yield self._event(kind, response=self.whole)
-
-    @property
-    def _key(self) -> str:
-        return f"{self._head.id.hex}_{len(self.output)}"
 
     def _place(self, kind: str, **indices: int) -> dict[str, Any]:
         return {"item_id": item_id(kind, self._key), "output_index": len(self.output), **indices}

@@ -79,12 +79,34 @@ def response_object(head: ResponseHead, output: Sequence[Item], ended: Ended | N
     }
 
 
-_PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fco", "compaction": "cmp"}
+TOOL_CALL = "chatui:tool_call"
+"""The type of the receipt of a call to one of the product's tools."""
+_PREFIXES = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "compaction": "cmp",
+    TOOL_CALL: "tc",
+}
 
 
 def item_id(kind: str, key: str) -> str:
     """The public id of an item of this type."""
     return f"{_PREFIXES[kind]}_{key}"
+
+
+def is_of(public_id: object, *kinds: str) -> bool:
+    """Whether this is the public id of an item of one of these types."""
+    return isinstance(public_id, str) and public_id.partition("_")[0] in {_PREFIXES[kind] for kind in kinds}
+
+
+def key_of(public_id: object) -> UUID | None:
+    """The key of the stored message in an item's public id; None if there is none."""
+    try:
+        return UUID(public_id.partition("_")[2]) if isinstance(public_id, str) else None
+    except ValueError:
+        return None
 
 
 def item(kind: str, key: str, status: str = "completed", **fields: Any) -> Item:
@@ -135,6 +157,11 @@ def call_item(key: str, call: Called, status: str = "completed") -> Item:
     """The call as an item of a response. While in progress, it has no arguments yet."""
     arguments = call.arguments if status == "completed" else ""
     return item("function_call", key, status, call_id=call.call_id, name=call.name, arguments=arguments)
+
+
+def tool_item(key: str, label: str, status: str) -> Item:
+    """The receipt of a call to one of the product's tools. Neither its arguments nor its result are part of it: both are hidden text."""
+    return item(TOOL_CALL, key, status, label=label)
 
 
 def usage(ended: Ended | None) -> Item | None:

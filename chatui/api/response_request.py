@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -72,6 +72,14 @@ class ResponsesRequest(ProgramRequest):
         """The tool fields."""
         return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
 
+    def references(self) -> list[object]:
+        """The ids of stored items that its input refers to."""
+        return [item.get("id") for item in self.input if is_reference(item)] if isinstance(self.input, list) else []
+
+    def with_items(self, items: list[Any]) -> ResponsesRequest:
+        """The request with this input."""
+        return self.model_copy(update={"input": items})
+
     def read(self) -> ParsedMessages:
         """Its messages."""
         read = ParsedMessages()
@@ -116,10 +124,17 @@ def no_previous() -> ApiError:
     return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
 
 
+def is_reference(item: object) -> TypeGuard[dict[str, Any]]:
+    """Whether an item of the input stands for a stored one. Some libraries leave its type out."""
+    return isinstance(item, dict) and (item.get("type") == "item_reference" or (item.keys() <= {"id", "type"} and item.get("type") is None))
+
+
 def _take(read: ParsedMessages, item: Any, where: str) -> None:
     if not isinstance(item, dict):
         raise invalid("An item has to be an object.", param=where)
     kind = item.get("type", "message" if "role" in item else None)
+    if isinstance(kind, str) and ":" in kind:
+        return  # an extension, ours or another implementation's: a receipt that no model reads
     if kind == "message":
         text = text_of(item.get("content"), f"{where}.content")
         read.take(item.get("role"), text, where, is_preamble=item.get("phase") == "commentary")

@@ -2,55 +2,76 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import background, reasoning_access, recordings, request_parts
-from chatui.api.errors import ApiError, invalid
+from chatui.api.errors import NOT_FOUND, ApiError, invalid
 from chatui.api.recordings import queued
+from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import (
+    TOOL_CALL,
     Item,
     ResponseHead,
-    call_item,
+    is_of,
     item,
+    key_of,
     message_item,
-    reasoning_item,
     response_id,
     response_object,
 )
+from chatui.api.response_request import ResponsesRequest, is_reference
 from chatui.database import pools
 from chatui.display import programs
-from chatui.display.programs import StoredPart, StoredProgramAnswer
+from chatui.display.programs import StoredPart
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.turns.running import TurnPlace
-from chatui.turns.streams.program import Called, Ended
+from chatui.turns.streams.stored_program import StoredProgramAnswer, stored_answer
 from renderer.gate import Audience
 
 
-def item_of_output(part: StoredPart) -> Item:
-    """An item for a part of the answer."""
-    if part.is_thought:
-        return reasoning_item(part.key, [], "completed", part.text)
-    if part.steps is not None:
-        return reasoning_item(part.key, part.steps, "completed")
+def item_of_input(part: StoredPart) -> Item:
+    """An item for a stored message. A request can send it again."""
+    if part.role == "tool":
+        return item("function_call_output", part.key, call_id=part.call_id, output=part.text)
+    if part.role == "user":
+        return item("message", part.key, role="user", content=[{"type": "input_text", "text": part.text}])
     if part.function:
-        return call_item(part.key, Called(part.call_id, part.function, part.text))
+        return item("function_call", part.key, call_id=part.call_id, name=part.function, arguments=part.text)
     return message_item(part.key, part.text, "completed" if part.is_whole else "incomplete", is_preamble=part.is_preamble)
 
 
-def item_of_input(part: StoredPart) -> Item:
-    """An item for a message of the input. A request can send it again."""
-    if part.role == "tool":
-        return item("function_call_output", part.key, call_id=part.call_id, output=part.text)
-    if part.role != "user":
-        return item_of_output(part)
-    return item("message", part.key, role="user", content=[{"type": "input_text", "text": part.text}])
+async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
+    """The request with stored items in the place of its references to them. References to reasoning and to receipts of tools are left out,
+    because no such item is sent to a model.
+
+    Raises:
+        ApiError: the key may read no such item.
+    """
+    ids = wanted.references()
+    if not ids or isinstance(wanted.input, str):
+        return wanted
+    parts = await pools.commands.run(programs.parts_of, key.owner, [found for each in ids if (found := key_of(each))], key.only_key)
+    stored = {item["id"]: item for item in map(item_of_input, parts)}
+    items = []
+    for place, given in enumerate(wanted.input):
+        if not is_reference(given):
+            items.append(given)
+        elif given.get("id") in stored:
+            items.append(stored[given["id"]])
+        elif not is_of(given.get("id"), "reasoning", TOOL_CALL):
+            sentence = "There is no such item to refer to, or it is not yours."
+            raise ApiError(404, NOT_FOUND, "item_not_found", sentence, param=f"input[{place}].id")
+    return wanted.with_items(items)
 
 
 MAX_ITEMS = 100
+STOP_SECONDS, LOOK_SECONDS = 5.0, 0.05
+"""How long a cancelled response may take to end before the reply is what there is of it, and how often it is looked at."""
 
 
 async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
@@ -87,14 +108,19 @@ async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 
 async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
-    """Stop a response that is being written. The reply is what there is of it now, without reasoning."""
+    """Stop a response that is being written. The reply is what there is of it then, without reasoning."""
     _may_speak(key)
     await reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id)
     if answer.state != "running":
         raise invalid("The response is not being written any more.", code="response_not_running")
     await running.stop(TurnPlace(answer.turn_id, answer.process))
-    return JsonResponse(_object(answer) | {"status": "cancelled", "incomplete_details": {"reason": "cancelled"}})
+    until = asyncio.get_running_loop().time() + STOP_SECONDS
+    while answer.state == "running" and asyncio.get_running_loop().time() < until:
+        await asyncio.sleep(LOOK_SECONDS)
+        answer = await _stored(key, answer_id)
+    stopped = {} if answer.state != "running" else {"status": "cancelled", "incomplete_details": {"reason": "cancelled"}}
+    return JsonResponse(_object(answer) | stopped)
 
 
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
@@ -121,7 +147,7 @@ async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> Htt
 
 
 async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
-    return await pools.commands.run(programs.stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
+    return await pools.commands.run(stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
 
 
 def _may_speak(key: LiveKey) -> None:
@@ -137,9 +163,12 @@ def _uuid(answer_id: str) -> UUID:
 
 
 def _object(answer: StoredProgramAnswer) -> Item:
-    ended = None if answer.state == "running" else Ended(answer.state, answer.code, answer.input_tokens, answer.output_tokens)
     head = ResponseHead(answer.id, answer.model, answer.created_at, answer.given)
-    recording = recordings.recording_of(answer.id) if ended is None else None
+    recording = recordings.recording_of(answer.id) if answer.state == "running" else None
     if recording is not None and not recording.has_begun:
         return queued(head)
-    return response_object(head, [item_of_output(part) for part in answer.parts], ended, answer.finished_at)
+    writer = ResponseEvents(head, wants_summary=bool((answer.given.get("reasoning") or {}).get("summary")))
+    for event in answer.events:
+        for _ in writer.feed(event):
+            pass  # it is not streamed
+    return writer.whole or response_object(head, writer.output)

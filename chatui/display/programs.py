@@ -5,16 +5,13 @@ Only the program that declared a function in its request may see calls to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 
-from chatui.codes import code_of
-from chatui.display import activities
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
@@ -22,10 +19,8 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.store import transcripts
 from chatui.tools.callers import model_name
-from renderer.activities.activity import from_stored
-from renderer.errors import ErrorCode
-from renderer.frame_kinds import is_answer, is_preamble, is_reasoning
-from renderer.frames import Role, Terminator
+from renderer.frame_kinds import is_preamble
+from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, may_see, show
 
 _FUNCTIONS = "functions."
@@ -50,20 +45,21 @@ class ByTurn:
 def by_turn(turn_ids: Iterable[UUID | None]) -> ByTurn:
     """The functions of these turns; none for turns that no program asked for. One statement."""
     rows = ProgramAnswer.objects.filter(turn__in={each for each in turn_ids if each}).values_list("turn", "given")
-    return ByTurn({turn: _named(given) for turn, given in rows})
+    return ByTurn({turn: functions_of(given) for turn, given in rows})
 
 
-def _named(given: Mapping[str, object]) -> dict[str, str]:
+def functions_of(given: Mapping[str, object]) -> dict[str, str]:
+    """The program's names for the functions of a request with these settings, by the recipient of the calls."""
     names = given.get("functions")
     return {f"{_FUNCTIONS}{model_name(name)}": name for name in names if isinstance(name, str)} if isinstance(names, list) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """A stored message. ``role``: who wrote it. ``steps``: if it is a summary of the reasoning, its lines.
+    """A stored message. ``role``: who wrote it.
 
     ``call_id``: if it is a call to one of the program's functions, or the reply to one; ``function`` is then the program's name for the
-    function. ``is_thought``: raw reasoning.
+    function.
     """
 
     key: str
@@ -71,54 +67,8 @@ class StoredPart:
     text: VisibleText = field(repr=False)
     is_preamble: bool = False
     is_whole: bool = True
-    steps: tuple[VisibleText, ...] | None = field(default=None, repr=False)
-    is_thought: bool = False
     call_id: str = ""
     function: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredProgramAnswer:
-    """A stored answer. ``given``: the settings of its request; ``process``: the process that runs its turn."""
-
-    id: UUID
-    turn_id: UUID
-    conversation_id: UUID
-    process: str
-    model: str
-    state: str
-    code: ErrorCode | None
-    created_at: datetime
-    finished_at: datetime | None
-    input_tokens: int | None
-    output_tokens: int | None
-    given: Mapping[str, Any] = field(repr=False)
-    parts: tuple[StoredPart, ...] = field(repr=False)
-
-
-def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
-    """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``own_answers.answer_of``.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
-    row = programs.answer_of(person, answer_id, only_key)
-    turn = row.turn
-    return StoredProgramAnswer(
-        id=row.pk,
-        turn_id=turn.pk,
-        conversation_id=turn.conversation_id,
-        process=turn.lease_owner,
-        model=turn.choice,
-        state=turn.state,
-        code=code_of(turn.error_code) if turn.error_code else None,
-        created_at=turn.started_at,
-        finished_at=turn.finished_at,
-        input_tokens=turn.input_tokens,
-        output_tokens=turn.output_tokens,
-        given=row.given,
-        parts=tuple(_streamed(row, transcripts.of_turn(turn), audience)),
-    )
 
 
 def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
@@ -131,26 +81,29 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
     given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
     branch = _handed_back([*transcripts.branch(turn.conversation, _before(turn)), *given])
     functions = by_turn(message.turn_id for message in branch)
-    return [part for part in _parts(branch, functions) if part.steps is None]
+    return list(_parts(branch, functions))
+
+
+def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[StoredPart]:
+    """These messages, as far as the program may see them. ``only_key``: see ``permissions.programs.messages_of``."""
+    messages = programs.messages_of(person, keys, only_key)
+    return list(_parts(messages, by_turn(message.turn_id for message in messages)))
+
+
+def output_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
+    """The visible messages of an answer and its calls, in order.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
+    turn = programs.answer_of(person, answer_id, only_key).turn
+    messages = _handed_back(transcripts.of_turn(turn))
+    return list(_parts([message for message in messages if message.author != Author.IMPORT], by_turn([turn.pk])))
 
 
 def _before(turn: Turn) -> Message:
     """The message after which the turn began."""
     return turn.continued_message or turn.question
-
-
-def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience) -> Iterable[StoredPart]:
-    """The parts of an answer as they were streamed. Left out are messages that the model wrote in a person's role, messages that the
-    program sent, and calls that were answered here."""
-    calls = _unanswered(messages)
-    if row.given.get("must_call") and not any(m.terminator == Terminator.CALL and m.author != Author.IMPORT for m in messages):
-        # Text that was written instead of a required call was not streamed either.
-        messages = [message for message in messages if not is_answer(transcripts.header_of(message))]
-    functions = by_turn([row.turn_id])
-    wants_summary = bool((row.given.get("reasoning") or {}).get("summary"))
-    for part in _parts([message for message in messages if message.author != Author.IMPORT], functions, audience):
-        if part.role == Role.ASSISTANT and (not part.function or part.call_id in calls):
-            yield part if part.steps is None or wants_summary else replace(part, steps=())
 
 
 def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
@@ -174,21 +127,18 @@ def _is_continued(others: Any) -> bool:
     return bool(others.filter(conversation__archived_at=None).exists())
 
 
-def _parts(messages: Iterable[Message], functions: ByTurn, audience: Audience = Audience.PROGRAM) -> Iterable[StoredPart]:
+def _parts(messages: Iterable[Message], functions: ByTurn) -> Iterable[StoredPart]:
     for message in messages:
         frame, own = transcripts.frame_of(message), functions.of(message)
         header = frame.header
-        if not may_see(header, audience, own):
+        if message.is_summary or not may_see(header, Audience.PROGRAM, own):
             continue
-        text = show(frame, audience, own)
+        text = show(frame, Audience.PROGRAM, own)
         key = message.pk.hex
-        if message.is_summary:
-            steps = tuple(map(activities.english, from_stored(message.activities)))
-            yield StoredPart(key, Role.ASSISTANT, VisibleText.joined(()), steps=steps)
-        elif (recipient := (header.name if header.role == Role.TOOL else header.recipient) or "") in own:
+        if (recipient := (header.name if header.role == Role.TOOL else header.recipient) or "") in own:
             yield StoredPart(key, header.role, text, call_id=message.call_id, function=own[recipient])
         else:
-            yield StoredPart(key, header.role, text, is_preamble(header), message.is_complete, is_thought=is_reasoning(header))
+            yield StoredPart(key, header.role, text, is_preamble(header), message.is_complete)
 
 
 def _handed_back(branch: list[Message]) -> list[Message]:
@@ -196,10 +146,3 @@ def _handed_back(branch: list[Message]) -> list[Message]:
     may be any text of the model, and no program has received them."""
     answered = {message.call_id for message in branch if message.role == Role.TOOL and message.author != Author.IMPORT}
     return [message for message in branch if not message.call_id or message.call_id not in answered]
-
-
-def _unanswered(messages: Iterable[Message]) -> set[str]:
-    """The ids of calls that have no reply among these messages."""
-    rows = list(messages)
-    replied = {message.call_id for message in rows if message.role == Role.TOOL}
-    return {message.call_id for message in rows if message.terminator == Terminator.CALL} - replied

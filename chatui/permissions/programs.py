@@ -8,14 +8,17 @@ a debug view for each conversation. If the operator requires a second person to 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models.conversation import Conversation
+from chatui.models.message import Message
 from chatui.models.programs import ProgramAnswer
+from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, debug_views
 from chatui.permissions.access import NotFoundError
@@ -29,14 +32,26 @@ def answer_of(person: User, answer_id: UUID, only_key: UUID | None) -> ProgramAn
     Raises:
         NotFoundError: the answer is not stored, was deleted, or is somebody else's. All look the same.
     """
-    rows = ProgramAnswer.objects.filter(pk=answer_id, is_kept=True, turn__asked_by=person, turn__conversation__owner=F("turn__asked_by"))
-    rows = rows.filter(turn__conversation__deleted_at=None, turn__asked_by__is_active=True)
-    if only_key is not None:
-        rows = rows.filter(key=only_key)
+    rows = _answers(person, only_key).filter(pk=answer_id)
     found = rows.select_related("turn__conversation", "turn__question").defer("turn__request").first()
     if found is None:
         raise NotFoundError
     return found
+
+
+def _answers(person: User, only_key: UUID | None) -> QuerySet[ProgramAnswer]:
+    rows = ProgramAnswer.objects.filter(is_kept=True, turn__asked_by=person, turn__conversation__owner=F("turn__asked_by"))
+    rows = rows.filter(turn__conversation__deleted_at=None, turn__asked_by__is_active=True)
+    return rows if only_key is None else rows.filter(key=only_key)
+
+
+def messages_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[Message]:
+    """Those of these messages that belong to answers which the program may read: to the answer, to its question, or to what the program
+    sent before it. ``only_key`` as for ``answer_of``."""
+    turns = _answers(person, only_key).values("turn")
+    asked = Turn.objects.filter(question=OuterRef("pk"))
+    in_reach = Q(turn__in=turns) | Q(turn=None) & (~Exists(asked) | Exists(asked.filter(pk__in=turns)))
+    return list(Message.objects.filter(in_reach, pk__in=keys, conversation__in=_answers(person, only_key).values("turn__conversation")))
 
 
 READ, ASKED = "raw reasoning to program", "asked for raw reasoning"

@@ -20,7 +20,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import branches, document_headers, search_index
-from renderer.activities.activity import Activity
+from renderer.activities.activity import Activity, as_stored
 from renderer.errors import Code
 from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME, is_document
 from renderer.frames import Frame, Header, Role, Transcript
@@ -46,7 +46,7 @@ def header_of(message: Message) -> Header:
 @dataclass(frozen=True, slots=True)
 class FrameMetadata:
     """Stored with a frame besides its text and author: turn, ``key`` (None: a new one), completeness, error code, end (None: now), and the
-    lines of a reasoning summary as values."""
+    lines of a reasoning summary as values. ``places``: the frame of each line, if a program asked, which reads them in their places."""
 
     turn_id: UUID | None = None
     key: UUID | None = None
@@ -54,6 +54,7 @@ class FrameMetadata:
     error_code: str = ""
     ended_at: datetime | None = None
     activities: tuple[Activity, ...] | None = field(default=None, repr=False)
+    places: tuple[UUID, ...] = ()
 
 
 _NO_METADATA = FrameMetadata()
@@ -155,7 +156,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         is_complete=metadata.is_complete,
         error_code=metadata.error_code or (Code.PARSE_HEADER if is_repaired else ""),
         author=author,
-        activities=None if metadata.activities is None else [line.as_stored() for line in metadata.activities],
+        activities=None if metadata.activities is None else as_stored(metadata.activities, metadata.places),
         **_columns(writable),
     )
     message.conversation, message.written = conversation, (message.text, writable)

@@ -28,7 +28,7 @@ from chatui.tools import document_search
 from chatui.tools import tool as arguments
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.python.tool import PYTHON
-from chatui.tools.tool import NAME, Tool, ToolError, ToolUnusableError
+from chatui.tools.tool import NAME, Tool, ToolError, ToolUnusableError, line_of
 
 _DEMO_CELSIUS = 20
 
@@ -147,6 +147,13 @@ def all_enabled() -> dict[str, Tool]:
     rules = environment().tools
     known = tools() if rules else {}
     return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in rules}
+
+
+def labels_of(names: Collection[str]) -> dict[str, str]:
+    """What these tools do, without the arguments of any call, by the recipients that a call of each may have."""
+    known = {**of_demo(), **tools()} if names else {}
+    found = [known[name] for name in sorted(names) if name in known]
+    return {recipient: line_of(tool, {}) for tool in found for recipient in (f"functions.{tool.name}", tool.recipient) if recipient}
 
 
 def needs_approval(tool: Tool) -> bool:

@@ -90,13 +90,15 @@ class FunctionOffer:
     """``functions``: the program's functions that may be called, by the name that the model reads. ``names``: the program's own names for
     all functions that it sent, by the name that the model reads.
 
-    ``own_tools``: names of the product's tools. ``must_call``: an answer without a call does not count. ``is_parallel``: several calls may
-    be made at once. ``max_calls``: limit for the calls in the whole answer, to functions and tools; None for the operator's limit.
+    ``own_tools``: names of the product's tools; ``hosted``: their labels, by recipient. ``must_call``: an answer without a call does not
+    count. ``is_parallel``: several calls may be made at once.
+    ``max_calls``: limit for the calls in the whole answer, to functions and tools; None for the operator's limit.
     """
 
     functions: Mapping[str, Tool] = field(default_factory=dict, repr=False)
     names: Mapping[str, str] = field(default_factory=dict, repr=False)
     own_tools: frozenset[str] = frozenset()
+    hosted: Mapping[str, str] = field(default_factory=dict)
     must_call: bool = False
     is_parallel: bool = True
     max_calls: int | None = None

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -171,11 +172,11 @@ LEFT_TO_OTHERS = TurnOutcome(TurnState.INTERRUPTED, ProductCode.SERVER_BUSY)
 LOST = TurnOutcome(TurnState.FAILED, ProductCode.INTERNAL)
 
 
-def tell_program(running: RunningTurn, outcome: TurnOutcome) -> None:
-    """End the stream of the program that asked, if one did. Only the first call counts."""
+def tell_program(running: RunningTurn, outcome: TurnOutcome, at: datetime | None = None) -> None:
+    """End the stream of the program that asked, if one did. Only the first call counts. ``at``: when the turn ended, if that is stored."""
     if running.program is not None:
         tokens = running.account.input_tokens, running.account.output_tokens
-        running.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after))
+        running.program.stream.end(Ended(outcome.state, outcome.code, *tokens, outcome.retry_after, at))
 
 
 SHOWN_SECONDS = 10.0
@@ -200,7 +201,7 @@ async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder 
     outcome, account, turn = running.outcome, running.account, ledger.ended(running)
     answered = conversation_list.answered(turn.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
     bus().send(person(turn.asked_by_id), answered)
-    tell_program(running, outcome)
+    tell_program(running, outcome, turn.finished_at)
     below = await _below(running, turn, publisher, frames)
     await publisher.catch_up()
     publisher.end(

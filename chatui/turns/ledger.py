@@ -187,7 +187,8 @@ def author_of(frame: Frame) -> Author:
 
 def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, lines: Sequence[Activity]) -> list[Message]:
     """As ``store_frames``, for the frame of the summary, which the product writes, with its lines as values."""
-    metadata = transcripts.FrameMetadata(running.turn.pk, key, activities=tuple(lines))
+    places = tuple(running.program.stream.step_keys) if running.program else ()
+    metadata = transcripts.FrameMetadata(running.turn.pk, key, activities=tuple(lines), places=places)
     return _store(running, parents, key, [(summary_frame.frame_of(lines), Author.PRODUCT, metadata)])
 
 

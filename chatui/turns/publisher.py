@@ -94,7 +94,7 @@ class Publisher:
         self._people.take(event, key, self.elapsed())
         self._debug.take(event, key)
         if self._program is not None:
-            self._program.take(event)
+            self._program.take(event, key)
         self._flush_soon()
 
     def begin(self, event: wire.Event) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from renderer.activities.kinds import KINDS
 from renderer.activities.spans import may_be_named
@@ -37,10 +38,6 @@ class Activity:
             return self
         return Activity(self.doing)
 
-    def as_stored(self) -> list[str]:
-        """The value for a column."""
-        return [self.doing, *self.about]
-
 
 def filled(pattern: str, about: Sequence[str]) -> str:
     """A sentence with its spans."""
@@ -51,6 +48,28 @@ def filled(pattern: str, about: Sequence[str]) -> str:
 
 def _are_in(about: Sequence[str], page: Sequence[str]) -> bool:
     return all(any(span.casefold() in text for text in page) for span in about)
+
+
+def as_stored(lines: Iterable[Activity], places: Sequence[UUID] = ()) -> list[object]:
+    """The value for a column. ``places``: the frame of each line, as far as it is known; each stands before the first of its lines."""
+    stored: list[object] = []
+    for number, line in enumerate(lines):
+        if number < len(places) and places[number].hex not in stored:
+            stored.append(places[number].hex)
+        stored.append([line.doing, *line.about])
+    return stored
+
+
+def by_place(value: object) -> dict[str, list[Activity]]:
+    """The lines in a column by the frame of each, in hexadecimal; empty where it is not known."""
+    found: dict[str, list[Activity]] = {}
+    place = ""
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, str):
+            place = item
+        elif (line := _activity(item)) is not None:
+            found.setdefault(place, []).append(line)
+    return found
 
 
 def from_stored(value: object) -> list[Activity]:

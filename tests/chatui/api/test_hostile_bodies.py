@@ -92,7 +92,7 @@ async def test_withdrawn_text_is_not_repeated_at_the_end(program: Program) -> No
     assert answer["id"] == f"resp_{row.pk.hex}"
     events = ResponseEvents(ResponseHead(row.pk, "demo", row.turn.started_at, {}), wants_summary=False)
     text = show(Frame(PREAMBLE, "marmalade"), Audience.PROGRAM)
-    for event in (Opened(is_preamble=True), MoreProgramText(text)):
+    for event in (Opened(row.pk, is_preamble=True), MoreProgramText(text)):
         list(events.feed(event))
     end = list(events.feed(Withdrawn()))
     assert end[-1]["type"] == "response.failed" and "marmalade" not in json.dumps(end)

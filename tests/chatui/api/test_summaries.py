@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -13,24 +12,20 @@ from chatui.api.recordings import BackgroundEvents
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
 from chatui.display import activities
+from chatui.models.keys import new_key as new_key_of_row
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.store.transcripts import FrameMetadata
-from chatui.turns import runner
 from chatui.turns.streams.program import Ended, ProgramStream
 from renderer.activities.activity import Activity
 from renderer.activities.frame import frame_of
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import Frame, Header, Terminator
-from tests.chatui.api.asking import Program, events_of, json_of, key_of, new_key, whole
-from tests.chatui.api.functions import calling
-from tests.chatui.api.test_socket import connected
-from tests.chatui.tools import offering
-from tests.chatui.turns.calls.calling import call, fetch
-from tests.support.scripted import ScriptedBackend, Step, answer, frame
+from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.scripted import ScriptedBackend
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -71,12 +66,13 @@ TURNS: dict[str, list[Any]] = {
 
 async def live(turn: Iterable[Any], events: ResponseEvents) -> list[dict[str, Any]]:
     """The events that a program gets while the turn runs."""
-    stream = ProgramStream()
+    stream, key = ProgramStream(), new_key_of_row()
     for event in turn:
         if isinstance(event, Activity):
             stream.step(activities.english(event))
         else:
-            stream.take(event)
+            key = new_key_of_row() if isinstance(event, FrameOpened) else key
+            stream.take(event, key)
     stream.end(Ended("completed"))
     sent = list(events.begin())
     while events.ended is None:
@@ -143,7 +139,7 @@ async def test_a_stored_response_has_the_lines_that_its_program_asked_for(wished
     path = await store((FIRST, SECOND, THIRD))
     output = json_of(await program.get(path))["output"]
     assert lines_of(output) == (LINES if wished else [])
-    assert [item["type"] for item in output] == ["message", "reasoning", "message"]
+    assert [item["type"] for item in output] == ["message", *(["reasoning"] if wished else []), "message"]
 
 
 async def test_the_lines_of_an_earlier_version_are_in_no_response(program: Program) -> None:
@@ -152,81 +148,3 @@ async def test_the_lines_of_an_earlier_version_are_in_no_response(program: Progr
     assert await Message.objects.filter(text__contains="MARMALADE", is_visible=True).aexists(), "the premise"
     for each in (path, f"{path}/input_items"):
         assert "MARMALADE" not in str(json_of(await program.get(each)))
-
-
-class Marked:
-    """A stage that shows the next line at each mark in the reasoning."""
-
-    def __init__(self, show: Callable[[Activity], None]) -> None:
-        self._show = show
-        self._waiting, self._shown = [FIRST, SECOND, THIRD], list[Activity]()
-
-    def feed(self, event: RawEvent) -> Sequence[RawEvent]:
-        if isinstance(event, FrameText) and event.text.strip() == MARK:
-            self._shown.append(self._waiting.pop(0))
-            self._show(self._shown[-1])
-        return [event]
-
-    def finish(self) -> Sequence[RawEvent]:
-        return ()
-
-    def lines(self) -> Sequence[Activity]:
-        shown, self._shown = self._shown, []
-        return shown
-
-    async def aclose(self) -> None:
-        pass
-
-
-MARK = "¶"
-ONE, TWO, ALL = (frame(ANALYSIS, f"Hm {marks}") for marks in (MARK, f"{MARK} {MARK}", f"{MARK} {MARK} {MARK}"))
-LOOK, DONE = frame(PREAMBLE, "I look."), answer("By train.")[-5:]
-AFTER_ALL: list[Step] = [*frame(ANSWER, "I look.")[:-1], FrameClosed(Terminator.END, header=PREAMBLE)]
-SAMPLINGS: dict[str, list[list[Step]]] = {
-    "no preamble": [[*ALL, *DONE]],
-    "a preamble before them": [[*LOOK, *ALL, *DONE]],
-    "a preamble between them": [[*ONE, *LOOK, *TWO, *DONE]],
-    "a preamble after all": [[*ONE, *AFTER_ALL, *TWO, *DONE]],
-    "a tool round before them": [calling(call("fetch", "c1", key="a"), preamble=LOOK), [*ALL, *DONE]],
-    "a tool round between them": [calling(call("fetch", "c1", key="a"), preamble=[*ONE, *AFTER_ALL]), [*TWO, *DONE]],
-}
-
-
-async def in_background(program: Program, body: dict[str, Any]) -> str:
-    """The path of a response that has ended."""
-    path = f"/v1/responses/{(await program.ask(body | {'background': True}))['id']}"
-    for _ in range(400):
-        if json_of(await program.get(path))["status"] == "completed":
-            return path
-        await asyncio.sleep(0.02)
-    raise AssertionError("it does not end")
-
-
-@pytest.mark.parametrize("samplings", SAMPLINGS.values(), ids=SAMPLINGS)
-async def test_every_way_to_read_a_response_has_the_same_lines(
-    samplings: list[list[Step]], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offering.offer(monkeypatch, fetch, tools_without_approval=["fetch"])
-    monkeypatch.setattr(runner, "summary_of", lambda *arguments: Marked(arguments[-1]))
-    key = await new_key(ada, tools=("fetch",))
-    program, body = Program(key), {"input": "Trains or buses?", "reasoning": {"summary": "auto"}}
-
-    def again() -> None:
-        backend.script, backend.following = list(samplings[0]), [list(each) for each in samplings[1:]]
-
-    again()
-    at_once = await program.ask(body)
-    again()
-    streamed = (await program.stream(body))[-1]["response"]
-    again()
-    async with connected(key) as socket:
-        by_socket = (await socket.ask({"type": "response.create", **body}))[-1]["response"]
-    again()
-    path = await in_background(program, body)
-    recorded = events_of(await whole(await program.get(f"{path}?stream=true")))[-1]["response"]
-    found = {"POST": at_once, "stream": streamed, "socket": by_socket, "recorded": recorded, "GET later": json_of(await program.get(path))}
-    for each in (at_once, streamed, by_socket):
-        found[f"GET {each['id']}"] = json_of(await program.get(f"/v1/responses/{each['id']}"))
-    assert {way: lines_of(response["output"]) for way, response in found.items()} == dict.fromkeys(found, LINES)
-    for response in found.values():
-        assert response["output"][-1]["type"] == "message" and response["output"][-1]["phase"] == "final_answer"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from renderer.activities.activity import Activity, filled, from_sentence, from_stored
+from renderer.activities.activity import Activity, as_stored, filled, from_sentence, from_stored
 from renderer.activities.kinds import KINDS
 from renderer.activities.lines import TICKS, ActivityLines, Written
 from tests.renderer.activities.passages import kinds, lines, reasonings, shows, writings
@@ -49,7 +49,7 @@ def test_every_line_is_ours_with_words_of_the_person_and_their_number_is_limited
         assert all(span in written.question or span in written.files for span in line.about)
         assert all(0 < len(span) <= 40 and set(span).isdisjoint('<>*`[]()|\\&"') and span.isprintable() for span in line.about)
         assert not any(unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cn", "Mn", "Zl", "Zp") for span in line.about for sign in span)
-        assert from_stored([line.as_stored()]) == [line]
+        assert from_stored(as_stored([line])) == [line]
         again = from_sentence(line.sentence, [written.question, *written.files])
         assert again is not None
         assert again.sentence == line.sentence

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
-from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream, Step, Withdrawn
+from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream, Step, Thinking, Withdrawn
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator
@@ -12,6 +14,7 @@ from renderer.gate import Audience, show
 
 pytestmark = pytest.mark.asyncio
 
+KEY = uuid4()
 LINE = show(Frame(PREAMBLE, "Looked it up"), Audience.PROGRAM)
 
 
@@ -27,38 +30,47 @@ async def take_events(stream: ProgramStream) -> list[ProgramEvent]:
 
 def open_preamble() -> ProgramStream:
     stream = ProgramStream()
-    stream.take(FrameOpened(PREAMBLE))
-    stream.take(FrameText("marmalade"))
+    stream.take(FrameOpened(PREAMBLE), KEY)
+    stream.take(FrameText("marmalade"), KEY)
     return stream
 
 
 async def test_a_summary_line_in_between_does_not_protect_withdrawn_text() -> None:
     stream = open_preamble()
     stream.step(LINE)
-    stream.take(FrameText(" and more marmalade"))
-    stream.take(FrameWithdrawn())
-    assert await take_events(stream) == [Step(LINE)]
+    stream.take(FrameText(" and more marmalade"), KEY)
+    stream.take(FrameWithdrawn(), KEY)
+    assert await take_events(stream) == [Step(KEY, LINE), Thinking(KEY)]
 
 
 async def test_text_waiting_after_the_beginning_of_a_message_is_withdrawn_silently() -> None:
     stream = open_preamble()
     assert isinstance(await stream.next(), Opened)
-    stream.take(FrameWithdrawn())
-    assert await take_events(stream) == [Closed(is_preamble=True, is_whole=False)]
+    stream.take(FrameWithdrawn(), KEY)
+    assert await take_events(stream) == [Closed(is_preamble=True, is_whole=False), Thinking(KEY)]
 
 
 async def test_after_part_of_a_message_the_withdrawal_is_reported_and_the_rest_dropped() -> None:
     stream = open_preamble()
     assert [type(await stream.next()) for _ in range(2)] == [Opened, MoreProgramText]
-    stream.take(FrameText(" and more marmalade"))
-    stream.take(FrameWithdrawn())
-    assert await take_events(stream) == [Withdrawn()]
+    stream.take(FrameText(" and more marmalade"), KEY)
+    stream.take(FrameWithdrawn(), KEY)
+    assert await take_events(stream) == [Withdrawn(), Thinking(KEY)]
 
 
 async def test_messages_before_the_withdrawn_one_stay() -> None:
     stream = open_preamble()
-    stream.take(FrameClosed(Terminator.END, None))
-    stream.take(FrameOpened(ANSWER))
-    stream.take(FrameText("hidden"))
-    stream.take(FrameWithdrawn())
-    assert [type(event) for event in await take_events(stream)] == [Opened, MoreProgramText, Closed]
+    stream.take(FrameClosed(Terminator.END, None), KEY)
+    stream.take(FrameOpened(ANSWER), KEY)
+    stream.take(FrameText("hidden"), KEY)
+    stream.take(FrameWithdrawn(), KEY)
+    assert [type(event) for event in await take_events(stream)] == [Opened, MoreProgramText, Closed, Thinking]
+
+
+async def test_a_message_of_white_space_is_not_sent_because_it_is_not_stored() -> None:
+    stream = ProgramStream()
+    for event in (FrameOpened(ANSWER), FrameText(" "), FrameText("\n"), FrameClosed(Terminator.END)):
+        stream.take(event, KEY)
+    for event in (FrameOpened(ANSWER), FrameText("\n"), FrameText("Four."), FrameClosed(Terminator.END)):
+        stream.take(event, KEY)
+    assert [event.text for event in await take_events(stream) if isinstance(event, MoreProgramText)] == ["\nFour."]

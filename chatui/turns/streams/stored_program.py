@@ -1,0 +1,108 @@
+"""A program's stored answer, read again as the events that the program was sent.
+
+They are those of a stream that is given the stored messages once more, so that a response is the same object whenever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from chatui.codes import code_of
+from chatui.display import activities
+from chatui.display.programs import functions_of
+from chatui.models.message import Author, Message
+from chatui.models.programs import ProgramAnswer
+from chatui.models.turn import TurnState
+from chatui.models.user import User
+from chatui.permissions import programs
+from chatui.store import transcripts
+from chatui.turns.streams.program import NO_TOOLS, Ended, ProgramEvent, ProgramStream
+from renderer.activities.activity import Activity, by_place
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Role, Terminator
+from renderer.gate import Audience, may_see
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProgramAnswer:
+    """A stored answer. ``given``: the settings of its request; ``process``: the process that runs its turn. ``events``: those that its
+    program was sent, as far as they are stored; the last is its end, if it has ended."""
+
+    id: UUID
+    turn_id: UUID
+    conversation_id: UUID
+    process: str
+    model: str
+    state: str
+    created_at: datetime
+    given: Mapping[str, Any] = field(repr=False)
+    events: tuple[ProgramEvent, ...] = field(repr=False)
+
+
+def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
+    """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``own_answers.answer_of``.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
+    row = programs.answer_of(person, answer_id, only_key)
+    turn = row.turn
+    return StoredProgramAnswer(
+        id=row.pk,
+        turn_id=turn.pk,
+        conversation_id=turn.conversation_id,
+        process=turn.lease_owner,
+        model=turn.choice,
+        state=turn.state,
+        created_at=turn.started_at,
+        given=row.given,
+        events=tuple(_streamed(row, transcripts.of_turn(turn), audience)),
+    )
+
+
+def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience) -> Iterator[ProgramEvent]:
+    """Messages that the program sent are not among them, nor calls that were answered here."""
+    turn, names = row.turn, functions_of(row.given)
+    stream = ProgramStream(audience, own=names, must_call=bool(row.given.get("must_call")), hosted=row.given.get("hosted") or NO_TOOLS)
+    written = [message for message in messages if message.author != Author.IMPORT]
+    steps = {place: lines for message in written if message.is_summary for place, lines in by_place(message.activities).items()}
+    for message in written:
+        # Lines without a place, of an earlier version, have that of the summary.
+        lines = steps.get("" if message.is_summary else message.pk.hex, ())
+        _play(stream, message, [] if message.is_summary else _events_of(message), lines)
+    unanswered = _unanswered(messages)
+    functions = {recipient.partition(".")[2]: name for recipient, name in names.items()}
+    for frame in (transcripts.frame_of(message) for message in written if message.call_id in unanswered and message.recipient in names):
+        if may_see(frame.header, audience, names):
+            stream.call(frame, functions)
+    yield from stream.taken()
+    if turn.state != TurnState.RUNNING:
+        code = code_of(turn.error_code) if turn.error_code else None
+        yield Ended(turn.state, code, turn.input_tokens, turn.output_tokens, at=turn.finished_at)
+
+
+def _events_of(message: Message) -> list[RawEvent]:
+    frame = transcripts.frame_of(message)
+    error = code_of(message.error_code) if message.error_code else None
+    return [FrameOpened(frame.header), FrameText(frame.body), FrameClosed(frame.terminator if message.is_complete else None, error)]
+
+
+def _play(stream: ProgramStream, message: Message, events: Sequence[RawEvent], lines: Iterable[Activity]) -> None:
+    """Give the stream the events of a message, with the lines that appeared while it was the last one."""
+    for event in events[:1]:
+        stream.take(event, message.pk)
+    for line in lines:
+        stream.step(activities.english(line))
+    for event in events[1:]:
+        stream.take(event, message.pk)
+
+
+def _unanswered(messages: Iterable[Message]) -> set[str]:
+    """The ids of calls that have no reply among these messages."""
+    rows = list(messages)
+    replied = {message.call_id for message in rows if message.role == Role.TOOL}
+    return {message.call_id for message in rows if message.terminator == Terminator.CALL} - replied
