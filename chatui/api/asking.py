@@ -20,6 +20,7 @@ from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import ApiError, invalid, of_code
 from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of
+from chatui.api.recordings import BackgroundEvents
 from chatui.api.request_parts import parse_tools, unknown_call
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import ResponseHead
@@ -51,8 +52,9 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         background.check_room(key)
     answer = await begin(address_of(request), key, wanted)
     if wanted.background:
-        return background.start_response(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))
-    events = ResponseEvents(head_of(answer), wants_summary=wanted.wants_summary)
+        new_writer = partial(BackgroundEvents, head_of(answer), wants_summary=wanted.wants_summary, thought=wanted.thought)
+        return background.start_response(answer, new_writer, stream=bool(wanted.stream))
+    events = ResponseEvents(head_of(answer), wants_summary=wanted.wants_summary, thought=wanted.thought)
     if wanted.stream:
         return answering.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))
     await until_end(answer, events)

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
-from functools import partial
 from uuid import UUID, uuid4
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -19,9 +18,8 @@ from chatui.accounts.api_keys import LiveKey
 from chatui.api import answering, reasoning_access, recordings
 from chatui.api.answering import Answering, KeyWatch
 from chatui.api.errors import INVALID, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
-from chatui.api.recordings import BackgroundEvents, Recording, queued
+from chatui.api.recordings import BackgroundEvents, Recording
 from chatui.api.response_events import Event
-from chatui.api.response_object import ResponseHead
 from chatui.turns.streams.stored_program import StoredProgramAnswer
 from chatui.wire.bus import PROCESS, Message, bus
 
@@ -193,13 +191,16 @@ FROM_BEGINNING = -1
 NUMBER_DIGITS = 9
 
 
-def start_response(answer: Answering, head: ResponseHead, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
-    """The reply to the request that asked for a response in the background. The response is written even if nobody reads it."""
+def start_response(answer: Answering, new_writer: Callable[[], BackgroundEvents], *, stream: bool) -> HttpResponseBase:
+    """The reply to the request that asked for a response in the background. The response is written even if nobody reads it.
+
+    ``new_writer`` as for ``Recording``.
+    """
     listen()
-    recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
+    recording = recordings.record(answer, new_writer)
     if stream:
         return answering.streamed(_stream(recording, answer.key, FROM_BEGINNING), lambda: None)
-    return JsonResponse(queued(head))
+    return JsonResponse(next(new_writer().begin())["response"])
 
 
 async def resumed(request: HttpRequest, key: LiveKey, answer: StoredProgramAnswer) -> HttpResponseBase:

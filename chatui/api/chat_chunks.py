@@ -1,4 +1,4 @@
-"""Writes a chat completion, streamed in chunks or whole: text and calls, without any field for reasoning."""
+"""Writes a chat completion, streamed in chunks or whole: text and calls, and ``reasoning`` for a program that may read it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from chatui.api.errors import of_code
 from chatui.api.response_object import ResponseHead
 from chatui.codes import ProductCode
-from chatui.turns.streams.program import Called, Ended, MoreProgramText, Opened, ProgramEvent, Withdrawn
+from chatui.turns.streams.program import Called, Ended, MoreProgramText, Opened, ProgramEvent, Thought, Withdrawn
 
 Chunk = dict[str, Any]
 
@@ -26,6 +26,7 @@ class ChatChunks:
         self._is_left_out = False
         self._wants_usage = wants_usage
         self._texts: list[str] = []
+        self._thoughts: list[str] = []
         self._calls: list[Chunk] = []
         self._is_new = False
         self.ended: Ended | None = None
@@ -47,6 +48,9 @@ class ChatChunks:
                 self._is_new = False
                 self._texts.append(shown)
                 yield self._chunk({"content": shown})
+            case Thought(text=text):
+                self._thoughts.append(text)
+                yield self._chunk({"reasoning": text})
             case Called():
                 place = len(self._calls)
                 function = {"name": event.name, "arguments": event.arguments}
@@ -61,6 +65,8 @@ class ChatChunks:
         """The whole completion, after its end."""
         text = "".join(self._texts)
         message: Chunk = {"role": "assistant", "content": text or (None if self._calls else ""), "refusal": None, "annotations": []}
+        if self._thoughts:
+            message["reasoning"] = "".join(self._thoughts)
         if self._calls:
             message["tool_calls"] = self._calls
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason()}

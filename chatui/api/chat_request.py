@@ -26,6 +26,7 @@ class ChatRequest(ProgramRequest):
     logprobs: bool | None = None
     reasoning_effort: str | None = None
     reasoning: dict[str, Any] | None = None
+    include_reasoning: Any = None
     response_format: dict[str, Any] | None = None
     modalities: Names | None = None
     functions: list[Any] | None = None
@@ -40,6 +41,11 @@ class ChatRequest(ProgramRequest):
     def wants_usage(self) -> bool:
         """Whether a stream ends with the token counts."""
         return bool((self.stream_options or {}).get("include_usage"))
+
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether a key that may read raw reasoning gets it. The right itself asks for it; this format has no other way to ask."""
+        return (self.reasoning or {}).get("exclude") is not True and self.include_reasoning is not False
 
     @property
     def effort(self) -> str | None:
@@ -72,7 +78,7 @@ class ChatRequest(ProgramRequest):
         return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
 
     def read(self) -> ParsedMessages:
-        """Its messages. Reasoning in a message is not sent to the model again, whatever its field is called."""
+        """Its messages."""
         read = ParsedMessages()
         for index, message in enumerate(self.messages):
             where = f"messages[{index}]"
@@ -100,6 +106,8 @@ def _take(read: ParsedMessages, message: dict[str, Any], where: str) -> None:
     if message.get("role") == "tool":
         take_reply(read, message.get("tool_call_id"), content, f"{where}.content")
         return
+    if message.get("role") == "assistant":
+        read.take_thought(message.get("reasoning"))
     calls = message.get("tool_calls") if message.get("role") == "assistant" else None
     # Text beside calls is a preamble.
     read.take(message.get("role"), text_of(content, f"{where}.content"), where, is_preamble=bool(calls))

@@ -20,11 +20,10 @@ from renderer.gate import Audience
 
 
 def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: FunctionOffer) -> ProgramStream:
-    """The event stream of the program's turn. Chat Completions has no field for reasoning, for anybody."""
-    is_trusted = seals = False
-    if isinstance(wanted, ResponsesRequest):
-        is_trusted, seals = key.views_hidden and wanted.asks_for_reasoning, wanted.wants_sealed
-    audience = Audience.TRUSTED_PROGRAM if is_trusted else Audience.PROGRAM
+    """The event stream of the program's turn."""
+    seals = isinstance(wanted, ResponsesRequest) and wanted.wants_sealed
+    asks = wanted.asks_for_reasoning if isinstance(wanted, ResponsesRequest) else wanted.wants_reasoning
+    audience = Audience.TRUSTED_PROGRAM if key.views_hidden and asks else Audience.PROGRAM
     return ProgramStream(audience, key.owner.pk if seals else None, own=offer.recipients, must_call=offer.must_call, hosted=offer.hosted)
 
 

@@ -53,8 +53,10 @@ class ResponseEvents:
     ``output``: the closed items. ``finished_at``: set it to replay a response that ended earlier.
     """
 
-    def __init__(self, head: ResponseHead, *, wants_summary: bool) -> None:
+    def __init__(self, head: ResponseHead, *, wants_summary: bool, thought: PartType = THOUGHT) -> None:
+        """``thought``: the names of the events with raw reasoning."""
         self._head = head
+        self._thought = thought
         self._wants_summary = wants_summary
         self._number = 0
         self.output: list[Item] = []
@@ -103,7 +105,7 @@ class ResponseEvents:
             case Step():
                 yield from self._step(event)
             case Thought(text=text):
-                yield from self._more_of(THOUGHT, self._place("reasoning", content_index=0), text, is_first=not self._raw)
+                yield from self._more_of(self._thought, self._place("reasoning", content_index=0), text, is_first=not self._raw)
                 self._raw.append(text)
             case Sealed(token=token):
                 self._sealed = token
@@ -129,7 +131,7 @@ class ResponseEvents:
         if self._is_thinking:
             raw = "".join(self._raw) if self._raw else None
             if raw is not None:
-                yield from self._end_of(THOUGHT, self._place("reasoning", content_index=0), raw)
+                yield from self._end_of(self._thought, self._place("reasoning", content_index=0), raw)
             item = reasoning_item(self._key, self._steps, status, raw, self._sealed)
             self._is_thinking, self._sealed, self._raw = False, None, []
             yield self._done(item)

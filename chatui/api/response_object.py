@@ -131,8 +131,10 @@ class PartType:
 
 
 TEXT = PartType("output_text", "response.output_text", fixed={"annotations": [], "logprobs": []})
-THOUGHT = PartType("reasoning_text", "response.reasoning")
-"""Raw reasoning."""
+THOUGHT = PartType("reasoning_text", "response.reasoning_text")
+"""Raw reasoning, in events with the names that clients know."""
+THOUGHT_OF_SCHEMA = PartType("reasoning_text", "response.reasoning")
+"""The same, in events with the names of Open Responses' schema."""
 SUMMARY = PartType("summary_text", "response.reasoning_summary_text", "response.reasoning_summary_part")
 """A line of a summary."""
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.api import request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ParsedMessages, ProgramRequest, ToolFields, take_call, take_reply, text_of
+from chatui.api.response_object import THOUGHT, THOUGHT_OF_SCHEMA, PartType
 from chatui.json_schemas import AnswerFormat
 
 
@@ -38,11 +39,17 @@ class ResponsesRequest(ProgramRequest):
     max_tool_calls: Annotated[int, Field(gt=0, le=1000)] | None = None
     prompt: Any = None
     truncation: Literal["auto", "disabled"] | None = None
+    reasoning_events: Literal["openai", "open_responses"] = Field("openai", alias="chatui:reasoning_events")
 
     @property
     def wants_summary(self) -> bool:
         """Whether the program wants summary lines."""
         return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
+
+    @property
+    def thought(self) -> PartType:
+        """The names of the events with raw reasoning, for a key that may read it."""
+        return THOUGHT_OF_SCHEMA if self.reasoning_events == "open_responses" else THOUGHT
 
     @property
     def effort(self) -> str | None:
@@ -143,6 +150,9 @@ def _take(read: ParsedMessages, item: Any, where: str) -> None:
     elif kind == "function_call_output":
         take_reply(read, item.get("call_id"), item.get("output"), f"{where}.output")
     elif kind in ("reasoning", "compaction"):
-        read.take_sealed(item.get("encrypted_content"), is_compacted=kind == "compaction")
+        token = item.get("encrypted_content")
+        if kind == "reasoning" and not token:
+            read.take_thought(item.get("content"))
+        read.take_sealed(token, is_compacted=kind == "compaction")
     else:
         raise unsupported(f"{where}.type", "Items of this type are not known here.")

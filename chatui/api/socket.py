@@ -258,7 +258,7 @@ class Connection:
             elif wanted.previous_response_id and wanted.store is False:
                 raise no_previous()
             answer = await asking.begin(self._address, self._key, wanted)
-            events = ResponseEvents(asking.head_of(answer), wants_summary=wanted.wants_summary)
+            events = ResponseEvents(asking.head_of(answer), wants_summary=wanted.wants_summary, thought=wanted.thought)
             for body in events.begin():
                 await self._tell(body)
             async with aclosing(answer.events()) as following:

@@ -120,8 +120,8 @@ class FunctionOffer:
 @dataclass(frozen=True, slots=True)
 class EarlierMessage:
     """A message before the question, as the program sends it: a person's, an answer, or a preamble. ``sealed``: a token in place of a text,
-    possibly from this server (``chatui.turns.sealed``). ``is_thought``: reasoning, which comes only out of such a token. ``is_compacted``:
-    the token, or the text that came out of it, summarizes a whole conversation."""
+    possibly from this server (``chatui.turns.sealed``). ``is_thought``: reasoning, out of such a token or as the program sends it.
+    ``is_compacted``: the token, or the text that came out of it, summarizes a whole conversation."""
 
     text: str = field(repr=False)
     is_person: bool = False

@@ -68,8 +68,8 @@ async def test_a_trusted_key_reads_raw_reasoning_and_each_read_is_logged(staff: 
     events = await program.stream({"input": "?"} | RAW)
     kinds = [event["type"].removeprefix("response.") for event in events]
     start_index = kinds.index("output_item.added")
-    assert kinds[start_index + 1 : start_index + 3] == ["content_part.added", "reasoning.delta"]
-    deltas = "".join(event["delta"] for event in events if event["type"] == "response.reasoning.delta")
+    assert kinds[start_index + 1 : start_index + 3] == ["content_part.added", "reasoning_text.delta"]
+    deltas = "".join(event["delta"] for event in events if event["type"] == "response.reasoning_text.delta")
     output = events[-1]["response"]["output"]
     thoughts = [item["content"][0]["text"] for item in output if item["type"] == "reasoning"]
     assert thoughts == [SECRET + " ", "more of it "] and deltas == "".join(thoughts) and text_of(events[-1]["response"]) == "It is four. "
@@ -79,8 +79,72 @@ async def test_a_trusted_key_reads_raw_reasoning_and_each_read_is_logged(staff: 
     assert b"marmalade" in await whole(await program.get(f"{path}?include[]=reasoning.content"))
     lines = [line async for line in AuditEvent.objects.filter(action="raw reasoning to program")]
     assert [(line.actor_name, line.owner_name, line.code, line.way) for line in lines] == [("ada", "ada", "", "program")] * 2
-    chat = await program.ask({"messages": [{"role": "user", "content": "?"}], "include_reasoning": True}, "/v1/chat/completions")
-    assert "marmalade" not in json.dumps(chat)
+
+
+async def test_its_events_have_the_names_of_the_schema_if_the_request_says_so(staff: User, backend: ScriptedBackend) -> None:
+    program, kinds = Program(await new_key(staff, views_hidden=True)), dict[str, set[str]]()
+    backend.script = answer("It is four.", SECRET)
+    for names in ("openai", "open_responses"):
+        for way in ({}, {"background": True}):
+            events = await program.stream({"input": "?", "chatui:reasoning_events": names, **way} | RAW)
+            found = {event["type"] for event in events if event.get("delta") and event["type"] != "response.output_text.delta"}
+            assert kinds.setdefault(names, found) == found
+    assert kinds == {"openai": {"response.reasoning_text.delta"}, "open_responses": {"response.reasoning.delta"}}
+    refused = await program.post("/v1/responses", {"input": "?", "chatui:reasoning_events": "both"})
+    assert refused.status_code == 400 and json_of(refused)["error"]["param"] == "chatui:reasoning_events"
+
+
+CHAT = {"messages": [{"role": "user", "content": "?"}]}
+
+
+async def test_a_trusted_key_gets_reasoning_with_a_chat_completion_unless_it_is_excluded(staff: User, backend: ScriptedBackend) -> None:
+    program = Program(await new_key(staff, views_hidden=True))
+    backend.script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I shall look."), *answer("It is four.", "more of it")]
+    completion = await program.ask(CHAT, "/v1/chat/completions")
+    assert completion["choices"][0]["message"]["reasoning"] == f"{SECRET} more of it "
+    chunks = await program.stream(CHAT, "/v1/chat/completions")
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert "".join(delta.get("reasoning", "") for delta in deltas) == f"{SECRET} more of it "
+    assert "".join(delta.get("content", "") for delta in deltas) == completion["choices"][0]["message"]["content"]
+    assert await AuditEvent.objects.filter(action="raw reasoning to program").acount() == 2
+    for without in ({"reasoning": {"exclude": True}}, {"include_reasoning": False}):
+        assert "reasoning" not in (await program.ask(CHAT | without, "/v1/chat/completions"))["choices"][0]["message"]
+    assert await AuditEvent.objects.filter(action="raw reasoning to program").acount() == 2
+    assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
+
+
+async def test_reasoning_that_a_program_sends_back_is_read_in_a_tool_loop_only_and_by_nobody_else(
+    ada: User, backend: ScriptedBackend
+) -> None:
+    program = Program(await new_key(ada))
+    asked: dict[str, Any] = {"role": "user", "content": "?"}
+    function = {"name": "clock", "arguments": "{}"}
+    called = {
+        "role": "assistant",
+        "content": None,
+        "reasoning": SECRET,
+        "tool_calls": [{"id": "c", "type": "function", "function": function}],
+    }
+    loop = [asked, called, {"role": "tool", "tool_call_id": "c", "content": "noon"}]
+    of_responses = [
+        asked,
+        {"type": "reasoning", "content": [{"type": "reasoning_text", "text": SECRET}]},
+        {"type": "function_call", "call_id": "c", **function},
+        {"type": "function_call_output", "call_id": "c", "output": "noon"},
+    ]
+    stored = ""
+    for path, body in (("/v1/chat/completions", {"messages": loop}), ("/v1/responses", {"input": of_responses})):
+        found = await program.ask(body, path)
+        assert thoughts_in(backend) == [SECRET] and "marmalade" not in json.dumps(found)
+        stored = found["id"]
+    later: list[list[dict[str, Any]]] = [[*loop, asked], [*loop, {"role": "assistant", "content": "Noon."}, asked]]
+    for messages in later:
+        await program.ask({"messages": messages}, "/v1/chat/completions")
+        assert thoughts_in(backend) == []
+    for path in (f"/v1/responses/{stored}", f"/v1/responses/{stored}/input_items", f"/v1/responses/{stored}?include=reasoning.content"):
+        assert b"marmalade" not in await whole(await program.get(path))
+    visible = {"type": "message", "role": "assistant", "content": [{"type": "reasoning_text", "text": SECRET}]}
+    assert (await program.post("/v1/responses", {"input": [asked, visible, asked]})).status_code == 400, "it is no text of a message"
 
 
 @pytest.mark.parametrize("lost", ["permission", "approval", "key"])
@@ -95,6 +159,8 @@ async def test_without_the_permission_a_trusted_key_is_an_ordinary_one(
         settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
     stored = await program.ask({"input": "?"} | RAW)
     assert text_of(stored) == "It is four. " and "marmalade" not in json.dumps(stored)
+    chat = await program.ask(CHAT, "/v1/chat/completions")
+    assert "marmalade" not in json.dumps(chat) and "reasoning" not in json.dumps(chat)
     again = json_of(await program.get(f"/v1/responses/{stored['id']}?include=reasoning.content"))
     assert "marmalade" not in json.dumps(again) and text_of(again) == "It is four. "
     lines: list[Any] = [line async for line in AuditEvent.objects.all()]

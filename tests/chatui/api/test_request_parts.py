@@ -112,7 +112,8 @@ async def test_the_answer_continues_statelessly(program: Program, backend: Scrip
     backend.script = answer("It is sunny.")
     found = await program.ask({"input": HISTORY, "tools": [WEATHER], "store": False})
     assert text_of(found) == "It is sunny. "
-    user, call, reply = backend.requests[0].frames
+    user, thought, call, reply = backend.requests[0].frames
+    assert (thought.header.channel, thought.body) == ("analysis", "the hidden marmalade"), "the program's own text, in a tool loop"
     assert user.header.role == "user" and call.terminator is Terminator.CALL and call.header.recipient == reply.header.name
     assert call.header.call_id == reply.header.call_id != "call 7" and reply.body == "sunny"
     async with asyncio.timeout(20):
