@@ -138,9 +138,9 @@ class Programs:
         program.ask("POST", "/v1/responses/compact", "v1/responses/compact", {"model": model, "input": "What does the canary hide?"})
         if not program.talk(response):
             self._problems.append("The socket for programs let an ordinary key not in.")
-        # Only this client may get raw reasoning, if its request includes it; hidden text that is not reasoning is for nobody.
+        # Only this client may get raw reasoning, unless its request leaves it out; hidden text that is not reasoning is for nobody.
         programs[TRUSTED].ask("POST", "/v1/responses", "v1/responses", {"model": model, "input": "What does the canary hide?"})
-        programs[TRUSTED].ask("POST", "/v1/chat/completions", "v1/chat/completions", completion)
+        programs[TRUSTED].ask("POST", "/v1/chat/completions", "v1/chat/completions", completion | {"reasoning": {"exclude": True}})
         if stored is None:
             self._problems.append("A program got no stored response.")
             return
