@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,7 @@ from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind
 from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.activities.frame import frame_of, lines_in
-from renderer.errors import OpenChatMLError, Problem
+from renderer.errors import ErrorCode, OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.frame_kinds import DOCUMENT_NAME, SUMMARY, SUMMARY_NAME, TOOL_LINE, TOOL_LINE_NAME
 from renderer.frames import Frame, Role
@@ -119,42 +120,65 @@ UNTITLED = noop("Imported conversation")
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """The new conversation, how many frames were stored, and how many problems were ignored.
+class Found:
+    """What a transcript has: how many frames, how many of them its owner may see, and how many problems, which are ignored.
 
     ``reported``: the first of the problems. ``is_fragment``: the file has no header of version 2.
     ``unheld``: the header's settings that do not hold here (``document_headers``), by name.
     """
 
-    conversation: Conversation
     frames: int
+    visible: int
     problems: int
     reported: Sequence[Problem] = ()
     unheld: Sequence[str] = ()
     is_fragment: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The new conversation, and what the file had."""
+
+    conversation: Conversation
+    found: Found
+
+
 def import_transcript(person: User, data: bytes) -> Imported:
     """Store an uploaded transcript as a conversation.
 
     Raises:
-        ImportRefusedError: it is too large, not a transcript, has nothing that its owner may see, or another import of this person is
-        running.
+        ImportRefusedError: see ``look_at``; or another import of this person is running.
     """
     check_no_other_import(person)
-    read = upload.read(data)
-    frames = [replace(item, frame=as_imported(item.frame)) for item in read.finished]
-    first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
-    if first is None:
-        refuse(ProductCode.EMPTY, gettext("the transcript contains no message that you may see"))
-    conversation = _conversation(person, read.header, show(first, Audience.END_USER))
+    conversation, frames, found, codes = _read(person, data)
     bulk_append.begin(conversation)
     chain = _chain(frames)
     store_frames(conversation, chain, len(chain) - 1)
-    if read.codes:
-        log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
+    if codes:
+        log.info("conversation %s was imported with problems: %s", conversation.pk, counted(codes.elements()))
+    return Imported(conversation, found)
+
+
+def look_at(person: User, data: bytes) -> Found:
+    """What an uploaded transcript has, without storing anything.
+
+    Raises:
+        ImportRefusedError: it is too large, not a transcript, or has nothing that its owner may see.
+    """
+    return _read(person, data)[2]
+
+
+def _read(person: User, data: bytes) -> tuple[Conversation, list[Finished], Found, Counter[ErrorCode]]:
+    """The conversation of a transcript, not saved yet, its frames, what was found in it, and how often each problem was."""
+    read = upload.read(data)
+    frames = [replace(item, frame=as_imported(item.frame)) for item in read.finished]
+    visible = [item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)]
+    if not visible:
+        refuse(ProductCode.EMPTY, gettext("the transcript contains no message that you may see"))
+    conversation = _conversation(person, read.header, show(visible[0], Audience.END_USER))
     unheld = document_headers.unheld_settings(conversation)
-    return Imported(conversation, len(frames), read.problems, read.reported, unheld, read.header.is_version_1)
+    found = Found(len(frames), len(visible), read.problems, read.reported, unheld, read.header.is_version_1)
+    return conversation, frames, found, read.codes
 
 
 def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> Conversation:

@@ -17,7 +17,7 @@ from chatui.display import conversation_list
 from chatui.display.conversation_list import conversation_link
 from chatui.limits import Throttle
 from chatui.transfer import imports, upload
-from chatui.transfer.imports import Imported, ImportedExport, import_export
+from chatui.transfer.imports import Found, ImportedExport, import_export
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
 from chatui.web.guards import signed_in
@@ -25,7 +25,7 @@ from chatui.web.sign_in.pages import person_of
 from renderer.errors import Code, ErrorCode, Problem
 
 # Each may contain megabytes and thousands of messages.
-_imports = Throttle("import", attempts=20, seconds=600)
+_imports = Throttle("import", attempts=40, seconds=600)
 
 _LISTED = 50
 """How many new conversations the report links to. Open pages are notified of as many; the others appear when a page is reloaded."""
@@ -62,7 +62,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
         try:
             if form.is_valid():
                 data = form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1)
-                return _import(request, data)
+                return _look(request, form, data) if "look" in request.POST else _import(request, data)
             _refuse_cut(request)
         except ImportRefusedError as error:
             form.errors.pop("file", None)
@@ -88,17 +88,28 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     imported = imports.import_transcript(person, data)
-    row = imported.conversation
+    row, found = imported.conversation, imported.found
     conversation_list.tell(row.owner_id, conversation_list.listed(row))
-    if not imported.problems and not imported.unheld:
+    if not found.problems and not found.unheld:
         return redirect("conversation", row.pk)
-    found = {
-        "links": [conversation_link(row)],
-        "count": 1,
-        "found": _found(imported),
-        "details": [_rule(problem) for problem in imported.reported],
-    }
-    return render(request, "account/imported.html", found)
+    details = [_rule(problem) for problem in found.reported]
+    report = {"links": [conversation_link(row)], "count": 1, "found": _sentences(found), "details": details}
+    return render(request, "account/imported.html", report)
+
+
+def _look(request: HttpRequest, form: ImportForm, data: bytes) -> HttpResponse:
+    """The form again, with what is in the chosen file. Nothing is stored."""
+    if len(data) > MAX_EXPORT_BYTES:
+        _refuse_size()
+    if reading.is_export(data):
+        report: dict[str, object] = {"found": [gettext("This is an export. What was left out of it is said after the import.")]}
+    else:
+        found = imports.look_at(person_of(request), data)
+        words = ngettext(
+            "%(count)d message, %(visible)d of them visible.", "%(count)d messages, %(visible)d of them visible.", found.frames
+        ) % {"count": found.frames, "visible": found.visible}
+        report = {"found": [words, *_sentences(found)], "rules": [_rule(problem) for problem in found.reported]}
+    return render(request, "account/import.html", {"form": form, **report})
 
 
 _WORDS: dict[ErrorCode, Promise] = {
@@ -109,7 +120,7 @@ _WORDS: dict[ErrorCode, Promise] = {
 _HEADER_WORDS = _("The header of the file is missing or has a fault. The messages after it were read all the same.")
 
 
-def _found(imported: Imported) -> list[str]:
+def _sentences(imported: Found) -> list[str]:
     """What was found in a transcript, in words for the person who uploaded it."""
     places = [problem.location for problem in imported.reported]
     has_fault = any(place is None or place.frame is None for place in places)

@@ -47,6 +47,19 @@ def test_an_export_becomes_conversations_and_a_report_says_what_is_missing(demo:
     assert "SECRET" not in page.get_by_role("main").inner_html()
 
 
+def test_a_person_looks_into_a_file_before_importing_it(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada", path="/import/")
+    text = "version: 2.2\n<|start|>user<|message|>Hi<|end|>\n<|start|>robot<|message|>SECRET<|end|>\n"
+    page.get_by_label("File").set_input_files({"name": "talk.ocml", "mimeType": "text/plain", "buffer": text.encode()})
+    page.get_by_role("button", name="Look into the file first").click()
+    found = page.get_by_role("status")
+    expect(found).to_contain_text("2 messages, 1 of them visible.")
+    expect(found).to_contain_text("Message 2, line 3")
+    expect(found).not_to_contain_text("SECRET")
+    page.get_by_role("button", name="Import", exact=True).click()  # the file is still chosen
+    expect(page.get_by_text("1 conversation was imported.")).to_be_visible()
+
+
 def second_answer_open() -> dict[str, object]:
     history: dict[str, object] = samples.OPEN_WEBUI["chat"]["history"]
     return history | {"currentId": "a2"}

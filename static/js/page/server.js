@@ -41,6 +41,17 @@ export async function postForm(path, fields) {
 }
 
 /**
+ * Posts a form with a file, and returns the page in the response: also one that says why the file was refused.
+ * @param {string} path
+ * @param {FormData} fields
+ * @returns {Promise<string>}
+ */
+export async function postFile(path, fields) {
+  const response = await ask(path, { method: "POST", body: fields, headers: { "X-CSRFToken": csrfToken() } }, 400);
+  return response.text();
+}
+
+/**
  * Posts a form to a view that answers in JSON.
  * @param {string} path
  * @param {Record<string, string> | URLSearchParams} [fields]
@@ -60,9 +71,10 @@ export async function postJson(path, fields = {}) {
 /**
  * @param {string} path
  * @param {RequestInit} options
+ * @param {number} [refusal] the status of a refusal whose page is of use
  * @returns {Promise<Response>}
  */
-async function ask(path, options) {
+async function ask(path, options, refusal) {
   let response;
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
@@ -70,7 +82,7 @@ async function ask(path, options) {
     throw new RequestFailed(UNREACHABLE);
   }
   if (response.status === 401 || isSignIn(response)) throw new SignedOut(t("You have been signed out."));
-  if (!response.ok) throw new RequestFailed(REFUSED);
+  if (!response.ok && response.status !== refusal) throw new RequestFailed(REFUSED);
   return response;
 }
 

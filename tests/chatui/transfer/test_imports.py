@@ -23,6 +23,7 @@ from renderer.gate import Audience
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
 from tests.chatui.conftest import signed_in, stored
+from tests.chatui.transfer.other_products import samples
 from tests.renderer.any_transcripts import any_frames, visible_words, words
 from tests.support.cases import example_count
 from tests.support.scripted import ScriptedBackend
@@ -44,9 +45,9 @@ generation_settings:
 """
 
 
-def upload(person: User, text: str | bytes, name: str = "talk.ocml"):  # type: ignore[no-untyped-def]
+def upload(person: User, text: str | bytes, name: str = "talk.ocml", **fields: str):  # type: ignore[no-untyped-def]
     data = text if isinstance(text, bytes) else text.encode()
-    return signed_in(person).post("/import/", {"file": SimpleUploadedFile(name, data)}, follow=True)
+    return signed_in(person).post("/import/", {"file": SimpleUploadedFile(name, data), **fields}, follow=True)
 
 
 def test_a_transcript_becomes_a_conversation_of_the_person_who_uploads_it(ada: User) -> None:
@@ -115,15 +116,27 @@ def test_unusual_bytes_cause_no_exception(data: bytes, ada: User) -> None:
 def test_a_broken_transcript_is_imported_with_its_broken_part_hidden(ada: User) -> None:
     broken = "<|start|>robot<|message|>CANARY<|end|>\n<|start|>assistant<|channel|>final<|message|>Ho"
     imported = import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}".encode())
-    assert imported.problems > 0
+    assert imported.found.problems > 0
     page = signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
     assert "Hi" in page and "CANARY" not in page
+
+
+def test_a_look_says_what_is_in_a_file_and_stores_nothing(ada: User) -> None:
+    broken = "<|start|>robot<|message|>CANARY<|end|>\n<|start|>assistant<|channel|>final<|message|>Ho"
+    text = f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}"
+    page = upload(ada, text, look="1").content.decode()
+    assert "3 messages, 2 of them visible." in page and "Message 2, line 3" in page and "(E-PARSE-HEADER)" in page
+    assert "CANARY" not in page and not Conversation.objects.exists()
+    refused = upload(ada, "x", look="1")
+    assert refused.status_code == 400 and "Nothing was imported" in refused.content.decode()
+    export = upload(ada, samples.as_json([samples.OPEN_WEBUI]).decode(), look="1").content.decode()
+    assert "This is an export." in export and not Conversation.objects.exists()
 
 
 def test_broken_json_is_imported_with_its_broken_part_hidden(ada: User) -> None:
     messages = [{"role": "user", "content": "Hi"}, {"role": "robot", "content": "CANARY"}, {"role": "assistant", "content": ["CANARY"]}]
     imported = import_transcript(ada, json.dumps({"header": {"version": "2.2"}, "messages": messages}).encode())
-    assert (imported.frames, imported.problems) == (3, 2)
+    assert (imported.found.frames, imported.found.visible, imported.found.problems) == (3, 1, 2)
     page = signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
     assert "Hi" in page and "CANARY" not in page
 
