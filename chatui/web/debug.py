@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 View = Callable[..., HttpResponse]
 
+_AFTER_THE_END = 2
+"""How many seconds after the end of a view its pages are loaded anew. By then a page's script has closed it."""
+
 
 def after_opt_in(view: View) -> View:
     """Redirect people whose debug view is not open, or no longer open, to the page on which they can open it."""
@@ -73,7 +76,7 @@ def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The branch as an OpenChatML document."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw text")
     text = display_debug.raw_branch(row, person_of(request), branch_of(request))
-    return render(request, "debug/raw.html", opened(request, row, "raw") | {"text": text})
+    return _page(request, row, "debug/raw.html", "raw", text=text)
 
 
 @hidden_channels("GET", "debug raw frame")
@@ -104,14 +107,15 @@ def debug_close(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return redirect("conversation", row.pk) if row.owner == request.user else redirect("home")
 
 
-def opened(request: HttpRequest, row: Conversation, tab: str) -> dict[str, object]:
-    """The template context that every page of an open debug view needs."""
-    return _about(request, row) | {
-        "conversation": shown_conversation(row),
-        "open_view": debug_requests.open_view(visitor_of(request, "page"), row),
-        "tab": tab,
-        "branch": branch_of(request) or "",
-    }
+def _page(request: HttpRequest, row: Conversation, template: str, tab: str, **shown: object) -> HttpResponse:
+    """A page of an open debug view. When the view's time is over, the browser itself loads it anew, without any script, so that no hidden
+    text stays on the screen."""
+    view = debug_requests.open_view(visitor_of(request, "page"), row)
+    about = {"conversation": shown_conversation(row), "open_view": view, "tab": tab, "branch": branch_of(request) or ""}
+    response = render(request, template, _about(request, row) | about | shown)
+    if view is not None:
+        response.headers["Refresh"] = str(view.seconds + _AFTER_THE_END)
+    return response
 
 
 def branch_of(request: HttpRequest) -> str | None:
@@ -126,7 +130,7 @@ def number_of(value: str | None, otherwise: int) -> int:
 
 def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
     view = display_debug.view(row, person_of(request), branch_of(request))
-    return render(request, "debug/frames.html", opened(request, row, tab) | {"view": view})
+    return _page(request, row, "debug/frames.html", tab, view=view)
 
 
 def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", problem: str = "") -> HttpResponse:
@@ -182,7 +186,7 @@ def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpRe
     laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
     number = number_of(request.GET.get("part"), 1)
     shown = debug_tokens.part(row, turn_id, number, laid_out=laid_out)
-    return render(request, "debug/prompt.html", opened(request, row, "prompt") | {"prompt": shown})
+    return _page(request, row, "debug/prompt.html", "prompt", prompt=shown)
 
 
 @hidden_channels("GET", "prompt download")
@@ -203,4 +207,4 @@ def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
     of = debug_tokens.OUTPUT if request.GET.get("of") == debug_tokens.OUTPUT else debug_tokens.PROMPT
     page = debug_tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
-    return render(request, "debug/tokens.html", opened(request, row, "tokens") | {"page": page})
+    return _page(request, row, "debug/tokens.html", "tokens", page=page)

@@ -93,11 +93,12 @@ export class ChatComposer extends HTMLElement {
   /** @param {boolean} running whether an answer is being written: Stop replaces Send while the box is empty */
   set running(running) {
     const focusMoves = document.activeElement === (running ? this.#send : this.#stop);
+    const hasEnded = this.#running && !running;
     this.#running = running;
     this.#stop.hidden = !running;
     this.#show();
     if (focusMoves) (running ? this.#stop : this.#area).focus();
-    if (!running) this.say("");
+    if (hasEnded) this.say("");
     this.dispatchEvent(new CustomEvent("chat:running"));
   }
 

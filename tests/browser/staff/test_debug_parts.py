@@ -109,6 +109,23 @@ def test_at_the_end_nothing_stays_on_the_screen_even_if_the_server_cannot_be_rea
     expect(page.get_by_text(INSTRUCTIONS)).to_have_count(0)
 
 
+SOON = END_IT.replace("timezone.now()", "timezone.now() + timedelta(seconds=3)").replace(
+    "\nfrom django", "\nfrom datetime import timedelta\nfrom django"
+)
+
+
+def test_at_the_end_nothing_stays_on_the_screen_even_without_scripts(visits: Visits, demo: Server, demo_deployment: Deployment) -> None:
+    path = chat_with(visits, demo).page.url + "debug/"
+    page = visits.open(demo, "grace", path)
+    opt_in(page)
+    expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
+    demo_deployment.manage("shell", "--no-imports", "-c", SOON.format(conversation=page.url.split("/")[-3]))
+    plain = visits.open(demo, "grace", path, java_script_enabled=False)
+    expect(plain.get_by_text(INSTRUCTIONS).or_(plain.get_by_role("heading", name="Before you open this view"))).to_be_visible()
+    expect(plain.get_by_role("heading", name="Before you open this view")).to_be_visible()
+    assert INSTRUCTIONS not in plain.content()
+
+
 def test_closing_in_one_tab_ends_the_stream_of_another_at_once(visits: Visits, demo: Server) -> None:
     page = debug(visits, demo, chat_with(visits, demo))
     expect(page.get_by_text("Live: new frames appear")).to_be_visible()

@@ -109,6 +109,15 @@ def test_after_expiry_each_page_leads_to_the_form_and_shows_nothing(grace: User,
     assert AuditEvent.objects.count() == before
 
 
+def test_each_page_of_an_open_view_is_loaded_anew_soon_after_its_end_without_any_script(grace: User, turn: Turn) -> None:
+    client = opened(grace, turn)
+    DebugRequest.objects.update(expires_at=timezone.now() + timedelta(seconds=60))
+    texts = {action: client.get(path) for action, path in pages(turn).items()}
+    shown = {action for action, response in texts.items() if response.headers["Content-Type"].startswith("text/html")}
+    assert texts.keys() - shown == {"debug raw frame", "prompt download"}
+    assert all(59 <= int(texts[action].headers["Refresh"]) <= 65 for action in shown)
+
+
 def test_a_view_of_one_conversation_opens_no_other(grace: User, bela: User, turn: Turn) -> None:
     other = Conversation.objects.create(owner=bela, title="Another")
     client = signed_in(grace)
