@@ -21,12 +21,12 @@ from chatui.codes import ProductCode
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
-from chatui.operations.canary.answers.scripts import Pause, Script
 from chatui.operations.canary.browser import PLACE, Deployment, NoEventError, SimulatedBrowser, Tab
 from chatui.operations.canary.crawl import Crawl, Values
 from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.peer import CanaryServer, Playing
 from chatui.operations.canary.programs import Programs
+from chatui.operations.canary.scripts import Pause, Script
 from chatui.operations.canary.watch import SHARED, Canary, CanaryError, Clock, look_at_rows
 from chatui.permissions import debug_views
 from renderer.errors import Code, ErrorCode

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from chatui import prompts
 from chatui.model_servers import connected
-from chatui.operations.canary.answers.scripts import ENDS_OF_A_CALL, Pause, Script
+from chatui.operations.canary.scripts import ENDS_OF_A_CALL, Pause, Script
 from renderer.harmony.vocabulary import VocabularyError
 
 _MAX_BODY_BYTES = 16 << 20

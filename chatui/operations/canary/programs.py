@@ -20,10 +20,10 @@ from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
-from chatui.operations.canary.answers.scripts import Pause, Script
 from chatui.operations.canary.browser import Deployment, HttpVisitor, VisitorResponse
 from chatui.operations.canary.fixtures import Guests, choice
 from chatui.operations.canary.peer import CanaryServer
+from chatui.operations.canary.scripts import Pause, Script
 from chatui.operations.canary.watch import CanaryError
 from chatui.permissions import debug_views
 from chatui.permissions import programs as permissions_programs

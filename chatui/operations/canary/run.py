@@ -24,13 +24,13 @@ from chatui.model_servers import connected
 from chatui.models.turn import TurnState
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
+from chatui.operations.canary import scripts as canary_scripts
 from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
-from chatui.operations.canary.answers import scripts as canary_scripts
-from chatui.operations.canary.answers.scripts import Planter, Script
 from chatui.operations.canary.browser import Deployment, origin_of
 from chatui.operations.canary.fixtures import BackendOffer, Guests
 from chatui.operations.canary.journey import Journey, Planted
 from chatui.operations.canary.peer import CanaryServer
+from chatui.operations.canary.scripts import Planter, Script
 from chatui.operations.canary.watch import Canary, CanaryError, CanaryFinding, Clock, LeakWatch
 from renderer.harmony.vocabulary import VocabularyError
 

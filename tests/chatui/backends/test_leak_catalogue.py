@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.chat.deltas import Deltas
-from chatui.operations.canary.answers.scripts import Shape, all_shapes, sample
+from chatui.operations.canary.scripts import Shape, all_shapes, sample
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta
 from tests.chatui.backends.honest_labels import HEADINGS, LABELS

@@ -1,4 +1,4 @@
 """The scripted answers with their markers, one file for each wire format.
 
-``scripts`` has the building blocks. ``shaped`` makes answers of the catalogue ``shapes.jsonl``, and ``labelled`` of every label.
+``shaped`` makes answers of the catalogue ``shapes.jsonl``, and ``labelled`` of every label.
 """

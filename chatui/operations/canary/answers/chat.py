@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chatui.operations.canary.answers.scripts import ENDS_OF_A_CALL, Pause, Planter, Script, cut, event, headers
+from chatui.operations.canary.scripts import ENDS_OF_A_CALL, Pause, Planter, Script, cut, event, headers
 
 _DONE = b"data: [DONE]\n\n"
 _JSON = "application/json"

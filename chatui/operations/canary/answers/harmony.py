@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from chatui.operations.canary.answers.scripts import ENDS_OF_A_CALL, Pause, Planter, Script, cut, event, headers
+from chatui.operations.canary.scripts import ENDS_OF_A_CALL, Pause, Planter, Script, cut, event, headers
 from renderer.activities.lines import TICKS
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary

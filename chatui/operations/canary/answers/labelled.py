@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from chatui.operations.canary.answers import scripts as canary_scripts
-from chatui.operations.canary.answers.scripts import Planter, Script, event, scattered
+from chatui.operations.canary import scripts as canary_scripts
+from chatui.operations.canary.scripts import Planter, Script, event, scattered
 
 Label = Mapping[str, Any]
 LABELS: dict[str, Label] = {

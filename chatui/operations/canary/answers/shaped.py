@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from chatui.operations.canary.answers.scripts import Planter, Script, Shape, event, pieces, scattered
+from chatui.operations.canary.scripts import Planter, Script, Shape, event, pieces, scattered
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token

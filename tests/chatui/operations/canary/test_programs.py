@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from chatui.operations.canary import fixtures, programs
-from chatui.operations.canary.answers.scripts import Pause, Script
 from chatui.operations.canary.browser import Deployment, VisitorResponse
 from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
+from chatui.operations.canary.scripts import Pause, Script
 from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from tests.chatui.operations.canary.test_fixtures import BACKENDS
 

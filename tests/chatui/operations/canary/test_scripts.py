@@ -11,10 +11,11 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint, SampleRequest
-from chatui.operations.canary.answers import chat, harmony, labelled, responses, scripts, shaped
-from chatui.operations.canary.answers.scripts import Planter, Script
+from chatui.operations.canary import scripts
+from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.run import KINDS
+from chatui.operations.canary.scripts import Planter, Script
 from chatui.operations.canary.watch import Canary
 from renderer.frames import Frame, Header
 from renderer.harmony.vocabulary import Vocabulary
