@@ -13,19 +13,16 @@ import random
 import secrets
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from chatui import instructions
 from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
-from chatui.model_servers import connected
 from chatui.models.turn import TurnState
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
-from chatui.operations.canary import scripts as canary_scripts
-from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
+from chatui.operations.canary.answers import SERVERS
 from chatui.operations.canary.browser import Deployment, origin_of
 from chatui.operations.canary.fixtures import BackendOffer, Guests
 from chatui.operations.canary.journey import Journey, Planted
@@ -36,30 +33,17 @@ from renderer.harmony.vocabulary import VocabularyError
 
 log = logging.getLogger(__name__)
 
-KINDS = {
-    "chat": "chat",
-    "responses": "responses",
-    "harmony": "harmony-vllm",
-    "summarized": "chat",
-    "trusting": "responses",
-    "chat-shapes": "chat",
-    "responses-shapes": "responses",
-    "harmony-shapes": "harmony-vllm",
-}
-"""The played wire formats, with the kind of model server for each."""
 FEW_SHAPES = 16
 """How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
-_SUMMARIES = {"summarized": ("model", harmony.COPIER), "trusting": ("server", "")}
-"""The source of reasoning summaries, and the model; for other model servers it is built in."""
 _MIN_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
 _TRANSCRIPT = """version: "2.2"
-<|start|>system<|message|>{system}<|end|>
-<|start|>developer<|message|>{developer}<|end|>
+<|start|>system<|message|>{?system}<|end|>
+<|start|>developer<|message|>{?developer}<|end|>
 <|start|>user<|message|>What does the canary import?<|end|>
-<|start|>assistant<|channel|>analysis<|message|>{analysis}<|end|>
-<|start|>assistant name=reasoning_summary<|channel|>commentary<|message|>{summary}<|end|>
-<|start|>assistant<|channel|>final<|message|>Imported {shown}.<|return|>
+<|start|>assistant<|channel|>analysis<|message|>{?analysis}<|end|>
+<|start|>assistant name=reasoning_summary<|channel|>commentary<|message|>{?summary}<|end|>
+<|start|>assistant<|channel|>final<|message|>Imported {+final}.<|return|>
 """
 
 
@@ -142,41 +126,16 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: ShapeC
 def _plant(hidden: Canary, visible: Canary, choice: ShapeChoice) -> tuple[Planted, tuple[str, ...]]:
     """The scripts of every wire format that can be played here, and a sentence for each one that cannot."""
     bait = "".join(secrets.choice("bcdfl") for _ in range(14))
-    planters = {kind: Planter(kind, hidden, visible, bait) for kind in (*KINDS, "import")}
-    scripts: dict[str, Sequence[Script]] = {
-        "chat": chat.scripts(planters["chat"]),
-        "responses": responses.scripts(planters["responses"]),
-        "summarized": harmony.by_a_model(planters["summarized"]),
-        "trusting": harmony.by_the_server(planters["trusting"]),
-    }
-    left_out: list[str] = []
-    try:
-        scripts["harmony"] = harmony.scripts(planters["harmony"], connected.gpt_oss_vocabulary())
-    except VocabularyError:
-        left_out.append("harmony: the vocabulary is not on this machine")
-    scripts |= _of_the_catalogue(planters, choice)
-    texts = {name: planters["import"].text(name) for name in ("system", "developer", "analysis", "summary")}
-    transcript = _TRANSCRIPT.format(**texts, shown=planters["import"].show("final"))
-    return Planted(scripts, transcript, visible, bait), tuple(left_out)
-
-
-def _of_the_catalogue(planters: Mapping[str, Planter], choice: ShapeChoice) -> dict[str, Sequence[Script]]:
-    """Shapes and labels in each wire format, in an order and with cuts that depend on the seed."""
     chooser = random.Random(choice.seed)  # noqa: S311 (a run can be repeated by its seed)
-
-    def some(of: Sequence[canary_scripts.One]) -> list[canary_scripts.One]:
-        return canary_scripts.sample(of, choice.shapes, chooser)
-
-    shapes, chat_planter, items_planter = canary_scripts.all_shapes(), planters["chat-shapes"], planters["responses-shapes"]
-    scripts: dict[str, Sequence[Script]] = {
-        "chat-shapes": [*labelled.by_chat(chat_planter, some, chooser), *shaped.by_chat(chat_planter, some(shapes), chooser)],
-        "responses-shapes": [*labelled.by_items(items_planter, some, chooser), *shaped.by_items(items_planter, some(shapes), chooser)],
-    }
-    with contextlib.suppress(VocabularyError):
-        vocabulary, planter = connected.gpt_oss_vocabulary(), planters["harmony-shapes"]
-        by_label = some(labelled.by_ids(planter, partial(shaped.ids_of, vocabulary=vocabulary)))
-        scripts["harmony-shapes"] = [*by_label, *shaped.by_ids(planter, some(shapes), vocabulary, chooser)]
-    return scripts
+    planters = {name: Planter(name, hidden, visible, bait, chooser, choice.shapes) for name in (*SERVERS, "import")}
+    scripts: dict[str, Sequence[Script]] = {}
+    left_out: list[str] = []
+    for name, server in SERVERS.items():
+        try:
+            scripts[name] = server.scripts(planters[name])
+        except VocabularyError:
+            left_out.append(f"{name}: the vocabulary is not on this machine")
+    return Planted(scripts, planters["import"].filled(_TRANSCRIPT), visible, bait), tuple(left_out)
 
 
 def _secrets() -> dict[str, str]:
@@ -217,7 +176,8 @@ def _journey(run: str, planted: Planted, deployment: Deployment, peer: CanarySer
 
 
 def _offer(kind: str, scripts: Sequence[Script], peer: CanaryServer) -> BackendOffer:
-    return BackendOffer(KINDS[kind], peer.url(kind), tuple(script.name for script in scripts), *_SUMMARIES.get(kind, ()))
+    server = SERVERS[kind]
+    return BackendOffer(server.kind, peer.url(kind), tuple(script.name for script in scripts), *server.summaries)
 
 
 def _settle(made: Guests) -> None:

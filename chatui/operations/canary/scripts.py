@@ -1,33 +1,54 @@
-"""What scripted answers are made of: a Script, the Planter that puts the markers in, and the catalogue of answer shapes.
+"""What plays scripted answers: a Script, the Planter that makes one of a row of ``answers``, and the catalogue of answer shapes.
 
-The catalogue has the shapes in which servers without a parser for their model deliver hidden text. ``shapes.jsonl`` has one per line.
-``{hidden}`` is replaced by hidden text, ``{shown}`` by text of the answer. ``shows``: the rest of the answer is shown, however it is cut.
+In the texts of a row, ``{?place}`` is a hidden sentence, ``{!place}`` a hidden word (for names and headers), and ``{+place}`` a word that
+people must get to see. The catalogue has the shapes in which servers without a parser for their model deliver hidden text.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from types import EllipsisType
+from typing import Any, TypeVar
 
+from chatui.model_servers import connected
 from chatui.operations.canary.watch import Canary
+from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
+from renderer.harmony.vocabulary import Vocabulary
 
 ENDS_OF_A_CALL = ("completed", "incomplete")
 """How a turn may end after the model called a tool that nobody runs."""
-_MAX_PIECE_CHARS = 12
+EVENTS, JSON = "text/event-stream", "application/json"
+_MAX_PIECE = 12
 _MAX_PIECE_BYTES = 240
-_TOKEN_CHARS = 5
-"""Servers send a few characters at a time, so that a marker is cut in two."""
+_PLACE = re.compile(r"\{([?!+])([^{}]*)\}")
+_FILE = Path(__file__).with_name("shapes.jsonl")
+One = TypeVar("One")
 
 
 class Pause(Enum):
     """Marks a point in a script where the server waits for a command to continue."""
 
     HERE = auto()
+
+
+class Harmony:
+    """Text as token ids: of its parts, the first, third and so on have marker ids; in the others, markers are ordinary text."""
+
+    def __init__(self, *parts: str) -> None:
+        self.parts = parts
+
+
+Event = Mapping[str, Any]
+Step = Pause | str | Event | tuple[str | Harmony, Event]
+"""A pause; bytes as they are; an event, or a whole answer; or a text in pieces, and the event in which ``...`` stands for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +66,7 @@ class Script:
     shows: tuple[str, ...] = ()
     ends: tuple[str, ...] = ("completed",)
     status: int = 200
-    content_type: str = "text/event-stream"
+    content_type: str = EVENTS
     headers: tuple[tuple[str, str], ...] = ()
     asides: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
@@ -53,76 +74,107 @@ class Script:
     thinks_seconds: float = 0.0
 
 
+@dataclass(slots=True)
 class Planter:
-    """Markers for the answers of one wire format. ``hidden`` must stay hidden, ``visible`` must arrive.
+    """Makes the scripts of one ``kind`` of server. What ``hidden`` plants must stay hidden, what ``visible`` plants must arrive.
 
     ``bait``: a word next to each hidden marker; searching for it must find no more than searching for a word that does not exist.
+    ``chooser`` chooses the cuts, and ``count`` rows of a long list (all if None).
     """
 
-    def __init__(self, kind: str, hidden: Canary, visible: Canary, bait: str) -> None:
-        self._kind = kind
-        self._hidden = hidden
-        self._visible = visible
-        self._bait = bait
+    kind: str
+    hidden: Canary
+    visible: Canary
+    bait: str
+    chooser: random.Random
+    count: int | None = None
+    vocabulary: Callable[[], Vocabulary] = connected.gpt_oss_vocabulary
+    _planted: dict[tuple[bool, str], str] = field(default_factory=dict)
+    _shown: dict[str, None] = field(default_factory=dict)
 
-    def word(self, place: str) -> str:
-        """A hidden marker by itself, for names and headers."""
-        return self._hidden.plant(f"{self._kind}: {place}")
+    def script(self, name: str, *steps: Step, withdrawn: str = "", headers: Event | None = None, **options: Any) -> Script:
+        """A row as a Script; ``options``: its other fields. ``withdrawn``: the place of text that is marked too late.
 
-    def text(self, place: str) -> str:
-        """A hidden sentence."""
-        return f"{self.word(place)} {self._bait} is what nobody may read."
+        Raises:
+            VocabularyError: the row has token ids, and the vocabulary is not on this machine.
+        """
+        self._shown, sent = {}, list[bytes | Pause]()
+        is_ascii = self.chooser.random() < 0.5
+        frame = partial(_event, is_ascii=is_ascii) if options.get("content_type", EVENTS) == EVENTS else _whole
+        for pauses, group in itertools.groupby(steps, lambda step: step is Pause.HERE):
+            if pauses:
+                sent += [Pause.HERE for _ in group]
+            else:  # as a network may deliver it: cut at random bytes, even inside a character
+                sent += self._pieces(b"".join(self._sent(group, frame)), _MAX_PIECE_BYTES)
+        places = (f"{self.kind}: {withdrawn}",) if withdrawn else ()
+        lines = tuple(self.filled(headers or {}).items())
+        return Script(name, tuple(sent), tuple(self._shown), withdrawn=places, headers=lines, **options)
 
-    def hide(self, place: str) -> tuple[str, str]:
-        """A hidden sentence, and the name of its place in findings."""
-        return self.text(place), f"{self._kind}: {place}"
+    def some(self, of: Sequence[One]) -> list[One]:
+        """As many of a long list as the run plays."""
+        return sample(of, self.count, self.chooser)
 
-    def show(self, place: str) -> str:
-        """A visible marker."""
-        return self._visible.plant(f"{self._kind}: {place}")
+    def filled(self, value: Any, piece: object = "") -> Any:
+        """A row's value with its markers and token ids, and with ``piece`` in place of ``...``."""
+        match value:
+            case str():
+                return _PLACE.sub(self._marker, value)
+            case Harmony():
+                return [number for at, part in enumerate(value.parts) for number in self._ids(self.filled(part), is_text=at % 2 == 1)]
+            case Mapping():
+                return {key: self.filled(one, piece) for key, one in value.items()}
+            case list() | tuple():
+                return [self.filled(one, piece) for one in value]
+            case EllipsisType():
+                return piece
+        return value
+
+    def _marker(self, found: re.Match[str]) -> str:
+        """The same for each mention of a place: an answer may repeat a text."""
+        kind, place = found.groups()
+        is_shown = kind == "+"
+        if (is_shown, place) not in self._planted:
+            self._planted[is_shown, place] = (self.visible if is_shown else self.hidden).plant(f"{self.kind}: {place}")
+        marker = self._planted[is_shown, place]
+        if is_shown:
+            self._shown[marker] = None
+        return f"{marker} {self.bait} is what nobody may read." if kind == "?" else marker
+
+    def _ids(self, text: str, *, is_text: bool) -> list[int]:
+        vocabulary = self.vocabulary()
+        return vocabulary.encode(text) if is_text else ids_of_pieces(pieces_of_text(text), vocabulary)
+
+    def _sent(self, steps: Iterator[Step], frame: Callable[[Event], bytes]) -> Iterator[bytes]:
+        for step in steps:
+            match step:
+                case str():
+                    yield self.filled(step).encode()
+                case (text, event):
+                    yield from (frame(self.filled(event, piece)) for piece in self._pieces(self.filled(text), _MAX_PIECE))
+                case _:
+                    yield frame(self.filled(step))
+
+    def _pieces(self, whole: Any, most: int) -> Iterator[Any]:
+        """A text, bytes or ids, cut at random: servers send a few characters at a time, so that a marker is cut in two."""
+        while whole:
+            length = self.chooser.randint(1, most)
+            yield whole[:length]
+            whole = whole[length:]
 
 
-def event(data: object, name: str = "", *, is_ascii: bool = True) -> bytes:
-    """A server-sent event. ``is_ascii``: non-ASCII characters are escaped."""
-    head = f"event: {name}\n" if name else ""
+def _event(data: Event, *, is_ascii: bool) -> bytes:
+    head = f"event: {data['type']}\n" if "type" in data else ""
     return f"{head}data: {json.dumps(data, ensure_ascii=is_ascii)}\n\n".encode()
 
 
-def cut(text: str) -> Iterable[str]:
-    """``text`` in pieces as small as tokens."""
-    return (text[at : at + _TOKEN_CHARS] for at in range(0, len(text), _TOKEN_CHARS))
-
-
-def pieces(text: str, chooser: random.Random) -> Iterator[str]:
-    """``text`` cut at random."""
-    while text:
-        length = chooser.randint(1, _MAX_PIECE_CHARS)
-        yield text[:length]
-        text = text[length:]
-
-
-def scattered(events: Iterable[bytes], chooser: random.Random) -> Iterator[bytes]:
-    """Events as a network may deliver them: cut at random bytes, even inside a character."""
-    rest = b"".join(events)
-    while rest:
-        length = chooser.randint(1, _MAX_PIECE_BYTES)
-        yield rest[:length]
-        rest = rest[length:]
-
-
-def headers(planter: Planter) -> tuple[tuple[str, str], ...]:
-    """Response headers with hidden words."""
-    names = ("X-Reasoning", "X-Request-Id", "Server", "Set-Cookie", "Retry-After", "Content-Disposition")
-    return tuple((name, f"word={planter.word(f'header {name}')}") for name in names)
-
-
-One = TypeVar("One")
-_FILE = Path(__file__).with_name("shapes.jsonl")
+def _whole(data: Event) -> bytes:
+    return json.dumps(data).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One answer. ``text``: a template with placeholders for hidden and visible text in braces."""
+    """An answer of the catalogue. ``text``: ``{hidden}`` and ``{shown}`` stand for its texts. ``shows``: the rest of the answer is shown,
+    however it is cut."""
 
     name: str
     text: str = field(repr=False)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
 import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint, SampleRequest
-from chatui.operations.canary import scripts
-from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
+from chatui.operations.canary import answers
+from chatui.operations.canary.answers import SERVERS
 from chatui.operations.canary.peer import CanaryServer
-from chatui.operations.canary.run import KINDS
 from chatui.operations.canary.scripts import Planter, Script
 from chatui.operations.canary.watch import Canary
 from renderer.frames import Frame, Header
@@ -24,43 +22,29 @@ from tests.support.sampling import PATIENT, Outcome, outcome
 BAIT = "bcdflbcdflbcdf"
 
 
-class Played:
-    """Every script of one wire format, sampled once, with what was planted in it."""
+SOME = 80
+"""Of the shapes, and of the labels with an answer of their own; ``make attack`` plays all of them through a whole deployment."""
 
-    def __init__(self, kind: str, vocabulary: Vocabulary | None = None) -> None:
+
+class Played:
+    """Every script of one server, sampled once, with what was planted in it."""
+
+    def __init__(self, kind: str, vocabulary: Vocabulary) -> None:
         self.hidden, self.visible = Canary(), Canary()
-        planter = Planter(kind, self.hidden, self.visible, BAIT)
-        match kind:
-            case "chat":
-                self.scripts: Sequence[Script] = chat.scripts(planter)
-            case "responses":
-                self.scripts = responses.scripts(planter)
-            case "harmony":
-                assert vocabulary is not None
-                self.scripts = harmony.scripts(planter, vocabulary)
-            case _:
-                self.scripts = of_the_catalogue(kind, planter, vocabulary)
+        self.scripts = SERVERS[kind].scripts(planter(kind, vocabulary, self.hidden, self.visible))
         with CanaryServer(("127.0.0.1", 0), {kind: self.scripts}) as peer:
             peer.release()
             self.outcomes = {script.name: asyncio.run(sampled(peer.url(kind), kind, script, vocabulary)) for script in self.scripts}
 
 
-def of_the_catalogue(kind: str, planter: Planter, vocabulary: Vocabulary | None) -> Sequence[Script]:
-    """Every label, and some of the shapes; ``make attack`` plays all of them through a whole deployment."""
-    chooser = random.Random(11)
-    shapes = scripts.sample(scripts.all_shapes(), 80, chooser)
-    match kind:
-        case "chat-shapes":
-            return [*labelled.by_chat(planter, list, chooser), *shaped.by_chat(planter, shapes, chooser)]
-        case "responses-shapes":
-            return [*labelled.by_items(planter, list, chooser), *shaped.by_items(planter, shapes, chooser)]
-    assert vocabulary is not None
-    return [*labelled.by_ids(planter, partial(shaped.ids_of, vocabulary=vocabulary)), *shaped.by_ids(planter, shapes, vocabulary, chooser)]
+def planter(kind: str, vocabulary: Vocabulary, hidden: Canary, visible: Canary) -> Planter:
+    return Planter(kind, hidden, visible, BAIT, random.Random(11), SOME, lambda: vocabulary)
 
 
-async def sampled(url: str, kind: str, script: Script, vocabulary: Vocabulary | None) -> Outcome:
+async def sampled(url: str, kind: str, script: Script, vocabulary: Vocabulary) -> Outcome:
     request = SampleRequest((Frame(Header("user"), "What is hidden?"),), model=script.name)
-    backend = registry.KINDS[KINDS[kind]](Endpoint(url, limits=PATIENT), **({"vocabulary": lambda: vocabulary} if vocabulary else {}))
+    needed: dict[str, Any] = {"vocabulary": lambda: vocabulary} if kind.startswith("harmony") else {}
+    backend = registry.KINDS[SERVERS[kind].kind](Endpoint(url, limits=PATIENT), **needed)
     try:
         return await outcome(backend, request)
     finally:
@@ -68,8 +52,8 @@ async def sampled(url: str, kind: str, script: Script, vocabulary: Vocabulary | 
 
 
 @pytest.fixture(scope="module", params=["chat", "responses", "harmony", "chat-shapes", "responses-shapes", "harmony-shapes"])
-def played(request: pytest.FixtureRequest) -> Played:
-    return Played(request.param, request.getfixturevalue("vocabulary") if request.param.startswith("harmony") else None)
+def played(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Played:
+    return Played(request.param, vocabulary)
 
 
 @pytest.mark.slow
@@ -99,9 +83,9 @@ def test_the_product_takes_the_hidden_text_in_where_it_could_leak_from_there(pla
 
 @pytest.mark.slow
 def test_ids_without_a_label_are_shown(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labelled, "LABELS", {"nothing": {}})
+    monkeypatch.setattr(answers, "LABELS", {"nothing": {}})
     hidden = Canary()
-    [script] = labelled.by_ids(Planter("harmony", hidden, Canary(), BAIT), partial(shaped.ids_of, vocabulary=vocabulary))
+    script, *_ = answers.harmony_shapes(planter("harmony", vocabulary, hidden, Canary()))
     with CanaryServer(("127.0.0.1", 0), {"harmony": [script]}) as peer:
         peer.release()
         done = asyncio.run(sampled(peer.url("harmony"), "harmony", script, vocabulary))
