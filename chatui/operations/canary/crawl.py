@@ -1,7 +1,7 @@
 """Crawls the product as one visitor: fetches every URL, and every link found on the way.
 
-The URLs, and how to request them, are taken from the URL configuration, so that no new route can be forgotten. A route whose parameters are
-not known here is not skipped: the run reports it, and a test fails before that.
+The URLs, and how to request them, are taken from the URL configuration, so that no new route can be forgotten. A route with a word that is
+not known here is not skipped: the run reports it, and a test fails before that. A route that accepts only forms gets one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.urls import URLPattern, URLResolver, get_resolver
-from django.urls.resolvers import RegexPattern
 
 from chatui.operations.canary.browser import SimulatedBrowser, VisitorResponse
 from chatui.operations.canary.watch import CanaryError
@@ -21,23 +20,9 @@ Values = Mapping[str, str]
 """Values for URL parameters by name: ids that belong together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """One route. ``pattern``: as in the URL configuration, with its prefixes; ``name``: with its namespace."""
-
-    pattern: str
-    name: str
-    template: str
-    parameters: tuple[str, ...]
-
-    def path(self, values: Values) -> str | None:
-        """The path with these values; None if one is missing."""
-        if not set(self.parameters) <= set(values):
-            return None
-        return "/" + self.template.format_map({name: values[name] for name in self.parameters})
-
-
-_NO_ID = "00000000-0000-7000-8000-00000000cafe"
+_PARAMETER = re.compile(r"\(\?P<(\w+)>[^()]*\)|<(?:(\w+):)?(\w+)>")
+_BY_KIND = {"uuid": "00000000-0000-7000-8000-00000000cafe", "int": "1"}
+"""For ids and numbers of which a run has none: nobody's."""
 FIXED: Values = {
     "name": "help",
     "digest": "no-such-digest",
@@ -45,30 +30,36 @@ FIXED: Values = {
     "token": "no-such-token-of-22-let",
     "kind": "csv",
     "rest": "Me",
-    "link_id": _NO_ID,
-    "request_id": _NO_ID,
-    "folder_id": _NO_ID,
-    "file_id": _NO_ID,
-    "number": "1",
-    "warning_id": _NO_ID,
-    "key_id": _NO_ID,
-    "identity_id": _NO_ID,
-    "invitation_id": _NO_ID,
-    "person_id": _NO_ID,
-    "group_id": "1",
-    "limit_id": "1",
-    "price_id": "1",
-    "session_id": _NO_ID,
-    "passkey_id": _NO_ID,
     "provider": "no-such-provider",
     "key": "no-such-key",
     "what": "nothing",
-    "approval_id": _NO_ID,
     # For API endpoints, which check the key first, and use no session.
     "model_id": "demo",
     "answer_id": "resp_0000000000007000800000000000cafe",
 }
-"""Parameters for which a run may have no better value."""
+"""Words for which a run may have no better value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One route. ``pattern``: as in the URL configuration, with its prefixes; ``name``: with its namespace."""
+
+    pattern: str
+    name: str
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of its parameters."""
+        return [found[1] or found[3] for found in _PARAMETER.finditer(self.pattern)]
+
+    def path(self, values: Values) -> str:
+        """The path with these values. Raises CanaryError if it needs a word that is not known here."""
+        kinds = {found[3]: _BY_KIND[found[2]] for found in _PARAMETER.finditer(self.pattern) if found[2] in _BY_KIND}
+        known = {**FIXED, **kinds, **values}
+        if not known.keys() >= set(self.parameters):
+            raise CanaryError(f"The canary does not know how to ask for {self.pattern}.")
+        return "/" + _PARAMETER.sub(lambda found: known[found[1] or found[3]], self.pattern).replace("^", "").replace("$", "")
+
 
 QUERIES: Mapping[str, tuple[str, ...]] = {
     # Without a query, it is the end of the conversation.
@@ -81,112 +72,43 @@ FORMS: Mapping[str, Values] = {
     "rename": {"title": "A canary's own title"},
     "put": {"place": "list"},
     "branch": {"message": "{message_id}"},
-    "access_notices_dismiss": {},
-    "password_links_dismiss": {},
     "debug_open": {"reason": "canary run, to be refused", "minutes": "15"},
-    "debug_close": {},
-    "files": {},
-    "file_delete": {},
-    "file_again": {},
-    "debug_approve": {},
-    "debug_decline": {},
-    "audit_export": {},
-    "audit_acknowledge": {},
     "language": {"language": "", "next": "/"},
-    "api_key_revoke": {},
-    "sign_in_with": {},
-    "sign_in_logout": {},
-    "sign_in_remove": {},
-    "session_end": {},
-    "sessions_end_others": {},
     "sign_in_passkey": {"credential": "none"},
     "sign_in_code_passkey": {"credential": "none"},
-    "passkey_options": {},
-    "passkey_remove": {},
     "passkey_rename": {"name": "canary"},
-    "sign_in_news_dismiss": {},
-    "second_factor_codes": {},
-    "second_factor_remove": {},
     "decide": {"decision": "declined"},
-    "api_responses": {},
-    "api_compact": {},
-    "api_cancel": {},
-    "api_chat": {},
-    "share_revoke": {},
-    "share_revoke_of": {},
-    "share_revoke_all": {},
-    "delete": {},
-    "own_data_undo": {},
-    "restore": {},
-    "temporary": {},
-    "usage_file": {},
-    "manage_invitation_revoke": {},
-    "manage_person_act": {},
-    "manage_server_act": {},
-    "manage_person_details": {},
-    "manage_key_revoke": {},
-    "sign_out": {},
 }
-"""The form fields for routes that only accept forms. ``{parameter}`` in a value is replaced."""
+"""The form fields for routes that only accept forms; others get none. ``{parameter}`` in a value is replaced."""
 
 LAST = ("share_revoke", "share_revoke_of", "share_revoke_all", "delete", "restore", "sign_out")
-"""Routes that remove something: requested after all others, in this order."""
+"""Routes that remove something that others need: requested after them, in this order."""
 
-FOR_STAFF = frozenset(
-    {
-        "download_whole",
-        "debug",
-        "debug_open",
-        "debug_close",
-        "debug_compare",
-        "debug_file",
-        "debug_raw",
-        "debug_raw_frame",
-        "debug_prompt",
-        "debug_prompt_file",
-        "debug_tokens",
-        "debug_approve",
-        "debug_decline",
-    }
-)
+FOR_STAFF = {
+    *("download_whole", "debug", "debug_open", "debug_close", "debug_compare", "debug_file", "debug_raw", "debug_raw_frame"),
+    *("debug_prompt", "debug_prompt_file", "debug_tokens", "debug_approve", "debug_decline"),
+}
 """Routes to hidden text: people without the permission are refused, and each attempt is recorded."""
 
 
 def addresses() -> list[Address]:
     """All routes, in the order of the URL configuration."""
-    return list(_walk(get_resolver(), "", "", ""))
+    return list(_walk(get_resolver(), "", ""))
+
+
+def _walk(resolver: URLResolver, before: str, namespace: str) -> Iterator[Address]:
+    for item in resolver.url_patterns:
+        pattern = before + str(item.pattern)
+        if isinstance(item, URLPattern):
+            yield Address(pattern, namespace + (item.name or ""))
+        else:
+            yield from _walk(item, pattern, f"{namespace}{item.namespace}:" if item.namespace else namespace)
 
 
 def places(address: Address, known: Iterable[Values]) -> list[str]:
-    """The paths of a route for all known values, each once. Empty if a parameter is unknown."""
-    paths = dict.fromkeys(address.path({**FIXED, **values}) for values in known)
-    return [path + query for path in paths if path is not None for query in ("", *QUERIES.get(address.name, ()))]
-
-
-def form(address: Address, values: Values) -> tuple[str, dict[str, str]] | None:
-    """Path and form fields for a route; None if a parameter is unknown."""
-    fields, path = FORMS.get(address.name), address.path({**FIXED, **values})
-    if fields is None or path is None:
-        return None
-    return path, {name: value.format_map({**FIXED, **values}) for name, value in fields.items()}
-
-
-def _walk(resolver: URLResolver, before: str, template: str, namespace: str) -> Iterator[Address]:
-    for item in resolver.url_patterns:
-        pattern, here = before + str(item.pattern), template + _template(item)
-        if isinstance(item, URLPattern):
-            yield Address(pattern, namespace + (item.name or ""), here, tuple(re.findall(r"\{(\w+)\}", here)))
-        else:
-            inner = f"{namespace}{item.namespace}:" if item.namespace else namespace
-            yield from _walk(item, pattern, here, inner)
-
-
-def _template(item: URLPattern | URLResolver) -> str:
-    """A pattern as text with its parameters in braces."""
-    written = str(item.pattern)
-    if not isinstance(item.pattern, RegexPattern):
-        return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", written)
-    return re.sub(r"\(\?P<(\w+)>[^()]*\)", r"{\1}", written).removeprefix("^").removesuffix("$")
+    """The paths of a route for all known values, each once."""
+    paths = dict.fromkeys(address.path(values) for values in known)
+    return [path + query for path in paths for query in ("", *QUERIES.get(address.name, ()))]
 
 
 _LINK = re.compile(r'(?:href|src|action|data-[\w-]+)="(/[^"]*)"')
@@ -216,7 +138,7 @@ class Crawl:
         """Every route with all known values, except those that remove something; then the links.
 
         Raises:
-            CanaryError: a route has unknown parameters, or there are too many links.
+            CanaryError: a route has an unknown parameter, or there are too many links.
         """
         for address in self._addresses:
             if address.name not in LAST:
@@ -244,10 +166,7 @@ class Crawl:
                 self._send(address, values)
 
     def _visit(self, address: Address, known: Sequence[Values]) -> None:
-        paths = places(address, known[:1] if address.name in FOR_STAFF else known)
-        if not paths:
-            raise CanaryError(f"The canary does not know how to ask for {address.pattern}.")
-        for path in paths:
+        for path in places(address, known[:1] if address.name in FOR_STAFF else known):
             answer = self._get(path, address)
             if answer.status == _METHOD:
                 self._send(address, known[0])
@@ -270,10 +189,8 @@ class Crawl:
         return answer
 
     def _send(self, address: Address, values: Values) -> None:
-        filled = form(address, values)
-        if filled is None:
-            raise CanaryError(f"The canary has no form for {address.pattern}.")
-        answer = self._browser.post(filled[0], f"POST {address.pattern}", filled[1])
+        fields = {name: value.format_map(values) for name, value in FORMS.get(address.name, {}).items()}
+        answer = self._browser.post(address.path(values), f"POST {address.pattern}", fields)
         self._judge(address, answer)
         target = answer.headers.get("location", "")
         if target.startswith("/") and not target.startswith("//"):
