@@ -12,8 +12,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -26,6 +25,8 @@ from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, LeakWatch
 
 _MAX_BODY_BYTES = 32 << 20
 _REQUEST_SECONDS = 30.0
+_MAX_FRAME_BYTES = 16 << 20
+_SECONDS = 15.0
 _TOKEN = re.compile(r'name="csrf-?(?:middleware)?token" (?:content|value)="([^"]+)"')
 
 File = tuple[str, bytes, str]
@@ -60,26 +61,21 @@ class Deployment:
     clock: Clock
 
 
-class HttpVisitor:
+class HttpVisitor(contextlib.ExitStack):
     """Asks the deployment over HTTP, and checks everything that it answers: ``with`` it. ``viewer``: the visitor's name in the report.
 
     Redirects are not followed.
     """
 
     def __init__(self, viewer: str, deployment: Deployment, headers: Mapping[str, str]) -> None:
+        super().__init__()
         self.viewer = viewer
         self.origin = deployment.origin
         self.watch = deployment.watch
         self.clock = deployment.clock
-        self.certificates = ssl.create_default_context()
+        self._certificates = ssl.create_default_context()
         # No proxy and no .netrc from the environment: only this deployment gets requests.
-        self._client = httpx.Client(base_url=self.origin, headers=headers, trust_env=False, verify=self.certificates)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._client.close()
+        self._client = self.enter_context(httpx.Client(base_url=self.origin, headers=headers, trust_env=False, verify=self._certificates))
 
     def fetch(self, method: str, path: str, place: str, **content: Any) -> VisitorResponse:
         """One request, with httpx's parameters for its content; ``place``: its name in the report."""
@@ -103,6 +99,27 @@ class HttpVisitor:
         self.watch.looked[f"answers to the {self.viewer}"] += 1
         self.watch.look(self.viewer, place, part, what)
 
+    def connected(self, path: str, place: str, headers: Mapping[str, str], **options: Any) -> ClientConnection:
+        """A socket with these headers, to be closed by the caller. Raises CanaryError, and InvalidStatus if it is refused."""
+        try:
+            connection: ClientConnection = connect(
+                self.origin.replace("http", "ws", 1) + path,
+                additional_headers=headers,
+                ssl=self._certificates if self.origin.startswith("https") else None,
+                proxy=None,
+                open_timeout=self.clock.left(_SECONDS),
+                close_timeout=1,
+                max_size=_MAX_FRAME_BYTES,
+                **options,
+            )
+        except InvalidStatus:
+            raise
+        except (OSError, WebSocketException) as error:
+            raise CanaryError(f"The socket could not be opened: {type(error).__name__}.") from error
+        for name, value in connection.response.headers.raw_items() if connection.response else ():
+            self.watch.look(self.viewer, place, f"header {name}", f"{name}: {value}")
+        return connection
+
 
 class SimulatedBrowser(HttpVisitor):
     """A simulated browser, with cookies and CSRF tokens: ``with SimulatedBrowser("owner", deployment) as owner``."""
@@ -125,19 +142,20 @@ class SimulatedBrowser(HttpVisitor):
         if answer.status != 302:
             raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status}.")
 
-    def get(self, path: str, place: str) -> VisitorResponse:
-        """Fetch one address; ``place``: its name in the report."""
-        return self._with_token(self.fetch("GET", path, place))
-
-    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> VisitorResponse:
-        """Send a form."""
-        return self._with_token(self.fetch("POST", path, place, data={**form, "csrfmiddlewaretoken": self._token}, files=files))
-
-    def _with_token(self, answer: VisitorResponse) -> VisitorResponse:
-        """Keep the CSRF token of a page for the next form."""
+    def fetch(self, method: str, path: str, place: str, **content: Any) -> VisitorResponse:
+        """Keeps the CSRF token of a page for the next form."""
+        answer = super().fetch(method, path, place, **content)
         if answer.is_html and (token := _TOKEN.search(answer.text)):
             self._token = token[1]
         return answer
+
+    def get(self, path: str, place: str) -> VisitorResponse:
+        """Fetch one address; ``place``: its name in the report."""
+        return self.fetch("GET", path, place)
+
+    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> VisitorResponse:
+        """Send a form."""
+        return self.fetch("POST", path, place, data={**form, "csrfmiddlewaretoken": self._token}, files=files)
 
 
 def _why(error: Exception) -> str:
@@ -153,9 +171,6 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-PLACE = SOCKET
-_MAX_FRAME_BYTES = 16 << 20
-_SECONDS = 15.0
 _COMMANDS_PER_SECOND = COMMANDS_PER_SECOND / 2
 _COMMANDS_AT_ONCE = COMMANDS_BURST / 2
 """A tab sends commands at half the pace at which the product would close its socket, however fast the machine is."""
@@ -167,46 +182,25 @@ class NoEventError(CanaryError):
     """No event arrived in time."""
 
 
-class Tab:
+class Tab(contextlib.ExitStack):
     """A simulated tab: ``with Tab(browser) as tab``.
 
     Events come as a flat list, in order; ``heard``: all received text, and the HTML of each block.
     """
 
-    def __init__(self, browser: SimulatedBrowser, *, address: str = "/ws/") -> None:
+    def __init__(self, browser: SimulatedBrowser) -> None:
+        super().__init__()
         self._browser = browser
         self.watch = browser.watch
-        self._address = browser.origin.replace("http", "ws", 1) + address
         self._events: list[dict[str, Any]] = []
-        self._open = contextlib.ExitStack()
         self.heard: list[str] = []
         self._allowance = _COMMANDS_AT_ONCE
         self._last_command = time.monotonic()
-
-    def __enter__(self) -> Tab:
-        browser = self._browser
         try:
-            opening = connect(
-                self._address,
-                origin=Origin(browser.origin),
-                additional_headers={"Cookie": browser.cookies},
-                ssl=browser.certificates if self._address.startswith("wss") else None,
-                proxy=None,
-                open_timeout=browser.clock.left(_SECONDS),
-                close_timeout=1,
-                max_size=_MAX_FRAME_BYTES,
-            )
-            self._connection: ClientConnection = self._open.enter_context(opening)
+            opened = browser.connected("/ws/", SOCKET, {"Cookie": browser.cookies}, origin=Origin(browser.origin))
         except InvalidStatus as error:
             raise CanaryError(f"The socket was not opened: the server answered {error.response.status_code}.") from error
-        except (OSError, WebSocketException) as error:
-            raise CanaryError(f"The socket could not be opened: {type(error).__name__}.") from error
-        for name, value in self._connection.response.headers.raw_items() if self._connection.response else ():
-            self._look(f"header {name}", f"{name}: {value}")
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._open.close()
+        self._connection = self.enter_context(opened)
 
     def say(self, command: str, **fields: object) -> None:
         """Send one command, as soon as the pace allows it."""
@@ -260,7 +254,7 @@ class Tab:
             self._look_at_one(event)
             self.watch.looked["events on sockets"] += 1
             if str(event.get("type")).startswith(_OF_STAFF):
-                self.watch.note("event of the debug view", self._browser.viewer, PLACE, "event")
+                self.watch.note("event of the debug view", self._browser.viewer, SOCKET, "event")
             if event.get("type") == "chatui:summary":
                 self.watch.looked["lines of summaries"] += 1
             if event.get("type") == "chatui:ping":
@@ -278,4 +272,4 @@ class Tab:
             self._look("block", block)
 
     def _look(self, part: str, text: str) -> None:
-        self.watch.look(self._browser.viewer, PLACE, part, text)
+        self.watch.look(self._browser.viewer, SOCKET, part, text)

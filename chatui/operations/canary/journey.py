@@ -21,13 +21,13 @@ from chatui.codes import ProductCode
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
-from chatui.operations.canary.browser import PLACE, Deployment, NoEventError, SimulatedBrowser, Tab
+from chatui.operations.canary.browser import Deployment, NoEventError, SimulatedBrowser, Tab
 from chatui.operations.canary.crawl import Crawl, Values
 from chatui.operations.canary.fixtures import Guests
-from chatui.operations.canary.peer import CanaryServer, Playing
+from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.programs import Programs
 from chatui.operations.canary.scripts import Pause, Script
-from chatui.operations.canary.watch import SHARED, Canary, CanaryError, Clock, look_at_rows
+from chatui.operations.canary.watch import SHARED, SOCKET, Canary, CanaryError, look_at_rows
 from chatui.permissions import debug_views
 from renderer.errors import Code, ErrorCode
 
@@ -36,114 +36,13 @@ _OFFERED_SECONDS = 20.0
 """How long it may take until every process of the deployment offers a model server that was just added."""
 _STEP_SECONDS = 15.0
 
-AtAPause = Callable[[str, str], None]
-"""Called in the middle of an answer, with the ids of its conversation and turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedServer:
-    """The scripted server of one wire format in one run, with the run's remaining time."""
-
-    peer: CanaryServer
-    run: str
-    kind: str
-    clock: Clock
-
-    def playing(self, script: str) -> Playing:
-        """The state of the script of that name."""
-        return self.peer.playing(self.kind, script)
-
-    def choice(self, script: str) -> str:
-        """The model choice that requests this script."""
-        return fixtures.choice(self.run, self.kind, script)
-
-    def step(self) -> float:
-        """How many seconds one step may take now. Raises CanaryError if no time is left."""
-        return self.clock.left(_STEP_SECONDS)
-
-
-class OwnerQuestions:
-    """One conversation with the scripted server of one wire format."""
-
-    def __init__(self, tab: Tab, server: PlayedServer, at_a_pause: AtAPause, problems: list[str], conversation: str | None = None) -> None:
-        """``problems``: receives a sentence for each failure. ``conversation``: one to continue."""
-        self._tab = tab
-        self._server = server
-        self._at_a_pause = at_a_pause
-        self.conversation = conversation
-        self._problems = problems
-
-    def ask(self, script: Script, how: str = "send", **fields: str) -> Mapping[str, str]:
-        """Ask for one scripted answer and listen to its end; returns the accepting event, with the ids of question and turn.
-
-        ``how`` and ``fields``: the socket command and its other fields.
-        """
-        if how in ("send", "edit"):
-            fields["text"] = f"What does the canary hide in {script.name}?"
-        self._server.playing(script.name).rewind()
-        accepted = self._accepted(script, how, fields)
-        self.conversation = accepted["conversation"]
-        self._listen(script, accepted)
-        return accepted
-
-    def _accepted(self, script: Script, how: str, fields: Mapping[str, str]) -> Mapping[str, str]:
-        until = time.monotonic() + _OFFERED_SECONDS
-        while True:
-            command = {"client_id": str(uuid4()), "conversation": self.conversation, "effort": "low", **fields}
-            self._tab.say(how, choice=self._server.choice(script.name), **command)
-            answer: Mapping[str, str] = self._tab.until("chatui:accepted", "chatui:refused")[-1]
-            if answer["type"] == "chatui:accepted":
-                return answer
-            if answer["code"] != ProductCode.NO_SUCH_MODEL or time.monotonic() > until:
-                raise CanaryError(f"The question for {self._server.kind} {script.name} was refused: {answer['code']}.")
-            time.sleep(0.5)
-
-    def _listen(self, script: Script, accepted: Mapping[str, str]) -> None:
-        playing, name = self._server.playing(script.name), f"{self._server.kind} {script.name}"
-        # The server waits for a listener, so that the beginning is received, too.
-        self._tab.say("subscribe", conversation=accepted["conversation"])
-        self._tab.until("chatui:snapshot", "chatui:idle")
-        if not playing.asked.wait(self._server.step()):
-            raise CanaryError(f"The deployment did not ask the canary's server for {name}. Can it reach the address of --listen?")
-        count_before = len(self._tab.heard)
-        self._tab.watch.allow_until_withdrawn(script.withdrawn)
-        playing.begin()
-        self._pause(script, playing, accepted)
-        end = self._tab.until(*ENDS, turn=accepted["turn"])[-1]
-        self._tab.watch.settle()
-        playing.resume()
-        received = "".join(self._tab.heard[count_before:])
-        if end.get("state") not in (script.ends or ("stopped",)):
-            self._problems.append(f"{name} ended as {end.get('state')}.")
-        if missing := sum(marker not in received for marker in script.shows):
-            self._problems.append(f"{name}: {missing} of {len(script.shows)} visible markers did not arrive live.")
-
-    def _pause(self, script: Script, playing: Playing, accepted: Mapping[str, str]) -> None:
-        for _ in range(script.steps.count(Pause.HERE)):
-            if not playing.at_a_pause.acquire(timeout=self._server.step()):
-                raise CanaryError(f"The answer {self._server.kind} {script.name} was given up before it was complete.")
-            self._wait_for_a_line(script)
-            self._at_a_pause(accepted["conversation"], accepted["turn"])
-            if script.ends:
-                playing.resume()
-            else:
-                self._tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
-
-    def _wait_for_a_line(self, script: Script) -> None:
-        """Wait until other models have been asked about this answer, and what came of it could be shown."""
-        for aside in script.asides:
-            if not self._server.playing(aside).asked.wait(self._server.step()):
-                raise CanaryError(f"The deployment did not ask the canary's server for {self._server.kind} {aside}.")
-        time.sleep(min(script.thinks_seconds, self._server.step()))
-
-
 _TOKEN = re.compile(r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+')
 _SHARED = re.compile(r"/s/([\w-]+)/")
 _GONE_ON = ("completed", "incomplete", "failed")
 _HOLDER = "holder of a share link"
-_OF_THE_CATALOGUE = ("chat-shapes", "responses-shapes", "harmony-shapes")
 _ANSWERS_OF_A_TALK = 40
 _ANSWERS_OF_A_TAB = 7
+"""A new tab may send that many commands at once."""
 _LOOKED_AT = 4
 """How many messages of a long conversation are also checked one by one; its pages show all of them."""
 
@@ -178,10 +77,6 @@ class Journey:
                 stack.enter_context(SimulatedBrowser(viewer, self._deployment)) for viewer in ("owner", "stranger", "anonymous", _HOLDER)
             )
             self._sign_in()
-            talks = [
-                partial(self._short_talks if kind in _OF_THE_CATALOGUE else self._talk, kind, scripts)
-                for kind, scripts in self._planted.scripts.items()
-            ]
             rest = (
                 self._ask_for_hidden,
                 self._strangers_sockets,
@@ -192,8 +87,9 @@ class Journey:
                 self._programs,
                 self._check_recorded,
             )
-            parts: list[Callable[[], None]] = [*talks, *rest]
             # A part that fails must not prevent others from finding leaks.
+            talks = [partial(self._talk, *one) for one in self._planted.scripts.items()]
+            parts: list[Callable[[], None]] = [*talks, *rest]
             for part in parts:
                 try:
                     part()
@@ -208,29 +104,82 @@ class Journey:
             browser.get(address, address)  # for the CSRF token
 
     def _talk(self, kind: str, scripts: Sequence[Script]) -> None:
-        with Tab(self._owner) as tab:
-            server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
-            questions = OwnerQuestions(tab, server, self._in_the_middle, self.problems)
-            asked = {script.name: questions.ask(script) for script in scripts if not script.is_aside}
-            first = scripts[0]
-            if cut := next((script for script in scripts if script.ends == ("incomplete",)), None):
-                questions.ask(replace(cut, shows=(), ends=_GONE_ON), "continue", turn=asked[cut.name]["turn"])
-                questions.ask(first, "edit", question=asked[first.name]["question"])
-                questions.ask(first, "regenerate", question=asked[first.name]["question"])
+        """Every answer of a server, then changes of the first question, and the rest of an answer that was cut short."""
+        asked: dict[str, Mapping[str, str]] = {}
+        requested = [script for script in scripts if not script.is_aside]
+        for at in range(0, len(requested), _ANSWERS_OF_A_TAB):
+            with Tab(self._owner) as tab:
+                for number, script in enumerate(requested[at : at + _ANSWERS_OF_A_TAB], at):
+                    conversation = asked[requested[number - 1].name]["conversation"] if number % _ANSWERS_OF_A_TALK else None
+                    asked[script.name] = accepted = self._ask(tab, kind, script, conversation=conversation)
+                    if kind.endswith("-shapes"):
+                        self._many.add(accepted["conversation"])
+        if cut := next((script for script in scripts if script.ends == ("incomplete",)), None):
+            first, question = scripts[0], asked[scripts[0].name]["question"]
+            with Tab(self._owner) as tab:
+                of = {"conversation": asked[cut.name]["conversation"]}
+                self._ask(tab, kind, replace(cut, shows=(), ends=_GONE_ON), "continue", turn=asked[cut.name]["turn"], **of)
+                self._ask(tab, kind, first, "edit", question=question, **of)
+                self._ask(tab, kind, first, "regenerate", question=question, **of)
 
-    def _short_talks(self, kind: str, scripts: Sequence[Script]) -> None:
-        """Many answers, in short conversations, over tabs with so few commands that the product does not throttle them."""
-        server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
-        for begin in range(0, len(scripts), _ANSWERS_OF_A_TALK):
-            conversation: str | None = None
-            group = scripts[begin : begin + _ANSWERS_OF_A_TALK]
-            for at in range(0, len(group), _ANSWERS_OF_A_TAB):
-                with Tab(self._owner) as tab:
-                    questions = OwnerQuestions(tab, server, self._in_the_middle, self.problems, conversation)
-                    for script in group[at : at + _ANSWERS_OF_A_TAB]:
-                        questions.ask(script)
-                    conversation = questions.conversation
-            self._many.add(str(conversation))
+    def _ask(self, tab: Tab, kind: str, script: Script, how: str = "send", **fields: str | None) -> Mapping[str, str]:
+        """Ask for one scripted answer and listen to its end; returns the accepting event, with the ids of question and turn.
+
+        ``how`` and ``fields``: the socket command and its other fields.
+        """
+        if how in ("send", "edit"):
+            fields["text"] = f"What does the canary hide in {script.name}?"
+        playing = self._peer.playing(kind, script.name)
+        playing.asked.clear()
+        playing.may_begin.clear()
+        accepted = self._accepted(tab, how, fixtures.choice(self._guests.run, kind, script.name), fields)
+        # The server waits for a listener, so that the beginning is received, too.
+        tab.say("subscribe", conversation=accepted["conversation"])
+        tab.until("chatui:snapshot", "chatui:idle")
+        self._wait_until_asked(kind, script.name)
+        count_before = len(tab.heard)
+        self._watch.allow_until_withdrawn(script.withdrawn)
+        playing.may_begin.set()
+        self._pause(tab, kind, script, accepted)
+        end = tab.until(*ENDS, turn=accepted["turn"])[-1]
+        self._watch.settle()
+        playing.may_continue.release()
+        received = "".join(tab.heard[count_before:])
+        if end.get("state") not in (script.ends or ("stopped",)):
+            self.problems.append(f"{kind} {script.name} ended as {end.get('state')}.")
+        if missing := sum(marker not in received for marker in script.shows):
+            self.problems.append(f"{kind} {script.name}: {missing} of {len(script.shows)} visible markers did not arrive live.")
+        return accepted
+
+    def _accepted(self, tab: Tab, how: str, choice: str, fields: Mapping[str, str | None]) -> Mapping[str, str]:
+        until = time.monotonic() + _OFFERED_SECONDS
+        while True:
+            tab.say(how, choice=choice, client_id=str(uuid4()), effort="low", **fields)
+            answer: Mapping[str, str] = tab.until("chatui:accepted", "chatui:refused")[-1]
+            if answer["type"] == "chatui:accepted":
+                return answer
+            if answer["code"] != ProductCode.NO_SUCH_MODEL or time.monotonic() > until:
+                raise CanaryError(f"The question for {choice} was refused: {answer['code']}.")
+            time.sleep(0.5)
+
+    def _wait_until_asked(self, kind: str, name: str) -> None:
+        if not self._peer.playing(kind, name).asked.wait(self._deployment.clock.left(_STEP_SECONDS)):
+            raise CanaryError(f"The deployment did not ask the canary's server for {kind} {name}. Can it reach the address of --listen?")
+
+    def _pause(self, tab: Tab, kind: str, script: Script, accepted: Mapping[str, str]) -> None:
+        playing = self._peer.playing(kind, script.name)
+        for _ in range(script.steps.count(Pause.HERE)):
+            if not playing.at_a_pause.acquire(timeout=self._deployment.clock.left(_STEP_SECONDS)):
+                raise CanaryError(f"The answer {kind} {script.name} was given up before it was complete.")
+            # Other models have been asked about this answer, and what came of it could be shown.
+            for aside in script.asides:
+                self._wait_until_asked(kind, aside)
+            time.sleep(min(script.thinks_seconds, self._deployment.clock.left(_STEP_SECONDS)))
+            self._in_the_middle(accepted["conversation"], accepted["turn"])
+            if script.ends:
+                playing.may_continue.release()
+            else:
+                tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
 
     def _in_the_middle(self, conversation: str, turn: str) -> None:
         """While an answer is being written: a reload, a second tab, and a stranger's requests."""
@@ -267,7 +216,7 @@ class Journey:
             self.problems.append(f"{command}, which was to be refused, was not answered. {error}")
             return
         if answer.get("code") != code:
-            self._watch.note(f"{command} was not refused", viewer, PLACE, str(answer["type"]))
+            self._watch.note(f"{command} was not refused", viewer, SOCKET, str(answer["type"]))
         elif code is Code.PERM_VISIBILITY:
             self._refused[viewer] += 1
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from typing import Self
 
 from chatui import prompts
 from chatui.model_servers import connected
@@ -23,46 +23,29 @@ _PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/completions")
 
 @dataclass(eq=False)
 class Playing:
-    """One Script while it is played: it starts, and continues after a pause, on command, so that a listener can connect first."""
+    """One Script while it is played: it starts, and continues after a pause, on command, so that a listener can connect first.
+
+    ``may_begin`` is for this request, and for every retry by the product after a failed answer.
+    """
 
     script: Script
     asked: threading.Event = field(default_factory=threading.Event)
+    may_begin: threading.Event = field(default_factory=threading.Event)
     at_a_pause: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    _may_begin: threading.Event = field(default_factory=threading.Event)
-    _may_continue: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    may_continue: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     @property
     def is_called_again(self) -> bool:
         """Whether the product repeats the request because the script called a tool: then the script plays without its pauses."""
         return self.asked.is_set() and set(ENDS_OF_A_CALL) <= set(self.script.ends)
 
-    def rewind(self) -> None:
-        """Prepare the script for a request, possibly for a second time."""
-        self.asked.clear()
-        self._may_begin.clear()
 
-    def begin(self) -> None:
-        """Answer this request, and every retry by the product after a failed answer."""
-        self._may_begin.set()
+class CanaryServer(ThreadingHTTPServer):
+    """The canary's model server. ``with CanaryServer(("127.0.0.1", 0), scripts) as peer``. ``scripts`` by kind. Requests without the secret
+    path are not answered."""
 
-    def resume(self) -> None:
-        """Continue after this pause, or skip the next one."""
-        self._may_continue.release()
-
-    def was_asked(self) -> None:
-        """Server side: a request arrived; wait for ``begin``."""
-        self.asked.set()
-        self._may_begin.wait(_MAX_WAIT_SECONDS)
-
-    def pause(self) -> None:
-        """Server side: a pause in the script."""
-        self.at_a_pause.release()
-        self._may_continue.acquire(timeout=_MAX_WAIT_SECONDS)
-
-
-class CanaryServer:
-    """The canary's model server. ``with Peer(("127.0.0.1", 0), scripts) as peer``. ``scripts`` by wire format. Requests without the
-    secret path are not answered."""
+    daemon_threads = True
+    allow_reuse_address = False
 
     def __init__(self, place: tuple[str, int], scripts: Mapping[str, Sequence[Script]]) -> None:
         """``place``: host and port to listen on; port 0 takes a free one. Raises OSError if that fails."""
@@ -70,22 +53,25 @@ class CanaryServer:
         self._plays = {(kind, script.name): Playing(script) for kind, of_kind in scripts.items() for script in of_kind}
         for playing in self._plays.values():
             if playing.script.is_aside:
-                playing.begin()
-        self._server = _Server(place, self)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+                playing.may_begin.set()
+        self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+        super().__init__(place, _Handler)
 
-    def __enter__(self) -> CanaryServer:
-        self._thread.start()
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
-        self._server.shutdown()
-        self._server.server_close()
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignores errors: the canary makes the product close connections in the middle of an answer."""
 
     def url(self, kind: str) -> str:
-        """The address of the model server of one wire format."""
-        host, port = self._server.server_address[:2]
+        """The address of the model server of one kind."""
+        host, port = self.server_address[:2]
         shown = f"[{host!s}]" if ":" in str(host) else host
         return f"http://{shown!s}:{port}/{self._secret}/{kind}"
 
@@ -96,65 +82,44 @@ class CanaryServer:
     def release(self) -> None:
         """Let every running answer continue to its end."""
         for playing in self._plays.values():
-            playing.begin()
-            for _ in playing.script.steps:
-                playing.resume()
+            playing.may_begin.set()
+            playing.may_continue.release(1 + len(playing.script.steps))
 
-    def kind_of(self, path: str) -> tuple[str, str] | None:
-        """The wire format and the rest of the path; None for a request that does not come from the product."""
-        _, secret, kind, rest = [*path.split("/", 3), "", "", ""][:4]
-        return (kind, f"/{rest}") if secrets.compare_digest(secret.encode(), self._secret.encode()) else None
-
-    def models(self, kind: str) -> list[str]:
-        """The names that one model server offers."""
-        return [name for of, name in self._plays if of == kind]
-
-    def find(self, kind: str, name: object) -> Playing | None:
-        """The script for a request for the model ``name``."""
-        return self._plays.get((kind, str(name)))
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = False
-
-    def __init__(self, place: tuple[str, int], peer: CanaryServer) -> None:
-        self.peer = peer
-        self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
-        super().__init__(place, _Handler)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Ignores errors: the canary makes the product close connections in the middle of an answer."""
+    def models(self, path: str) -> dict[str, Playing] | None:
+        """What the server of a path plays, by the names of models; None for a request that does not come from the product."""
+        _, secret, kind, *_ = [*path.split("/", 3), "", ""]
+        if not secrets.compare_digest(secret.encode(), self._secret.encode()):
+            return None
+        return {name: playing for (of, name), playing in self._plays.items() if of == kind}
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+    server: CanaryServer
     timeout = 30
     server_version = "canary"
     sys_version = ""
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        asked = self.server.peer.kind_of(self.path)
-        if asked and asked[1] == "/v1/models":
-            names = self.server.peer.models(asked[0])
-            self._respond(200, "application/json", {"data": [{"id": name, "object": "model"} for name in names]})
+        models = self.server.models(self.path)
+        if models is None or not self.path.endswith("/v1/models"):
+            self._respond(404, {"error": "not found"})
         else:
-            self._respond(404, "application/json", {"error": "not found"})
+            self._respond(200, {"data": [{"id": name, "object": "model"} for name in models]})
 
     def do_POST(self) -> None:
-        asked = self.server.peer.kind_of(self.path)
+        models = self.server.models(self.path) if self.path.endswith(_PATHS) else None
         size = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(size) if 0 < size <= _MAX_BODY_BYTES else b"{}"
-        playing = self.server.peer.find(asked[0], json.loads(body).get("model")) if asked and asked[1] in _PATHS else None
+        playing = (models or {}).get(str(json.loads(body).get("model")))
         if playing is None:
-            self._respond(404, "application/json", {"error": "not found"})
-            return
-        if _asks_for_title(body) or playing.is_called_again:
+            self._respond(404, {"error": "not found"})
+        elif _asks_for_title(body) or playing.is_called_again:
             self._play(playing.script)
-            return
-        playing.was_asked()
-        self._play(playing.script, playing)
+        else:
+            playing.asked.set()
+            playing.may_begin.wait(_MAX_WAIT_SECONDS)
+            self._play(playing.script, playing)
 
     def _play(self, script: Script, playing: Playing | None = None) -> None:
         self.send_response_only(script.status)
@@ -167,13 +132,14 @@ class _Handler(BaseHTTPRequestHandler):
             if step is not Pause.HERE:
                 self.wfile.write(step)
             elif playing is not None:
-                playing.pause()
+                playing.at_a_pause.release()
+                playing.may_continue.acquire(timeout=_MAX_WAIT_SECONDS)
         self.close_connection = True
 
-    def _respond(self, status: int, content_type: str, body: object) -> None:
+    def _respond(self, status: int, body: object) -> None:
         content = json.dumps(body).encode()
         self.send_response_only(status)
-        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from websockets.exceptions import InvalidStatus, WebSocketException
-from websockets.sync.client import connect
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
@@ -30,7 +29,6 @@ from chatui.permissions import programs as permissions_programs
 
 SOCKET = "v1/responses (socket)"
 _SECONDS = 30.0
-_MAX_BYTES = 16 << 20
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
 
 
@@ -48,9 +46,7 @@ class Program(HttpVisitor):
     def talk(self, body: Mapping[str, Any]) -> bool:
         """Request one response over the socket. Returns whether the connection was accepted."""
         try:
-            address = self.origin.replace("http", "ws", 1) + "/v1/responses"
-            opening = connect(address, additional_headers=self._headers, proxy=None, max_size=_MAX_BYTES, close_timeout=1)
-            with opening as connection:
+            with self.connected("/v1/responses", SOCKET, self._headers) as connection:
                 connection.send(json.dumps({"type": "response.create", **body}))
                 while True:
                     text = str(connection.recv(timeout=self.clock.left(_SECONDS)))
@@ -96,7 +92,7 @@ class Programs:
             before = debug_views.attempts_of(self._guests.owner)
             for kind in KINDS:
                 for script in _plain(scripts.get(kind, ())):
-                    self._peer.playing(kind, script.name).begin()
+                    self._peer.playing(kind, script.name).may_begin.set()
                     self._ask_for(programs, choice(self._guests.run, kind, script.name))
             for viewer in (PROGRAM, TRUSTED):
                 if not self._watch.seen[viewer]:
