@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -39,9 +40,10 @@ class Program(HttpVisitor):
         self._headers = {"Authorization": f"Bearer {key}"}
         super().__init__(viewer, deployment, self._headers)
 
-    def ask(self, method: str, path: str, place: str, body: Mapping[str, Any] | None = None) -> VisitorResponse:
-        """One request with a JSON body; ``place``: its name in the report."""
-        return self.fetch(method, path, place, json=body)
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> VisitorResponse:
+        """One request below ``/v1/`` with a JSON body. Its name in the report has neither ids nor models."""
+        place = re.sub(r"resp_\w+|(?<=^models/).+", "…", path.partition("?")[0])
+        return self.fetch(method, f"/v1/{path}", f"{method} v1/{place}", json=body)
 
     def talk(self, body: Mapping[str, Any]) -> bool:
         """Request one response over the socket. Returns whether the connection was accepted."""
@@ -66,6 +68,7 @@ ANSWERS = 3
 """Per wire format: how many answers that end normally, without a pause."""
 _OFFERED_SECONDS = 20.0
 
+_QUESTION = "What does the canary hide?"
 _GREEDY: Mapping[str, Any] = {
     "include": ["reasoning.encrypted_content", "reasoning.content"],
     "include_reasoning": True,
@@ -122,21 +125,24 @@ class Programs:
         return made.text
 
     def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:
-        program = programs[PROGRAM]
-        self._wait_until_offered(program, model)
-        response = {"model": model, "input": "What does the canary hide?", **_GREEDY}
-        completion = {"model": model, "messages": [{"role": "user", "content": "What does the canary hide?"}], **_GREEDY}
-        stored = _id(program.ask("POST", "/v1/responses", "v1/responses", response).body)
+        program, trusted = programs[PROGRAM], programs[TRUSTED]
+        until = time.monotonic() + self._deployment.clock.left(_OFFERED_SECONDS)
+        while program.ask("GET", f"models/{model}").status != 200 and time.monotonic() < until:
+            time.sleep(0.5)
+        plain = {"model": model, "input": _QUESTION}
+        response = {**plain, **_GREEDY}
+        completion = {"model": model, "messages": [{"role": "user", "content": _QUESTION}], **_GREEDY}
+        stored = _id(program.ask("POST", "responses", response).body)
         for stream in (False, True):
-            program.ask("POST", "/v1/chat/completions", "v1/chat/completions", completion | {"stream": stream})
-            program.ask("POST", "/v1/responses", "v1/responses", response | {"stream": stream, "store": stream})
-        program.ask("POST", "/v1/responses", "v1/responses", response | {"stream": True, "background": True})
-        program.ask("POST", "/v1/responses/compact", "v1/responses/compact", {"model": model, "input": "What does the canary hide?"})
+            program.ask("POST", "chat/completions", completion | {"stream": stream})
+            program.ask("POST", "responses", response | {"stream": stream, "store": stream})
+        program.ask("POST", "responses", response | {"stream": True, "background": True})
+        program.ask("POST", "responses/compact", plain)
         if not program.talk(response):
             self._problems.append("The socket for programs let an ordinary key not in.")
         # Only this client may get raw reasoning, unless its request leaves it out; hidden text that is not reasoning is for nobody.
-        programs[TRUSTED].ask("POST", "/v1/responses", "v1/responses", {"model": model, "input": "What does the canary hide?"})
-        programs[TRUSTED].ask("POST", "/v1/chat/completions", "v1/chat/completions", completion | {"reasoning": {"exclude": True}})
+        trusted.ask("POST", "responses", plain)
+        trusted.ask("POST", "chat/completions", completion | {"reasoning": {"exclude": True}})
         if stored is None:
             self._problems.append("A program got no stored response.")
             return
@@ -147,32 +153,19 @@ class Programs:
 
     def _read(self, program: Program, stored: str, *, is_own: bool) -> None:
         for path in ("models", "models/demo", f"responses/{stored}", f"responses/{stored}/input_items"):
-            place = f"v1/{path.replace(stored, '…')}"
             for query in ("", "?include[]=reasoning.content&include[]=reasoning.encrypted_content"):
-                answer = program.ask("GET", f"/v1/{path}{query}", place)
-                if answer.status == 200 and not is_own and stored in path:
-                    self._watch.note("somebody else's response was read", program.viewer, place)
-        program.ask("GET", f"/v1/responses/{stored}?stream=true", "v1/responses/…?stream=true")
+                if program.ask("GET", path + query).status == 200 and not is_own and stored in path:
+                    self._watch.note("somebody else's response was read", program.viewer, f"v1/{path.replace(stored, '…')}")
+        program.ask("GET", f"responses/{stored}?stream=true")
 
     def _is_refused(self, program: Program, stored: str, body: Mapping[str, Any]) -> None:
         """Check that only the key that created a response can continue, stop or delete it, and a revoked key can do nothing."""
         going_on = {**body, "previous_response_id": stored}
-        asked = [
-            ("POST", f"/v1/responses/{stored}/cancel", {}),
-            ("POST", "/v1/responses", going_on),
-            ("DELETE", f"/v1/responses/{stored}", None),
-        ]
-        for method, path, sent in asked:
-            place = f"{method} {path.replace(stored, '…').lstrip('/')}"
-            if program.ask(method, path, place, sent).status < 400:
-                self._watch.note("not refused", program.viewer, place)
+        for method, path, sent in (("POST", f"/{stored}/cancel", {}), ("POST", "", going_on), ("DELETE", f"/{stored}", None)):
+            if program.ask(method, f"responses{path}", sent).status < 400:
+                self._watch.note("not refused", program.viewer, f"{method} v1/responses{path.replace(stored, '…')}")
         if program.viewer == REVOKED and program.talk(body):
             self._watch.note("not refused", program.viewer, SOCKET)
-
-    def _wait_until_offered(self, program: Program, model: str) -> None:
-        until = time.monotonic() + self._deployment.clock.left(_OFFERED_SECONDS)
-        while program.ask("GET", f"/v1/models/{model}", "v1/models/…").status != 200 and time.monotonic() < until:
-            time.sleep(0.5)
 
 
 def _plain(scripts: Sequence[Script]) -> list[Script]:
