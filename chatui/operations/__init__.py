@@ -1,5 +1,9 @@
 """What operators run beside the product: canary, doctor, second reader, backups. Only admin and the commands use them.
 
+``backups`` copies a SQLite database that is in use, examines the copy and encrypts it. ``restoring`` prepares a backup beside the database:
+migrated, verified, without the people on the list of erasures; only then it replaces the database. The lock that keeps it from a running
+server is ``database.file_locks``. ``moving`` takes a database to PostgreSQL.
+
 ``second_reader`` runs openai-harmony in a process of its own (``second_reader_worker``), and lists how it may
 differ from our reader. The doctor and ``manage.py transcript check`` use it; the live path never does.
 """

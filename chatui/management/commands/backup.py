@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.operations.backups import creation
-from chatui.operations.backups.sqlite_files import BackupError
+from chatui.operations import backups
+from chatui.operations.sqlite_files import BackupError
 
 
 class Command(BaseCommand):
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         if not options["place"]:
             raise CommandError("Name the destination of the backup: a new file, or a directory.")
         try:
-            backup = creation.create(Path(options["place"]), creation.recipients(options["to"]))
+            backup = backups.create(Path(options["place"]), backups.recipients(options["to"]))
         except BackupError as error:
             raise CommandError(str(error)) from error
         head = backup.report.head
@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
     def _make_key(self, path: Path) -> None:
         try:
-            public = creation.new_key(path)
+            public = backups.new_key(path)
         except OSError as error:
             raise CommandError(f"{path} cannot be created: {error.strerror}.") from error
         self.stdout.write(public)

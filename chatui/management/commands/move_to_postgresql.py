@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.operations.backups import moving
-from chatui.operations.backups.sqlite_files import BackupError
+from chatui.operations import moving
+from chatui.operations.sqlite_files import BackupError
 
 
 class Command(BaseCommand):

@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.lifecycle.erasure import BadListError, Erasure
-from chatui.operations.backups import creation, restoring
-from chatui.operations.backups.restoring import RestoreOptions
-from chatui.operations.backups.sqlite_files import BackupError
+from chatui.operations import backups, restoring
+from chatui.operations.restoring import RestoreOptions
+from chatui.operations.sqlite_files import BackupError
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         lists = options["erasures"]
         try:
             restore_options = RestoreOptions(
-                creation.identities(Path(options["identity"])) if options["identity"] else (),
+                backups.identities(Path(options["identity"])) if options["identity"] else (),
                 None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
                 options["without_erasures"],
                 options["accept_broken_log"],

@@ -20,8 +20,8 @@ from django.db import DatabaseError
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks
-from chatui.operations.backups import sqlite_files
-from chatui.operations.backups.sqlite_files import BackupError, Counts, private_file
+from chatui.operations import sqlite_files
+from chatui.operations.sqlite_files import BackupError, Counts, private_file
 
 _BEGINNINGS = (b"age-encryption.org/v1", b"-----BEGIN AGE ENCRYPTED FILE-----")
 

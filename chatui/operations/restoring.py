@@ -38,8 +38,8 @@ from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import ClosingCause, User
-from chatui.operations.backups import creation, sqlite_files
-from chatui.operations.backups.sqlite_files import BackupError, Counts
+from chatui.operations import backups, sqlite_files
+from chatui.operations.sqlite_files import BackupError, Counts
 from chatui.store import temporary
 
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -216,12 +216,12 @@ def _restore(backup: Path, current: CurrentDatabase, options: RestoreOptions) ->
 
 
 def _unpack(backup: Path, prepared: Path, keys: Sequence[Any]) -> None:
-    is_encrypted = creation.is_encrypted(backup)
+    is_encrypted = backups.is_encrypted(backup)
     if is_encrypted and not keys:
         raise BackupError("The backup is encrypted: --identity must name the file with the private key.")
     with backup.open("rb") as source, sqlite_files.private_file(prepared) as target:
         if is_encrypted:
-            creation.decrypt(source, target, list(keys))
+            backups.decrypt(source, target, list(keys))
         else:
             shutil.copyfileobj(source, target, 1024 * 1024)
     # A database that was copied by hand may have an unmerged write-ahead log, which is part of it.

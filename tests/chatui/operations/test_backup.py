@@ -16,10 +16,10 @@ from django.db import connection
 
 from chatui.audit_log.lines import LineFilters, rows
 from chatui.database import file_locks
-from chatui.operations.backups import creation, sqlite_files
-from chatui.operations.backups.sqlite_files import BackupError
+from chatui.operations import backups, sqlite_files
+from chatui.operations.sqlite_files import BackupError
 from tests.chatui.audit_log.triggers import without_triggers
-from tests.chatui.operations.backups.conftest import WORD
+from tests.chatui.operations.conftest import WORD
 
 SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN alice@rust"
 
@@ -79,25 +79,25 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
 
 
 def test_an_encrypted_backup_is_unreadable_without_its_key(database: Path, tmp_path: Path) -> None:
-    public, other = creation.new_key(tmp_path / "key"), creation.new_key(tmp_path / "other")
+    public, other = backups.new_key(tmp_path / "key"), backups.new_key(tmp_path / "other")
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
     output_of("backup", tmp_path / "b.age", "--to", public, "--to", SSH)
     sealed = (tmp_path / "b.age").read_bytes()
     assert WORD.encode() not in sealed
-    keys = creation.identities(tmp_path / "key")
+    keys = backups.identities(tmp_path / "key")
     (tmp_path / "opened").write_bytes(pyrage.decrypt(sealed, keys))
     assert count(tmp_path / "opened", "chatui_message") == 8 and WORD.encode() in (tmp_path / "opened").read_bytes()
     assert other != public
-    for wrong in (creation.identities(tmp_path / "other"), keys):
+    for wrong in (backups.identities(tmp_path / "other"), keys):
         with (tmp_path / "b.age").open("rb") as source, (tmp_path / "x").open("wb") as target, pytest.raises(BackupError, match="damaged"):
             (tmp_path / "b.age").write_bytes(sealed if wrong is not keys else sealed[: len(sealed) // 2])
-            creation.decrypt(source, target, wrong)
+            backups.decrypt(source, target, wrong)
 
 
 def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quoted(database: Path, tmp_path: Path) -> None:
-    public = creation.new_key(tmp_path / "key")
+    public = backups.new_key(tmp_path / "key")
     (tmp_path / "keys").write_text(f"# of Ada\n{public}\n{SSH}\n")
-    assert len(creation.recipients([str(tmp_path / "keys")])) == 2
+    assert len(backups.recipients([str(tmp_path / "keys")])) == 2
     (tmp_path / "none").write_text("# nobody\n")
     for wrong in (tmp_path / "key", tmp_path / "none", tmp_path / "missing", "age1nonsense", "ssh-nonsense"):
         with pytest.raises(CommandError) as refused:

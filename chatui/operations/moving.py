@@ -23,8 +23,8 @@ from django.db.models.sql import InsertQuery
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks, versions
-from chatui.operations.backups import sqlite_files
-from chatui.operations.backups.sqlite_files import BackupError, Counts
+from chatui.operations import sqlite_files
+from chatui.operations.sqlite_files import BackupError, Counts
 
 ACTION = "database moved"
 MADE_BY_MIGRATIONS = (ContentType, Permission)

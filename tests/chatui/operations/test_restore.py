@@ -32,12 +32,12 @@ from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import ClosingCause, User
-from chatui.operations.backups import creation, sqlite_files
+from chatui.operations import backups, sqlite_files
 from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import signed_in
-from tests.chatui.operations.backups.conftest import WORD
+from tests.chatui.operations.conftest import WORD
 from tests.chatui.store.test_documents import talk_with
 from tests.chatui.store.uploads import uploaded
 from tests.support import environment
@@ -221,7 +221,7 @@ def test_one_time_links_are_not_restored(database: Path, tmp_path: Path) -> None
 
 
 def test_an_encrypted_backup_needs_its_key_and_a_changed_one_is_refused(database: Path, tmp_path: Path) -> None:
-    public = creation.new_key(tmp_path / "key")
+    public = backups.new_key(tmp_path / "key")
     output_of("backup", tmp_path / "b.age", "--to", public)
     User.objects.filter(username="ada").update(username="eve")
     with pytest.raises(CommandError, match="--identity"):
@@ -285,10 +285,10 @@ def test_errors_of_sqlite_are_reported_and_leave_no_files(database: Path, backup
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("chatui.operations.backups.restoring.call_command", full)
+        patch.setattr("chatui.operations.restoring.call_command", full)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("restore", backup)
-        patch.setattr("chatui.operations.backups.sqlite_files.copy_live", full)
+        patch.setattr("chatui.operations.sqlite_files.copy_live", full)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("backup", backup.parent / "second")
     assert files_next_to(database) <= {"chatui.sqlite3-shm", "chatui.sqlite3-wal"} and not (backup.parent / "second").exists()
