@@ -1,7 +1,7 @@
 """openai-harmony as a second reader and writer of Harmony, for ``transcript check`` and the doctor.
 
-It runs in a process of its own (``second_reader_worker``), started for one batch of requests and killed when its time is up. Its reading is
-compared with ours message by message, its writing token by token. Some kinds of differences are on purpose.
+It runs in a process of its own (``serve``), started for one batch of requests and killed when its time is up. Its reading is compared with
+ours message by message, its writing token by token. Some kinds of differences are on purpose.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
 from chatui import processes
-from chatui.env import environment
+from chatui.env import BASE_DIR, environment
 from chatui.model_servers import vocabulary
 from chatui.processes import LateError
 from renderer.command import MAX_BUFFERED_BYTES
@@ -35,12 +35,24 @@ from renderer.tokens import Token
 SECONDS = 20.0
 """How long a batch may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
 MAX_BYTES = 200_000_000
-COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("second_reader_worker.py")))
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.operations import second_reader; second_reader.serve()"
+COMMAND = (sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR))
+NICENESS = 10
 # The variables that Python needs to start. The process gets no other: no keys, no passwords, and no way to the network.
 _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
+_NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
 _one_at_a_time = threading.Lock()
 """Each process takes 150 MB and a processor, which people's answers need as well. So simultaneous examinations wait for each other."""
-_NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+_NO_VOCABULARY = b'{"error":"vocabulary"}'
+_START, _END, _CALL = MARKER_IDS[Token.START], MARKER_IDS[Token.END], MARKER_IDS[Token.CALL]
+# The beginnings of openai-harmony's error messages, and our word for each. The rest of a message quotes the header.
+_PROBLEMS = {
+    "Unknown role": "unknown-role",
+    "unexpected tokens remaining in message header": "words-left-in-header",
+    "Unexpected EOS while waiting for message header": "cut-header",
+    "Unexpected token": "no-start",
+    "channel marker present but no channel value": "empty-channel",
+}
 
 
 class SecondReaderError(Exception):
@@ -87,12 +99,9 @@ class Written:
     whole: tuple[int, ...] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    messages: tuple[ReadMessage, ...] = field(repr=False)
-
-
-_WRITTEN, _READ = TypeAdapter(Written), TypeAdapter(_Read)
+# What the process is sent and answers, a line each: messages to write, or ids to read.
+_WISH = TypeAdapter(tuple[SecondReaderMessage, ...] | ReadTokens)
+_WRITTEN, _READ = TypeAdapter(Written), TypeAdapter(tuple[ReadMessage, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +130,13 @@ class SecondReader:
         rank_file = self.rank_file()
         if rank_file is None:
             raise SecondReaderError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
-        requests = [
-            *({"write": [*map(asdict, one)]} for one in conversations),
-            *({"read": [*one.ids], "completion": one.is_completion} for one in completions),
-        ]
-        answers = self._run("".join(f"{json.dumps(request)}\n" for request in requests), rank_file).splitlines()
-        if answers == [b'{"error": "vocabulary"}']:
+        wishes = [*([*map(asdict, one)] for one in conversations), *map(asdict, completions)]
+        answers = self._run("".join(f"{json.dumps(wish)}\n" for wish in wishes), rank_file).splitlines()
+        if answers == [_NO_VOCABULARY]:
             raise SecondReaderError("openai-harmony does not accept the installed vocabulary.")
         try:
             written = [_WRITTEN.validate_json(line, strict=True) for line in answers[: len(conversations)]]
-            read = [_READ.validate_json(line, strict=True).messages for line in answers[len(conversations) :]]
+            read = [_READ.validate_json(line, strict=True) for line in answers[len(conversations) :]]
         except ValidationError:
             raise SecondReaderError("openai-harmony gave an invalid answer.") from None
         if [len(one.ids) for one in written] != [*map(len, conversations)] or len(read) != len(completions):
@@ -145,23 +151,89 @@ class SecondReader:
         environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
         environment |= {**_NOWHERE, "TIKTOKEN_ENCODINGS_BASE": str(rank_file.parent)}
         end = time.monotonic() + self.seconds
-        if not _one_at_a_time.acquire(timeout=max(self.seconds, 0)):
-            raise self._late()
         try:
-            left = end - time.monotonic()
-            code, output = processes.run(self.command, lines.encode(), seconds=left, max_bytes=MAX_BYTES, environment=environment)
+            if not _one_at_a_time.acquire(timeout=max(self.seconds, 0)):
+                raise LateError
+            try:
+                left = end - time.monotonic()
+                code, output = processes.run(self.command, lines.encode(), seconds=left, max_bytes=MAX_BYTES, environment=environment)
+            finally:
+                _one_at_a_time.release()
         except LateError:
-            raise self._late() from None
+            raise SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.") from None
         except OSError as error:
             raise SecondReaderError(f"openai-harmony could not be started: {error.strerror or 'no reason was given'}.") from error
-        finally:
-            _one_at_a_time.release()
         if code:
             raise SecondReaderError("openai-harmony crashed.")
         return output
 
-    def _late(self) -> SecondReaderError:
-        return SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.")
+
+def serve() -> None:
+    """The process: load the vocabulary, then answer each line of input, with low priority so that people's requests go first.
+
+    openai-harmony's error messages may quote a conversation, so errors are returned as words of a closed list.
+    """
+    import openai_harmony as harmony  # nothing else of the product may know it
+
+    os.nice(NICENESS)
+    try:
+        worker = _Worker(harmony)
+    except harmony.HarmonyError:
+        sys.stdout.buffer.write(_NO_VOCABULARY)
+        return
+    for line in sys.stdin.buffer:
+        wish = _WISH.validate_json(line)
+        answer = _READ.dump_json((*worker.read(wish),)) if isinstance(wish, ReadTokens) else _WRITTEN.dump_json(worker.written(wish))
+        sys.stdout.buffer.write(answer + b"\n")
+
+
+class _Worker:
+    def __init__(self, harmony: Any) -> None:
+        self._harmony = harmony
+        self._refusals = (harmony.HarmonyError, AttributeError, OverflowError, RuntimeError, TypeError, ValueError)
+        self._encoding = harmony.load_harmony_encoding("HarmonyGptOss")
+
+    def read(self, tokens: ReadTokens) -> Iterator[ReadMessage]:
+        """Every message; after an unreadable one, reading continues at the next start token, where openai-harmony itself would stop."""
+        ids, role = tokens.ids, self._harmony.Role.ASSISTANT if tokens.is_completion else None
+        position = 0
+        while position < len(ids) or role:
+            parser, problem, place = self._harmony.StreamableParser(self._encoding, role), "", position
+            try:
+                for place in range(position, len(ids)):
+                    parser.process(ids[place])
+                place = len(ids)
+                parser.process_eos()
+            except self._refusals as error:
+                problem = next((word for beginning, word in _PROBLEMS.items() if str(error).startswith(beginning)), "unreadable")
+            yield from map(_as_read, parser.messages)
+            if problem:
+                yield Unreadable(problem)
+            position, role = next((later for later in range(place + 1, len(ids)) if ids[later] == _START), len(ids)), None
+
+    def written(self, conversation: Sequence[SecondReaderMessage]) -> Written:
+        """The ids of each message, and of all with openai-harmony's defaults, which drop reasoning before the first answer."""
+        messages = [self._or_none(self._message, message) for message in conversation]
+        ids = [message and self._or_none(self._encoding.render, message) for message in messages]
+        whole = self._or_none(lambda: self._encoding.render_conversation(self._harmony.Conversation.from_messages(messages)))
+        return Written(tuple(one and tuple(one) for one in ids), tuple(whole or ()))
+
+    def _message(self, message: SecondReaderMessage) -> Any:
+        author = self._harmony.Author(role=self._harmony.Role(message.role), name=message.name)
+        changes = {name: getattr(message, name) for name in ("channel", "recipient", "content_type")}
+        return self._harmony.Message.from_author_and_content(author, message.text).model_copy(update=changes)
+
+    def _or_none(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return work(*arguments)
+        except self._refusals:
+            return None
+
+
+def _as_read(message: Any) -> SecondReaderMessage:
+    text = "".join(part.text for part in message.content)
+    author = message.author
+    return SecondReaderMessage(author.role.value, author.name, message.channel, message.recipient, message.content_type, text)
 
 
 class DifferenceKind(StrEnum):
@@ -178,39 +250,24 @@ class DifferenceKind(StrEnum):
 
     NAME_LEFT_OUT = (
         "name-left-out",
-        (
-            "We leave out the name of a person or an assistant, and the side record stores it: openai-harmony writes it after the "
-            "role, but cannot read it there."
-        ),
+        "We leave out the name of a person or an assistant; the side record has it. openai-harmony writes it, but cannot read it.",
     )
     CHANNEL_ADDED = (
         "channel-added",
-        (
-            "We write an assistant's message without a channel on final, which is its meaning in OpenChatML: Harmony requires a "
-            "channel for every message."
-        ),
+        "We write an assistant's message without a channel on final, as OpenChatML means it: Harmony requires a channel.",
     )
     CONTENT_TYPE_LEFT_OUT = (
         "content-type-left-out",
-        (
-            "We leave out a content type without a recipient, and the side record stores it: openai-harmony writes it and then "
-            "reads it as the recipient."
-        ),
+        "We leave out a content type without a recipient; the side record has it. openai-harmony reads it as the recipient.",
     )
     NO_CALL = "no-call", "We end a message that is not a call with <|end|>: openai-harmony ends any message that has a recipient as a call."
     HIDDEN_ON_ANALYSIS = (
         "hidden-on-analysis",
-        (
-            "We write a message on analysis if people may not see it, but would if this were read without the side record: Harmony "
-            "cannot represent intents, and openai-harmony leaves them out."
-        ),
+        "We write on analysis what people may not see, but would without the side record: Harmony has no intents.",
     )
     REASONING_KEPT = (
         "reasoning-kept",
-        (
-            "A transcript is a record, so we write all of it: openai-harmony drops the reasoning before the first answer. A prompt "
-            "would have to drop the reasoning before the last answer."
-        ),
+        "A transcript is a record, so we write all of it: openai-harmony drops the reasoning before the first answer.",
     )
     REPLY_WITHOUT_RECIPIENT = (
         "reply-without-recipient",
@@ -320,21 +377,72 @@ def _constraint(content_type: str | None) -> str | None:
     return f"{CONSTRAIN}{word}" if HEADER_VALUE.fullmatch(word) else None
 
 
-_START, _END, _CALL = MARKER_IDS[Token.START], MARKER_IDS[Token.END], MARKER_IDS[Token.CALL]
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result. ``tokens`` and ``messages``: how many were compared."""
+    """What came of a comparison: how many ``tokens`` were compared, and the ``differences``; or ``why`` nothing was compared."""
 
-    tokens: int
-    messages: int
+    tokens: int = 0
     differences: tuple[Difference, ...] = ()
+    why: str = ""
 
     @property
-    def is_as_intended(self) -> bool:
-        """Whether all differences are on purpose."""
-        return all(difference.kind.is_on_purpose for difference in self.differences)
+    def is_bad(self) -> bool:
+        """Whether a difference is not on purpose."""
+        return not all(difference.kind.is_on_purpose for difference in self.differences)
+
+    def as_json(self) -> dict[str, object]:
+        """The result as a JSON object."""
+        if self.why:
+            return {"compared": False, "why": self.why}
+        differences = [
+            {"kind": one.kind.value, "on_purpose": one.kind.is_on_purpose, "message": one.message, "detail": one.detail}
+            for one in self.differences
+        ]
+        equal, meant = not differences, not self.is_bad
+        return {"compared": True, "equal": equal, "as_meant": meant, "tokens": self.tokens, "differences": differences}
+
+    def lines(self) -> Iterator[str]:
+        """The same as text: a summary line, then one line for each kind of difference."""
+        if self.why:
+            yield f"not compared with openai-harmony: {self.why}"
+        elif not self.differences:
+            yield f"as openai-harmony writes and reads it: equal, {self.tokens} tokens"
+        else:
+            grouped: dict[tuple[DifferenceKind, str], list[int]] = {}
+            for one in sorted(self.differences, key=lambda one: one.kind.is_on_purpose):
+                grouped.setdefault((one.kind, one.detail), []).append(one.message)
+            ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
+            yield f"openai-harmony differs in {ways}, {'NOT all on purpose' if self.is_bad else 'all on purpose'}"
+            for (kind, detail), numbers in grouped.items():
+                text = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
+                yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {text}"
+
+
+def _where(numbers: list[int]) -> str:
+    if numbers == [0]:
+        return ""
+    more = len(numbers) - _MAX_NUMBERS
+    named = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
+    return f", message{'' if len(numbers) == 1 else 's'} {named}{f' and {more} more' if more > 0 else ''}"
+
+
+_MAX_NUMBERS = 5
+
+
+def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Comparison:
+    """Compare ``frames``, a function that is called when everything else is ready; None if there are too many to keep in memory. Blocks
+    until the second reader finishes or times out.
+    """
+    if frames is None:
+        return Comparison(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
+    data_dir = environment().data_dir
+    second = second or SecondReader(lambda: vocabulary.find(data_dir))
+    try:
+        return compare([frames()], vocabulary.load(data_dir), second)[0]
+    except OpenChatMLError as error:
+        return Comparison(why=f"it cannot be written as Harmony: {error.hint}.")
+    except (SecondReaderError, VocabularyError) as error:
+        return Comparison(why=str(error))
 
 
 def compare(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, second: SecondReader) -> list[Comparison]:
@@ -352,7 +460,7 @@ def compare(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, seco
         segments = _segments(ids, vocabulary)
         read = hip1.from_tokens(ids, vocabulary, conversation=True).frames
         differences = (*_compare_writings(frames, segments, plain, like_ours), *compare_readings(read, theirs))
-        compared.append(Comparison(len(ids), len(frames), differences))
+        compared.append(Comparison(len(ids), differences))
     return compared
 
 
@@ -426,85 +534,3 @@ def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
 
 def _joined(written: Written, places: Sequence[int]) -> tuple[int, ...]:
     return tuple(number for place in places for number in written.ids[place] or ())
-
-
-_MAX_NUMBERS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """The result of the comparison. ``why``: the reason if nothing was compared."""
-
-    comparison: Comparison | None = None
-    why: str = ""
-
-    @property
-    def is_bad(self) -> bool:
-        """Whether there is an unexpected difference."""
-        return self.comparison is not None and not self.comparison.is_as_intended
-
-    def as_json(self) -> dict[str, object]:
-        """The result as a JSON object."""
-        compared = self.comparison
-        if compared is None:
-            return {"compared": False, "why": self.why}
-        return {
-            "compared": True,
-            "equal": not compared.differences,
-            "as_meant": compared.is_as_intended,
-            "tokens": compared.tokens,
-            "differences": [_as_json(difference) for difference in compared.differences],
-        }
-
-    def lines(self) -> Iterator[str]:
-        """The same as text: a summary line, then one line for each kind of difference."""
-        compared = self.comparison
-        if compared is None:
-            yield f"not compared with openai-harmony: {self.why}"
-            return
-        if not compared.differences:
-            yield f"as openai-harmony writes and reads it: equal, {compared.tokens} tokens"
-            return
-        grouped = _grouped(compared.differences)
-        ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
-        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_intended else 'NOT all on purpose'}"
-        for (kind, detail), numbers in grouped.items():
-            text = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
-            yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {text}"
-
-
-def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Opinion:
-    """Compare ``frames``, a function that is called when everything else is ready; None if there are too many to keep in memory. Blocks
-    until the second reader finishes or times out.
-    """
-    if frames is None:
-        return Opinion(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
-    data_dir = environment().data_dir
-    second = second or SecondReader(lambda: vocabulary.find(data_dir))
-    try:
-        [compared] = compare([frames()], vocabulary.load(data_dir), second)
-        return Opinion(compared)
-    except OpenChatMLError as error:
-        return Opinion(why=f"it cannot be written as Harmony: {error.hint}.")
-    except (SecondReaderError, VocabularyError) as error:
-        return Opinion(why=str(error))
-
-
-def _as_json(difference: Difference) -> dict[str, object]:
-    kind = difference.kind
-    return {"kind": kind.value, "on_purpose": kind.is_on_purpose, "message": difference.message, "detail": difference.detail}
-
-
-def _grouped(differences: tuple[Difference, ...]) -> dict[tuple[DifferenceKind, str], list[int]]:
-    grouped: dict[tuple[DifferenceKind, str], list[int]] = {}
-    for one in sorted(differences, key=lambda one: one.kind.is_on_purpose):
-        grouped.setdefault((one.kind, one.detail), []).append(one.message)
-    return grouped
-
-
-def _where(numbers: list[int]) -> str:
-    if numbers == [0]:
-        return ""
-    more = len(numbers) - _MAX_NUMBERS
-    named = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
-    return f", message{'' if len(numbers) == 1 else 's'} {named}{f' and {more} more' if more > 0 else ''}"

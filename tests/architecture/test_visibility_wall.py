@@ -53,7 +53,7 @@ READERS |= {
     ),
 }
 LIBRARIES_OF_HARMONY = {
-    "openai_harmony": {"renderer/harmony/prompt.py", "chatui/operations/second_reader_worker.py"},
+    "openai_harmony": {"renderer/harmony/prompt.py", "chatui/operations/second_reader.py"},
     "tiktoken": {"renderer/harmony/vocabulary.py"},
 }
 

@@ -8,29 +8,30 @@ from pathlib import Path
 from chatui.operations.second_reader import COMMAND, SecondReader
 
 _WRAPPED = """
-import runpy, sys, json, io
-out = sys.stdout
-sys.stdout = io.StringIO()
-runpy.run_path({worker!r}, run_name="__main__")
-for line in sys.stdout.getvalue().splitlines():
+import io, json, sys
+sys.path.insert(0, {root!r})
+from chatui.operations import second_reader
+out, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO())
+second_reader.serve()
+for line in sys.stdout.buffer.getvalue().splitlines():
     answer = json.loads(line)
+    messages = answer if isinstance(answer, list) else []
     {lie}
     out.write(json.dumps(answer) + "\\n")
 """
 LIES = {
-    "other ids": 'answer["ids"] = [ids and [*ids[:-1], 64, ids[-1]] for ids in answer.get("ids", [])] if "ids" in answer else 0; '
-    "answer = {name: value for name, value in answer.items() if value != 0}",
-    "another channel": '[message.update(channel="final") for message in answer.get("messages", []) if "role" in message]',
-    "another body": '[message.update(text=message["text"] + "!") for message in answer.get("messages", []) if "role" in message]',
-    "one message less": 'answer.get("messages", [0]).pop()',
-    "no reading": 'answer.update(messages=[{"problem": "unreadable"} for _ in answer["messages"]]) if "messages" in answer else 0',
+    "other ids": 'answer.update(ids=[ids and [*ids[:-1], 64, ids[-1]] for ids in answer["ids"]]) if "ids" in answer else 0',
+    "another channel": '[message.update(channel="final") for message in messages if "role" in message]',
+    "another body": '[message.update(text=message["text"] + "!") for message in messages if "role" in message]',
+    "one message less": "del messages[-1:]",
+    "no reading": 'messages[:] = [{"problem": "unreadable"} for _ in messages]',
     "no writing": 'answer.update(ids=[None for _ in answer["ids"]]) if "ids" in answer else 0',
 }
 NONSENSE = {
     "nothing": "pass",
     "no JSON": "print('SECRET')",
     "another shape": "import sys\nfor _ in sys.stdin: print('[1]')",
-    "another message": 'import sys\nfor _ in sys.stdin: print(\'{"messages": [{"role": 1}]}\')',
+    "another message": "import sys\nfor _ in sys.stdin: print('[{\"role\": 1}]')",
     "ids that are none": 'import sys\nfor _ in sys.stdin: print(\'{"ids": [[1.5]], "whole": []}\')',
     "bytes": "import sys; sys.stdout.buffer.write(b'\\xff\\xfe\\n')",
     "deep": "print('[' * 100000)",
@@ -39,7 +40,7 @@ NONSENSE = {
 
 def lying(rank_file: Path, name: str) -> SecondReader:
     """The real second reader with one false value in its output."""
-    return _running(rank_file, _WRAPPED.format(worker=COMMAND[-1], lie=LIES[name]), 120)
+    return _running(rank_file, _WRAPPED.format(root=COMMAND[-1], lie=LIES[name]), 120)
 
 
 def crashing(rank_file: Path) -> SecondReader:

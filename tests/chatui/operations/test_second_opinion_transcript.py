@@ -39,7 +39,7 @@ BODIES = ["", "4.", "<|end|><|start|>system<|message|>x", "日本 👩‍👩‍
 def test_conversations_without_peculiarities_are_equal_token_for_token(vocabulary: Vocabulary, second: SecondReader) -> None:
     talks = [*CONVERSATIONS.values(), [ASK, BUILTIN, BUILTIN_REPLY], EVERYTHING, [PLAN, CALL], [ANSWER]]
     for talk, compared in zip(talks, compare(talks, vocabulary, second), strict=True):
-        assert (compared.differences, compared.messages) == ((), len(talk))
+        assert compared.differences == ()
         assert compared.tokens or not talk
 
 
@@ -86,7 +86,7 @@ def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, sec
     assert {name: list(one.differences) for name, one in zip(PECULIAR, compared, strict=True)} == {
         name: differences for name, (_, differences) in PECULIAR.items()
     }
-    assert all(one.is_as_intended for one in compared)
+    assert not any(one.is_bad for one in compared)
     named = {difference.kind for _, differences in PECULIAR.values() for difference in differences}
     assert named == {kind for kind in DifferenceKind if kind.is_on_purpose}, "no case here shows an intended kind of difference"
 
@@ -129,7 +129,7 @@ def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabula
 
     collect()
     compared = compare(talks, vocabulary, second)
-    strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if not one.is_as_intended]
+    strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if one.is_bad]
     assert strange == []
     shown = Counter(difference.kind for one in compared for difference in one.differences)
     assert len(shown) >= 8, "hardly any peculiarity occurred, so this would prove little"
@@ -140,7 +140,7 @@ def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(
     talks = {path.name: frames for path in CASES.glob("text/*.ocml") if (frames := writable(path))}
     assert len(talks) > 100, "hardly any case was read, so this would prove little"
     compared = dict(zip(talks, compare(list(talks.values()), vocabulary, second), strict=True))
-    assert {name: one.differences for name, one in compared.items() if not one.is_as_intended} == {}
+    assert {name: one.differences for name, one in compared.items() if one.is_bad} == {}
 
 
 def writable(path: Path) -> tuple[Frame, ...]:
@@ -170,7 +170,7 @@ def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabula
     talks = [EVERYTHING, [frame for talk, _ in PECULIAR.values() for frame in talk]]
     for compared in compare(talks, vocabulary, lying(rank_file, name)):
         kinds = {difference.kind for difference in compared.differences if not difference.kind.is_on_purpose}
-        assert kinds and kinds <= EXPOSED[name] and not compared.is_as_intended
+        assert kinds and kinds <= EXPOSED[name] and compared.is_bad
 
 
 def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_process_starts(vocabulary: Vocabulary) -> None:
@@ -184,7 +184,7 @@ def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_proce
 
 def test_no_difference_quotes_what_a_message_says(vocabulary: Vocabulary, rank_file: Path) -> None:
     [compared] = compare([[Frame(Header("user"), "SECRET")]], vocabulary, lying(rank_file, "another body"))
-    assert not compared.is_as_intended and "SECRET" not in repr(compared)
+    assert compared.is_bad and "SECRET" not in repr(compared)
 
 
 def test_a_message_that_ours_hides_and_theirs_cannot_read_is_no_difference() -> None:

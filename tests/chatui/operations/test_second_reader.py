@@ -135,7 +135,7 @@ def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(ra
     program = (
         "import os, sys, time; from pathlib import Path; here = Path(sys.argv[1])\n"
         "(here / 'running').mkdir(); time.sleep(0.3); (here / 'running').rmdir()\n"
-        "for _ in sys.stdin: print('{\"messages\": []}')"
+        "for _ in sys.stdin: print('[]')"
     )
     command = (sys.executable, "-I", "-c", program, str(tmp_path))
 
@@ -160,8 +160,8 @@ def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(ra
 
 def test_it_runs_with_low_priority(rank_file: Path) -> None:
     program = (
-        "import os, runpy, sys; worker = runpy.run_path(sys.argv[1]); before = os.nice(0); worker['main']()\n"
-        "sys.exit(101 if os.nice(0) <= before else 0)"
+        "import os, sys; sys.path.insert(0, sys.argv[1]); from chatui.operations import second_reader; before = os.nice(0)\n"
+        "second_reader.serve(); sys.exit(101 if os.nice(0) <= before else 0)"
     )
     command = (sys.executable, "-I", "-c", program, COMMAND[-1])
     assert SecondReader(lambda: rank_file, 120, command).read([ReadTokens([], is_completion=False)]) == [()]
