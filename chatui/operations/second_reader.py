@@ -104,6 +104,10 @@ _WISH = TypeAdapter(tuple[SecondReaderMessage, ...] | ReadTokens)
 _WRITTEN, _READ = TypeAdapter(Written), TypeAdapter(tuple[ReadMessage, ...])
 
 
+def _rank_file() -> Path | None:
+    return vocabulary.find(environment().data_dir)
+
+
 @dataclass(frozen=True, slots=True)
 class SecondReader:
     """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded.
@@ -111,7 +115,7 @@ class SecondReader:
     One process runs at a time. ``seconds`` includes the wait for the previous one.
     """
 
-    rank_file: Callable[[], Path | None]
+    rank_file: Callable[[], Path | None] = _rank_file
     seconds: float = SECONDS
     command: Sequence[str] = COMMAND
 
@@ -311,6 +315,21 @@ def compare_readings(ours: Sequence[Frame], theirs: Sequence[ReadMessage]) -> It
         yield Difference(DifferenceKind.OTHER_COUNT, 0, f"{len(ours)} by ours, {len(theirs)} by openai-harmony")
 
 
+# A reply's header or the position of a constraint is read differently in whole messages, too; the other differences mean malformed output.
+_HARMLESS = (DifferenceKind.REPLY_WITHOUT_RECIPIENT, DifferenceKind.CONSTRAINT_IS_NO_RECIPIENT, DifferenceKind.CONSTRAINT_WORD)
+_MAX_REPORTED = 3
+
+
+def disagreement(ours: Sequence[Frame], theirs: Sequence[ReadMessage]) -> str:
+    """On what the readers of an answer disagree; empty if they agree. Quotes nothing: a body on which they disagree is hidden text."""
+    differences = [one for one in compare_readings(ours, theirs) if one.kind not in _HARMLESS]
+    named = "; ".join(
+        f"{f'message {one.message}' if one.message else 'the number of messages'}, {one.kind.value}{one.detail and f' ({one.detail})'}"
+        for one in differences[:_MAX_REPORTED]
+    )
+    return f"{named}; and {len(differences) - _MAX_REPORTED} more" if len(differences) > _MAX_REPORTED else named
+
+
 def as_message(frame: Frame) -> SecondReaderMessage:
     """A frame as a message of openai-harmony, with everything that such a message can represent."""
     header = frame.header
@@ -435,10 +454,8 @@ def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: Secon
     """
     if frames is None:
         return Comparison(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
-    data_dir = environment().data_dir
-    second = second or SecondReader(lambda: vocabulary.find(data_dir))
     try:
-        return compare([frames()], vocabulary.load(data_dir), second)[0]
+        return compare([frames()], vocabulary.load(environment().data_dir), second or SecondReader())[0]
     except OpenChatMLError as error:
         return Comparison(why=f"it cannot be written as Harmony: {error.hint}.")
     except (SecondReaderError, VocabularyError) as error:

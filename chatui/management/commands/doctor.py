@@ -15,8 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatui.backends import registry
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
-from chatui.env import environment
-from chatui.model_servers import connected, vocabulary
+from chatui.model_servers import connected
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
 from chatui.operations.doctor.faults import DetectedFault, Level
 from chatui.operations.doctor.identity import ServerIdentity
@@ -148,8 +147,8 @@ def _selected(options: dict[str, Any]) -> _Selected:
     model = server.model or next(iter(spec.models), None)
     name = spec.name if options["backend"] else options["name"] or _NAMELESS
     before = connected.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
-    second = SecondReader(lambda: vocabulary.find(environment().data_dir))
-    target = ExaminedServer(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second, spec.route)
+    reader = SecondReader()
+    target = ExaminedServer(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, reader, spec.route)
     urls = (spec.url, *(before.more_urls if options["backend"] else ()))
     return _Selected(before, tuple(replace(target, url=url) for url in urls))
 

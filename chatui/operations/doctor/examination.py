@@ -6,7 +6,7 @@ The findings come from the answers in each wire format.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from chatui.backends import registry
@@ -31,9 +31,8 @@ from chatui.operations.doctor.judging import (
     judge_summary,
 )
 from chatui.operations.doctor.report import DoctorReport, FormatReport
-from chatui.operations.doctor.second_reading import read_again
-from chatui.operations.doctor.trial import Questions, Trial, attempt
-from chatui.operations.second_reader import SecondReader
+from chatui.operations.doctor.trial import Questions, Trial, attempt, sampled_ids
+from chatui.operations.second_reader import ReadTokens, SecondReader, SecondReaderError, disagreement, shown
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
 _MAX_NAMES = 5
@@ -129,6 +128,41 @@ def _with_names(finding: DetectedFault, identity: ServerIdentity) -> DetectedFau
     return replace(finding, seen=f"{finding.seen} It names: {names}.")
 
 
+_MAX_REREAD_CHARS = 100_000
+
+
+def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: SecondReader, *, is_llama: bool) -> Iterator[DetectedFault]:
+    """Where openai-harmony disagrees about token ids. ``trials``: the questions asked with them, by name; those of which our reader or the
+    recording lack something are left out, because that could explain a difference. ``is_llama``: ids are missing in its streams. Blocks.
+    """
+    whole = {
+        name: trial
+        for name, trial in trials.items()
+        if trial.error is None and trial.is_recorded_whole and trial.observed.id_events and trial.observed.chars < _MAX_REREAD_CHARS
+    }
+    asked = [
+        ReadTokens(sampled_ids(trial.observed.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()
+    ]
+    try:
+        readings = second.read(asked) if asked else []
+    except SecondReaderError as error:
+        yield DetectedFault(ServerFault.READ_ONCE, Level.NOTE, str(error))
+        return
+    for (name, trial), messages in zip(whole.items(), readings, strict=True):
+        if named := disagreement(trial.frames, messages):
+            noticed = "Our reader noticed that it is not well-formed." if trial.is_flawed else "Our reader noticed nothing."
+            seen = f"In the answer to the question “{name}”: {named}. {noticed} {_seen_by_people(trial.visible, shown(messages))}"
+            yield DetectedFault(ServerFault.READERS_DIFFER, Level.FAULT, seen)
+
+
+def _seen_by_people(ours: str, theirs: str) -> str:
+    if ours == theirs:
+        return "People see the same by either."
+    if ours in theirs:
+        return "People see less than they would by the other."
+    return "People see something that they would not by the other."
+
+
 SECONDS = 55.0
 """The default time limit of an examination."""
 _FAMILIES = ("harmony", "responses", "chat")
@@ -208,7 +242,9 @@ class _Examination:
         is_answering = not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503)
         if is_answering and not target.is_brief:
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
-        await self._read_again(asked)
+        for answers in asked:
+            if answers.family == "harmony" and answers.trials and target.second:
+                answers.read_again = await self._read_again(answers, target.second)
         by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
         reports = [answers.report(self._identity, self._questions, by_ids=by_ids) for answers in asked]
         if self._identity.product == "Ollama" and self._identity.context is None:
@@ -287,21 +323,13 @@ class _Examination:
             answers.not_tried = f"{finding.fault.sentence} {finding.seen}".strip()
         return False
 
-    async def _read_again(self, asked: list[Answers]) -> None:
+    async def _read_again(self, answers: Answers, second: SecondReader) -> list[DetectedFault]:
         """Read the token ids with openai-harmony, in the remaining time."""
-        for answers in asked:
-            if answers.family == "harmony" and answers.trials and self._target.second:
-                answers.read_again = await self._findings_of(answers, self._target.second)
-
-    async def _findings_of(self, answers: Answers, second: SecondReader) -> list[DetectedFault]:
         if self._left() < MIN_SECONDS:
             return [DetectedFault(ServerFault.READ_ONCE, Level.NOTE, "The time was up.")]
         in_time, is_llama = second.within(self._left()), self._identity.product == "llama.cpp"
-
-        def read() -> list[DetectedFault]:
-            return list(read_again(answers.named_trials, self._target.vocabulary(), in_time, is_llama=is_llama))
-
-        return await asyncio.to_thread(read)
+        words = self._target.vocabulary
+        return await asyncio.to_thread(lambda: list(read_again(answers.named_trials, words(), in_time, is_llama=is_llama)))
 
     def _left(self) -> float:
         return self._end - self._now()

@@ -31,8 +31,7 @@ from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec, is_model_name
 from chatui.codes import Cause
 from chatui.database import connections as clock
-from chatui.env import environment
-from chatui.model_servers import connected, vocabulary
+from chatui.model_servers import connected
 from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
@@ -418,7 +417,7 @@ def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) 
         finding = DetectedFault(Cause.KEY_MISSING, Level.UNASKED, f"{error}.")
         return (DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (finding,)),)
     model = next(iter(spec.models), None)
-    second = None if is_brief else SecondReader(lambda: vocabulary.find(environment().data_dir))
+    second = None if is_brief else SecondReader()
     target = ExaminedServer(
         spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route, is_brief
     )

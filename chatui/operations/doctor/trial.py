@@ -10,9 +10,10 @@ import asyncio
 import json
 import secrets
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
@@ -24,6 +25,7 @@ from chatui.codes import ProductCode
 from renderer.events import Assembler
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see, show
+from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _REASONING = ("response.reasoning.delta", "response.reasoning_text.delta")
 _SUMMARY = ("response.reasoning_summary_text.delta", "response.reasoning_summary.delta")
@@ -66,6 +68,26 @@ class Observed:
     repeats: bool = False
     id_events: list[IdEvent] = field(default_factory=list, repr=False)
     noted: int = 0
+
+
+def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: bool) -> list[int]:
+    """All sampled ids in order; where llama.cpp omits some (inside a character), those of its text."""
+    return list(chain.from_iterable(_filled(event, vocabulary) if is_llama else event.ids for event in events))
+
+
+def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
+    *before, last = event.ids or (-1,)
+    if last == -1:
+        return vocabulary.encode(event.text)
+    is_marker = last in SPECIAL_IDS
+    text = event.text.removesuffix(str(marker_name(last))) if is_marker else event.text
+    known = [*before, last] if not is_marker else before
+    if any(number in SPECIAL_IDS or not 0 <= number < SPECIAL_IDS.start for number in known):
+        return list(event.ids)
+    sampled, expected = vocabulary.decode(known), text.encode("utf-8", "replace")
+    # The end of a character whose beginning was in no event; if ids contradict the text, the ids count.
+    is_end = sampled != expected and expected.endswith(sampled)
+    return [*(vocabulary.encode(text) if is_end else known), *([last] if is_marker else [])]
 
 
 def observe(exchange: RecordedExchange) -> Observed:

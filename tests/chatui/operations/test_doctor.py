@@ -302,7 +302,7 @@ async def test_the_command_compares_token_ids_with_the_second_reader(
     environment: dict[str, Any], vocabulary: Vocabulary, rank_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
-    monkeypatch.setattr("chatui.management.commands.doctor.SecondReader", lambda _: crashing(rank_file))
+    monkeypatch.setattr("chatui.management.commands.doctor.SecondReader", lambda: crashing(rank_file))
     async with peer({**chat_answers(), **id_answers(vocabulary)}, VLLM) as server:
         code, output, _ = await run("--json", "--kind", "harmony", "--url", server.url)
     [report] = json.loads(output)["backends"]

@@ -48,7 +48,7 @@ def _has_vocabulary(rank_file: Path, vocabulary: Vocabulary, monkeypatch: pytest
 
 
 def believed(monkeypatch: pytest.MonkeyPatch, reader: SecondReader) -> None:
-    monkeypatch.setattr(second_reader, "SecondReader", lambda _: reader)
+    monkeypatch.setattr(second_reader, "SecondReader", lambda: reader)
 
 
 def file_with(tmp_path: Path, text: str) -> str:

@@ -10,11 +10,10 @@ import pytest
 
 from chatui.backends.base import Endpoint
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.operations.doctor.examination import ExaminedServer, examine
+from chatui.operations.doctor.examination import ExaminedServer, examine, read_again
 from chatui.operations.doctor.faults import AnyFault, Level, ServerFault
 from chatui.operations.doctor.report import DoctorReport, as_json, as_text
-from chatui.operations.doctor.second_reading import read_again, sampled_ids
-from chatui.operations.doctor.trial import IdEvent, Trial, attempt
+from chatui.operations.doctor.trial import IdEvent, Trial, attempt, sampled_ids
 from chatui.operations.second_reader import SecondReader
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
