@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -14,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from chatui.env import environment
-from chatui.operations.canary.run import EXIT_CODES, FEW_SHAPES, ShapeChoice, as_json, as_text, run_canary
+from chatui.operations.canary.run import EXIT_CODES, FEW_SHAPES, as_json, as_text, run_canary
 from chatui.operations.canary.watch import CanaryError
 
 INCOMPLETE = EXIT_CODES["not carried out"]
@@ -53,7 +52,7 @@ class Command(BaseCommand):
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
         try:
-            report = run_canary(url, _listen_address(options["listen"]), options["seconds"], _choice(options))
+            report = run_canary(url, _listen_address(options["listen"]), *(options[name] for name in ("seconds", "shapes", "seed")))
         except CanaryError as error:
             raise CommandError(str(error), returncode=INCOMPLETE) from error
         except DatabaseError as error:
@@ -81,11 +80,6 @@ def _count(written: str) -> int | None:
     if not written.isascii() or not written.isdigit():
         raise argparse.ArgumentTypeError("is a number, or all")
     return int(written)
-
-
-def _choice(options: Mapping[str, Any]) -> ShapeChoice:
-    seed = options["seed"]
-    return ShapeChoice(options["shapes"]) if seed is None else ShapeChoice(options["shapes"], seed)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -11,7 +11,7 @@ import re
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +23,6 @@ from websockets.typing import Origin
 from chatui.live.page_socket import COMMANDS_BURST, COMMANDS_PER_SECOND
 from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, LeakWatch
 
-_MAX_BODY_BYTES = 32 << 20
 _REQUEST_SECONDS = 30.0
 _MAX_FRAME_BYTES = 16 << 20
 _SECONDS = 15.0
@@ -31,25 +30,6 @@ _TOKEN = re.compile(r'name="csrf-?(?:middleware)?token" (?:content|value)="([^"]
 
 File = tuple[str, bytes, str]
 """The name, the content and the type of a file in a form."""
-
-
-@dataclass(frozen=True, slots=True)
-class VisitorResponse:
-    """A response, as the visitor received it."""
-
-    status: int
-    headers: httpx.Headers
-    body: bytes = field(repr=False)
-
-    @property
-    def text(self) -> str:
-        """The body as text."""
-        return self.body.decode("utf-8", "replace")
-
-    @property
-    def is_html(self) -> bool:
-        """Whether it is a page or a part of one."""
-        return bool(self.headers.get("content-type", "").startswith("text/html"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +57,17 @@ class HttpVisitor(contextlib.ExitStack):
         # No proxy and no .netrc from the environment: only this deployment gets requests.
         self._client = self.enter_context(httpx.Client(base_url=self.origin, headers=headers, trust_env=False, verify=self._certificates))
 
-    def fetch(self, method: str, path: str, place: str, **content: Any) -> VisitorResponse:
+    def fetch(self, method: str, path: str, place: str, **content: Any) -> httpx.Response:
         """One request, with httpx's parameters for its content; ``place``: its name in the report."""
         try:
-            with self._client.stream(method, path, timeout=self.clock.left(_REQUEST_SECONDS), **content) as response:
-                body = bytearray()
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > _MAX_BODY_BYTES:
-                        raise CanaryError(f"{place} answered with more than {_MAX_BODY_BYTES >> 20} MB.")
+            response = self._client.request(method, path, timeout=self.clock.left(_REQUEST_SECONDS), **content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
-        self.look(place, "body", bytes(body))
+        self.look(place, "body", response.content)
         self.watch.look(self.viewer, place, "status line", response.reason_phrase)
         for name, value in response.headers.multi_items():
             self.watch.look(self.viewer, place, f"header {name}", f"{name}: {value}")
-        return VisitorResponse(response.status_code, response.headers, bytes(body))
+        return response
 
     def look(self, place: str, part: str, what: str | bytes) -> None:
         """Check one answer, and count it."""
@@ -137,25 +112,30 @@ class SimulatedBrowser(HttpVisitor):
         """Sign in on the page at ``address``. Raises CanaryError if that fails."""
         self.get(address, address)
         answer = self.post(address, address, {"username": name, "password": password})
-        if answer.status in (301, 308):
+        if answer.status_code in (301, 308):
             raise CanaryError("The deployment sends on to another address. --url must be the one under which people reach it.")
-        if answer.status != 302:
-            raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status}.")
+        if answer.status_code != 302:
+            raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status_code}.")
 
-    def fetch(self, method: str, path: str, place: str, **content: Any) -> VisitorResponse:
+    def fetch(self, method: str, path: str, place: str, **content: Any) -> httpx.Response:
         """Keeps the CSRF token of a page for the next form."""
         answer = super().fetch(method, path, place, **content)
-        if answer.is_html and (token := _TOKEN.search(answer.text)):
+        if is_html(answer) and (token := _TOKEN.search(answer.text)):
             self._token = token[1]
         return answer
 
-    def get(self, path: str, place: str) -> VisitorResponse:
+    def get(self, path: str, place: str) -> httpx.Response:
         """Fetch one address; ``place``: its name in the report."""
         return self.fetch("GET", path, place)
 
-    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> VisitorResponse:
+    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> httpx.Response:
         """Send a form."""
         return self.fetch("POST", path, place, data={**form, "csrfmiddlewaretoken": self._token}, files=files)
+
+
+def is_html(answer: httpx.Response) -> bool:
+    """Whether it is a page or a part of one."""
+    return bool(answer.headers.get("content-type", "").startswith("text/html"))
 
 
 def _why(error: Exception) -> str:

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import httpx
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from chatui.operations.canary.browser import SimulatedBrowser, VisitorResponse
+from chatui.operations.canary.browser import SimulatedBrowser, is_html
 from chatui.operations.canary.watch import CanaryError
 
 Values = Mapping[str, str]
@@ -168,7 +169,7 @@ class Crawl:
     def _visit(self, address: Address, known: Sequence[Values]) -> None:
         for path in places(address, known[:1] if address.name in FOR_STAFF else known):
             answer = self._get(path, address)
-            if answer.status == _METHOD:
+            if answer.status_code == _METHOD:
                 self._send(address, known[0])
                 return
 
@@ -182,7 +183,7 @@ class Crawl:
                 self._fetched.add(link)
                 self._collect(self._browser.get(link, f"link to {_shape(link)}"))
 
-    def _get(self, path: str, address: Address) -> VisitorResponse:
+    def _get(self, path: str, address: Address) -> httpx.Response:
         self._fetched.add(path)
         answer = self._browser.get(path, address.pattern or "home")
         self._judge(address, answer)
@@ -196,17 +197,17 @@ class Crawl:
         if target.startswith("/") and not target.startswith("//"):
             self._collect(self._browser.get(target, f"after POST {address.pattern}"))
 
-    def _judge(self, address: Address, answer: VisitorResponse) -> None:
+    def _judge(self, address: Address, answer: httpx.Response) -> None:
         self._collect(answer)
-        if not self._signed_in or address.name not in FOR_STAFF or answer.status == _METHOD:
+        if not self._signed_in or address.name not in FOR_STAFF or answer.status_code == _METHOD:
             return
-        if answer.status == _REFUSED:
+        if answer.status_code == _REFUSED:
             self.refused += 1
-        elif answer.status != _NOT_FOUND:
-            self._browser.watch.note(f"not refused, but answered {answer.status}", self._browser.viewer, address.pattern)
+        elif answer.status_code != _NOT_FOUND:
+            self._browser.watch.note(f"not refused, but answered {answer.status_code}", self._browser.viewer, address.pattern)
 
-    def _collect(self, answer: VisitorResponse) -> None:
-        if not answer.is_html:
+    def _collect(self, answer: httpx.Response) -> None:
+        if not is_html(answer):
             return
         for found in _LINK.findall(answer.text):
             link = html.unescape(found).partition("#")[0]

@@ -22,6 +22,7 @@ from chatui.models.model_servers import StoredBackend
 from chatui.models.sign_in import BegunSession
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
+from chatui.operations.canary.answers import Played
 
 LEFT_OVER_AFTER = timedelta(hours=1)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -46,13 +47,11 @@ class Guests:
 
 @dataclass(frozen=True, slots=True)
 class BackendOffer:
-    """A model server of a run: its kind, address and models; the source of summaries, and their model."""
+    """A model server of a run: what is played, at which address, and the models."""
 
-    kind: str
+    server: Played
     url: str
     models: tuple[str, ...]
-    summaries: str = "built-in"
-    summarizer: str = ""
 
 
 def new_run() -> str:
@@ -77,14 +76,15 @@ def make(run: str, offers: Mapping[str, BackendOffer]) -> Guests:
             person.groups.add(group)
         owner.groups.add(*_needed())
         for name, offer in offers.items():
+            summaries, summarizer = offer.server.summaries
             row = StoredBackend.objects.create(
                 name=f"{run}-{name}",
                 label="Canary",
-                kind=offer.kind,
+                kind=offer.server.kind,
                 url=offer.url,
                 model_names="\n".join(offer.models),
-                summaries=offer.summaries,
-                summarizer=choice(run, name, offer.summarizer) if offer.summarizer else "",
+                summaries=summaries,
+                summarizer=summarizer and choice(run, name, summarizer),
                 position=_LAST_POSITION,
                 first_token_seconds=30,
                 idle_seconds=30,

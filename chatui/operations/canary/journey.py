@@ -226,8 +226,8 @@ class Journey:
         self._owner.get(address, address)
         file = ("canary.ocml", self._planted.transcript.encode(), "text/plain")
         answer = self._owner.post(address, f"POST {address}", {}, {"file": file})
-        if answer.status != 302:
-            self.problems.append(f"The transcript could not be imported: the page answered {answer.status}.")
+        if answer.status_code != 302:
+            self.problems.append(f"The transcript could not be imported: the page answered {answer.status_code}.")
 
     def _share(self) -> Values:
         """Create a share link to the first conversation; returns the known parameters with those of the link. None if sharing is off."""
@@ -235,7 +235,7 @@ class Journey:
         first = [values for values in known if values["conversation_id"] == known[0]["conversation_id"] and values["is_visible"]]
         ids = first[-1]  # its last message: the snapshot includes all messages above it
         address = reverse("share", args=[ids["conversation_id"]])
-        if self._owner.get(address, "share").status != 200:
+        if self._owner.get(address, "share").status_code != 200:
             return {}
         made = self._owner.post(address, "POST share", {"leaf": ids["message_id"], "days": "1"})
         target = made.headers.get("location", "")
@@ -252,7 +252,7 @@ class Journey:
         self._owner.get(address, address)
         words = self._planted.visible.plant("instructions of a folder")
         fields = {"name": "A canary's folder", "instructions": words, "conversation": self._known()[0]["conversation_id"]}
-        if self._owner.post(address, f"POST {address}", fields).status != 302:
+        if self._owner.post(address, f"POST {address}", fields).status_code != 302:
             self.problems.append("No folder could be made.")
         key = self._guests.owner.folders.values_list("pk", flat=True).first()
         return {"folder_id": str(key)} if key else {}
@@ -280,7 +280,7 @@ class Journey:
             self._follow_share_link(shared["token"])
         owner.last(known[0])
         stranger.last(few[0])
-        if shared and self._holder.get(reverse("shared", args=[shared["token"]]), f"{SHARED}…/").status == 200:
+        if shared and self._holder.get(reverse("shared", args=[shared["token"]]), f"{SHARED}…/").status_code == 200:
             self._watch.note("a share link that was taken back still opens", _HOLDER, f"{SHARED}…/")
         self._refused["owner"] += owner.refused
         self._refused["stranger"] += stranger.refused

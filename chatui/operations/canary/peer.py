@@ -14,6 +14,7 @@ from typing import Self
 from chatui import prompts
 from chatui.model_servers import connected
 from chatui.operations.canary.scripts import ENDS_OF_A_CALL, Pause, Script
+from chatui.operations.canary.watch import CanaryError
 from renderer.harmony.vocabulary import VocabularyError
 
 _MAX_BODY_BYTES = 16 << 20
@@ -48,14 +49,17 @@ class CanaryServer(ThreadingHTTPServer):
     allow_reuse_address = False
 
     def __init__(self, place: tuple[str, int], scripts: Mapping[str, Sequence[Script]]) -> None:
-        """``place``: host and port to listen on; port 0 takes a free one. Raises OSError if that fails."""
+        """``place``: host and port to listen on; port 0 takes a free one. Raises CanaryError if that fails."""
         self._secret = secrets.token_hex(16)
         self._plays = {(kind, script.name): Playing(script) for kind, of_kind in scripts.items() for script in of_kind}
         for playing in self._plays.values():
             if playing.script.is_aside:
                 playing.may_begin.set()
         self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
-        super().__init__(place, _Handler)
+        try:
+            super().__init__(place, _Handler)
+        except OSError as error:
+            raise CanaryError(f"The canary's model server cannot listen there: {error.strerror or error}.") from error
 
     def __enter__(self) -> Self:
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import httpx
 from websockets.exceptions import InvalidStatus, WebSocketException
 
 from chatui.accounts import api_keys
@@ -20,7 +21,7 @@ from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
-from chatui.operations.canary.browser import Deployment, HttpVisitor, VisitorResponse
+from chatui.operations.canary.browser import Deployment, HttpVisitor
 from chatui.operations.canary.fixtures import Guests, choice
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.scripts import Pause, Script
@@ -40,7 +41,7 @@ class Program(HttpVisitor):
         self._headers = {"Authorization": f"Bearer {key}"}
         super().__init__(viewer, deployment, self._headers)
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> VisitorResponse:
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
         """One request below ``/v1/`` with a JSON body. Its name in the report has neither ids nor models."""
         place = re.sub(r"resp_\w+|(?<=^models/).+", "…", path.partition("?")[0])
         return self.fetch(method, f"/v1/{path}", f"{method} v1/{place}", json=body)
@@ -127,12 +128,12 @@ class Programs:
     def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:
         program, trusted = programs[PROGRAM], programs[TRUSTED]
         until = time.monotonic() + self._deployment.clock.left(_OFFERED_SECONDS)
-        while program.ask("GET", f"models/{model}").status != 200 and time.monotonic() < until:
+        while program.ask("GET", f"models/{model}").status_code != 200 and time.monotonic() < until:
             time.sleep(0.5)
         plain = {"model": model, "input": _QUESTION}
         response = {**plain, **_GREEDY}
         completion = {"model": model, "messages": [{"role": "user", "content": _QUESTION}], **_GREEDY}
-        stored = _id(program.ask("POST", "responses", response).body)
+        stored = _id(program.ask("POST", "responses", response).content)
         for stream in (False, True):
             program.ask("POST", "chat/completions", completion | {"stream": stream})
             program.ask("POST", "responses", response | {"stream": stream, "store": stream})
@@ -154,7 +155,7 @@ class Programs:
     def _read(self, program: Program, stored: str, *, is_own: bool) -> None:
         for path in ("models", "models/demo", f"responses/{stored}", f"responses/{stored}/input_items"):
             for query in ("", "?include[]=reasoning.content&include[]=reasoning.encrypted_content"):
-                if program.ask("GET", path + query).status == 200 and not is_own and stored in path:
+                if program.ask("GET", path + query).status_code == 200 and not is_own and stored in path:
                     self._watch.note("somebody else's response was read", program.viewer, f"v1/{path.replace(stored, '…')}")
         program.ask("GET", f"responses/{stored}?stream=true")
 
@@ -162,7 +163,7 @@ class Programs:
         """Check that only the key that created a response can continue, stop or delete it, and a revoked key can do nothing."""
         going_on = {**body, "previous_response_id": stored}
         for method, path, sent in (("POST", f"/{stored}/cancel", {}), ("POST", "", going_on), ("DELETE", f"/{stored}", None)):
-            if program.ask(method, f"responses{path}", sent).status < 400:
+            if program.ask(method, f"responses{path}", sent).status_code < 400:
                 self._watch.note("not refused", program.viewer, f"{method} v1/responses{path.replace(stored, '…')}")
         if program.viewer == REVOKED and program.talk(body):
             self._watch.note("not refused", program.viewer, SOCKET)

@@ -14,7 +14,7 @@ import secrets
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from chatui import instructions
 from chatui.audit_log.record import SHELL, record
@@ -73,16 +73,9 @@ class CanaryReport:
         return "not carried out" if self.problems else "clean"
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeChoice:
-    """The shapes of the catalogue to play: ``shapes`` per wire format, all if None. ``seed`` determines which, and how they are cut."""
-
-    shapes: int | None = FEW_SHAPES
-    seed: int = field(default_factory=lambda: secrets.randbelow(1 << 32))
-
-
-def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: ShapeChoice | None = None) -> CanaryReport:
-    """The whole run. ``listen``: the address of the canary's model server, as the deployment's processes reach it.
+def run_canary(url: str, listen: tuple[str, int], seconds: float, shapes: int | None = FEW_SHAPES, seed: int | None = None) -> CanaryReport:
+    """The whole run. ``listen``: the address of the canary's model server, as the deployment's processes reach it. ``shapes``: how many of
+    the catalogue to play for each kind of server, all if None. ``seed`` determines which, and how they are cut.
 
     Raises:
         CanaryError: the run could not start.
@@ -92,13 +85,13 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: ShapeC
         raise CanaryError("There is no account yet. The canary's own people must not be the first ones.")
     fixtures.remove_left_over()
     clock, run, hidden, visible = Clock(seconds), fixtures.new_run(), Canary(), Canary()
-    choice = choice or ShapeChoice()
-    planted, left_out = _plant(hidden, visible, choice)
+    seed = secrets.randbelow(1 << 32) if seed is None else seed
+    planted, left_out = _plant(hidden, visible, shapes, seed)
     watch = LeakWatch(hidden, visible, _secrets())
     problems: list[str] = []
     record("canary run", SHELL, run, detail="begins")
     try:
-        with _peer(listen, planted) as peer:
+        with CanaryServer(listen, planted.scripts) as peer:
             problems += _journey(run, planted, Deployment(origin, watch, clock), peer)
     except CanaryError as error:
         problems.append(str(error))
@@ -110,7 +103,7 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: ShapeC
         problems.append(f"The canary itself failed: {type(error).__name__}.")
     report = CanaryReport(
         run,
-        choice.seed,
+        seed,
         origin,
         round(clock.elapsed, 1),
         {"hidden": len(hidden.planted), "visible": len(visible.planted), "answers": sum(map(len, planted.scripts.values()))},
@@ -123,11 +116,11 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: ShapeC
     return report
 
 
-def _plant(hidden: Canary, visible: Canary, choice: ShapeChoice) -> tuple[Planted, tuple[str, ...]]:
+def _plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tuple[Planted, tuple[str, ...]]:
     """The scripts of every wire format that can be played here, and a sentence for each one that cannot."""
     bait = "".join(secrets.choice("bcdfl") for _ in range(14))
-    chooser = random.Random(choice.seed)  # noqa: S311 (a run can be repeated by its seed)
-    planters = {name: Planter(name, hidden, visible, bait, chooser, choice.shapes) for name in (*SERVERS, "import")}
+    chooser = random.Random(seed)  # noqa: S311 (a run can be repeated by its seed)
+    planters = {name: Planter(name, hidden, visible, bait, chooser, shapes) for name in (*SERVERS, "import")}
     scripts: dict[str, Sequence[Script]] = {}
     left_out: list[str] = []
     for name, server in SERVERS.items():
@@ -149,19 +142,13 @@ def _secrets() -> dict[str, str]:
     return {name: secret for name, secret in secrets.items() if len(secret) >= _MIN_SECRET_CHARS}
 
 
-def _peer(listen: tuple[str, int], planted: Planted) -> CanaryServer:
-    try:
-        return CanaryServer(listen, planted.scripts)
-    except OSError as error:
-        raise CanaryError(f"The canary's model server cannot listen there: {error.strerror or error}.") from error
-
-
 def _journey(run: str, planted: Planted, deployment: Deployment, peer: CanaryServer) -> list[str]:
     """Run the journey; returns problems. Always removes everything but the run's lines in the audit log from the database."""
     journey: Journey | None = None
     made: Guests | None = None
     try:
-        made = fixtures.make(run, {kind: _offer(kind, scripts, peer) for kind, scripts in planted.scripts.items()})
+        servers = {name: BackendOffer(SERVERS[name], peer.url(name), tuple(one.name for one in of)) for name, of in planted.scripts.items()}
+        made = fixtures.make(run, servers)
         journey = Journey(made, planted, deployment, peer)
         journey.go()
     except CanaryError as error:
@@ -173,11 +160,6 @@ def _journey(run: str, planted: Planted, deployment: Deployment, peer: CanarySer
                 _settle(made)
             fixtures.remove(run)
     return journey.problems
-
-
-def _offer(kind: str, scripts: Sequence[Script], peer: CanaryServer) -> BackendOffer:
-    server = SERVERS[kind]
-    return BackendOffer(server.kind, peer.url(kind), tuple(script.name for script in scripts), *server.summaries)
 
 
 def _settle(made: Guests) -> None:

@@ -43,8 +43,8 @@ def patch() -> None:
     run.Canary = Telling  # type: ignore[attr-defined]
     kinds, planting = os.environ.get(KINDS, "").split(","), run._plant
 
-    def plant(hidden: Canary, visible: Canary, choice: run.ShapeChoice) -> tuple[Planted, tuple[str, ...]]:
-        planted, left_out = planting(hidden, visible, choice)
+    def plant(hidden: Canary, visible: Canary, shapes: int | None, seed: int) -> tuple[Planted, tuple[str, ...]]:
+        planted, left_out = planting(hidden, visible, shapes, seed)
         scripts = {kind: scripts for kind, scripts in planted.scripts.items() if kinds == [""] or kind in kinds}
         return replace(planted, scripts=scripts), left_out
 

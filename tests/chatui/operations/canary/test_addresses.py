@@ -10,7 +10,7 @@ import pytest
 from django.urls import get_resolver, resolve
 
 from chatui.operations.canary import crawl
-from chatui.operations.canary.browser import Deployment, SimulatedBrowser, VisitorResponse
+from chatui.operations.canary.browser import Deployment, SimulatedBrowser
 from chatui.operations.canary.crawl import FIXED, FOR_STAFF, FORMS, LAST, QUERIES, Address, addresses, places
 from chatui.operations.canary.watch import Canary, CanaryError, Clock, LeakWatch
 from tests.canary.reviewed import ATTEMPT, ROUTES
@@ -53,11 +53,11 @@ def test_an_address_that_only_accepts_forms_gets_one(monkeypatch: pytest.MonkeyP
     sent: list[tuple[str, object]] = []
     with SimulatedBrowser("owner", DEPLOYMENT) as browser:
         monkeypatch.setattr(crawl, "addresses", lambda: [Address("y/", "y"), Address("c/<uuid:message_id>/branch/", "branch")])
-        monkeypatch.setattr(browser, "get", lambda *_: VisitorResponse(405, httpx.Headers(), b""))
+        monkeypatch.setattr(browser, "get", lambda *_: httpx.Response(405))
 
-        def post(path: str, place: str, form: object) -> VisitorResponse:
+        def post(path: str, place: str, form: object) -> httpx.Response:
             sent.append((path, form))
-            return VisitorResponse(200, httpx.Headers(), place.encode())
+            return httpx.Response(200, text=place)
 
         monkeypatch.setattr(browser, "post", post)
         crawl.Crawl(browser).everything([{"message_id": "m"}])

@@ -20,12 +20,13 @@ from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from chatui.operations.canary import fixtures, run
+from chatui.operations.canary.answers import SERVERS
 from chatui.operations.canary.fixtures import BackendOffer
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
-BACKENDS = {"chat": BackendOffer("chat", "http://127.0.0.1:9/secret/chat", ("fields", "paused"))}
+BACKENDS = {"chat": BackendOffer(SERVERS["chat"], "http://127.0.0.1:9/secret/chat", ("fields", "paused"))}
 
 
 def counts() -> tuple[int, ...]:
@@ -107,9 +108,7 @@ def test_a_person_who_is_called_like_one_of_a_run_but_is_not_of_its_group_is_lef
 
 
 def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() -> None:
-    fixture = fixtures.make(
-        fixtures.new_run(), {"one": BackendOffer("chat", "http://127.0.0.1:9/", ("thinker", "copier"), "model", "copier")}
-    )
+    fixture = fixtures.make(fixtures.new_run(), {"one": BackendOffer(SERVERS["summarized"], "http://127.0.0.1:9/", ("thinker", "copier"))})
     row = StoredBackend.objects.get()
     assert (row.summaries, row.summarizer) == ("model", f"{fixture.run}-one/copier")
     assert of_row(row, [fixture.run]).summarizer == fixtures.choice(fixture.run, "one", "copier"), (

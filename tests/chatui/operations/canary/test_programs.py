@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from chatui.operations.canary import fixtures, programs
-from chatui.operations.canary.browser import Deployment, VisitorResponse
+from chatui.operations.canary.browser import Deployment
 from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
 from chatui.operations.canary.scripts import Pause, Script
 from chatui.operations.canary.watch import Canary, Clock, LeakWatch
@@ -30,9 +30,9 @@ class Played:
         self._status = statuses.get(viewer, 404)
         self.requests: list[str] = []
 
-    def ask(self, method: str, path: str, body: object = None) -> VisitorResponse:
+    def ask(self, method: str, path: str, body: object = None) -> httpx.Response:
         self.requests.append(f"{method} {path.partition('?')[0]}")
-        return VisitorResponse(200 if "models" in path else self._status, httpx.Headers(), STORED if self._status == 200 else b"{}")
+        return httpx.Response(200 if "models" in path else self._status, content=STORED if self._status == 200 else b"{}")
 
     def talk(self, body: object) -> bool:
         return self._status == 200
