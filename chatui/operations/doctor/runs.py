@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -75,51 +75,32 @@ LEVELS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFinding:
-    """A finding for the page. ``level`` is in the language of the page, the other texts are in English, as the doctor reports them.
+class ShownFinding(DetectedFault):
+    """A finding for the page: its level in the language of the page, its texts in English, as the doctor reports them."""
 
-    ``is_bad``: more serious than a note. ``seen``: the evidence.
-    """
+    @property
+    def label(self) -> str:
+        """The level, in a word."""
+        return str(LEVELS[self.level])
 
-    fault: str
-    level: str
-    is_bad: bool
-    sentence: str
-    advice: str
-    seen: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFormat:
-    """The result for a wire format. ``first_seconds``: the shortest wait for the first word, None if none arrived."""
-
-    kind: str
-    is_configured: bool
-    was_tried: bool
-    works: bool
-    first_seconds: float | None
-    findings: tuple[ShownFinding, ...]
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is more serious than a note."""
+        return self.level > Level.NOTE
 
 
-@dataclass(frozen=True, slots=True)
-class ShownReport:
-    """A report for the page.
+class ShownReport(DoctorReport):
+    """A report for the page, made of what is stored: the product is None if it is not a known one."""
 
-    ``product`` is empty if the server does not identify itself, ``is_gpt_oss`` None if unknown, and ``best`` empty if no format works.
-    """
+    @property
+    def verdict(self) -> str:
+        """The result, in a sentence."""
+        return str(VERDICTS[self.level])
 
-    verdict: str
-    level: Level
-    is_bad: bool
-    product: str
-    is_gpt_oss: bool | None
-    context: int | None
-    best: str
-    is_best_configured: bool
-    seconds: float
-    general: tuple[ShownFinding, ...]
-    formats: tuple[ShownFormat, ...]
+    @property
+    def is_bad(self) -> bool:
+        """Whether something is more serious than a note."""
+        return self.level > Level.NOTE
 
 
 def to_stored(reports: Sequence[DoctorReport], of: str) -> dict[str, Any]:
@@ -134,41 +115,26 @@ def from_stored(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
 
 
 def _shown(stored: dict[str, Any]) -> ShownReport:
-    level = Level(stored["level"])
-    return ShownReport(
-        str(VERDICTS[level]),
-        level,
-        level > Level.NOTE,
-        stored["product"],
-        stored["gpt_oss"],
-        stored["context"],
-        stored["best"],
-        stored["best"] == stored["configured"],
-        stored["seconds"],
-        tuple(_findings(stored["general"])),
-        tuple(
-            ShownFormat(
-                one["kind"],
-                one["kind"] == stored["configured"],
-                one["tried"],
-                one["works"],
-                one["first_seconds"],
-                tuple(_findings(one["findings"])),
-            )
-            for one in stored["formats"]
-        ),
+    identity = ServerIdentity("", stored["product"] or None, context=stored["context"], is_gpt_oss=stored["gpt_oss"])
+    formats = tuple(
+        FormatReport(one["kind"], _findings(one["findings"]), "" if one["tried"] else "not tried", one["first_seconds"])
+        for one in stored["formats"]
     )
+    return ShownReport("", stored["configured"], identity, _findings(stored["general"]), formats, stored["seconds"])
+
+
+def _findings(stored: list[list[Any]]) -> tuple[ShownFinding, ...]:
+    known: dict[str, AnyFault] = {fault.value: fault for fault in (*Cause, *ServerFault)}
+    return tuple(ShownFinding(known[name], Level(number), seen) for name, number, seen in stored if name in known)
 
 
 def _stored_report(report: DoctorReport) -> dict[str, Any]:
-    identity, best = report.identity, report.best
+    identity = report.identity
     return {
-        "level": report.level.value,
         "product": identity.product if identity.product in PRODUCTS else "",
         "gpt_oss": identity.is_gpt_oss,
         "context": identity.context if 0 < (identity.context or 0) <= _MAX_CONTEXT else None,
         "configured": report.configured,
-        "best": best.kind if best else "",
         "seconds": round(report.seconds, 1),
         "general": [_stored_finding(finding) for finding in report.general],
         "formats": [_stored_format(one) for one in report.formats],
@@ -184,15 +150,7 @@ def _stored_finding(finding: DetectedFault) -> list[str | int]:
 def _stored_format(one: FormatReport) -> dict[str, Any]:
     first = None if one.first_seconds is None else round(one.first_seconds, 2)
     findings = [_stored_finding(finding) for finding in one.findings]
-    return {"kind": one.kind, "tried": not one.not_tried, "works": one.works, "first_seconds": first, "findings": findings}
-
-
-def _findings(stored: list[list[Any]]) -> Iterator[ShownFinding]:
-    known: dict[str, AnyFault] = {fault.value: fault for fault in (*Cause, *ServerFault)}
-    for name, number, seen in stored:
-        if name in known:
-            fault, level = known[name], Level(number)
-            yield ShownFinding(fault.value, str(LEVELS[level]), level > Level.NOTE, fault.sentence, fault.advice, seen)
+    return {"kind": one.kind, "tried": not one.not_tried, "first_seconds": first, "findings": findings}
 
 
 log = logging.getLogger(__name__)
@@ -345,7 +303,7 @@ def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
     passed = all(report.level <= _WORST_TO_PASS for report in reports)
     shown = tuple(_shown(_stored_report(report)) for report in reports)
     models = tuple(name for name in reports[0].identity.models if is_model_name(name))[:_MAX_NAMES] if passed else ()
-    return ServerTest(shown, shown[0].product, models, passed, _signer().sign(configuration_digest(spec)) if passed else "")
+    return ServerTest(shown, shown[0].identity.product or "", models, passed, _signer().sign(configuration_digest(spec)) if passed else "")
 
 
 def has_passed(spec: BackendSpec, proof: str = "") -> bool:

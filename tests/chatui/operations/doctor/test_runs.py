@@ -121,8 +121,8 @@ def test_no_text_of_a_server_is_stored() -> None:
     stored = json.loads(json.dumps(runs.to_stored([report], "mark")))
     assert "heron" not in json.dumps(stored) and "place" not in json.dumps(stored)
     [shown] = runs.from_stored(stored)
-    assert shown.general[0].seen == "HTTP 401." and shown.product == "" and len(shown.formats[0].findings) == len(findings)
-    assert not shown.formats[1].was_tried
+    assert shown.general[0].seen == "HTTP 401." and shown.identity.product is None and len(shown.formats[0].findings) == len(findings)
+    assert shown.formats[1].not_tried
 
 
 def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
