@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import Self
 
 from chatui.backends.separation import REMEDY
 from chatui.codes import Cause
@@ -29,46 +30,149 @@ class Level(IntEnum):
 
 
 class ServerFault(StrEnum):
-    """The faults of answers, by the names that reports and scripts use."""
+    """The faults of answers, by the names that reports and scripts use. ``sentence``: what is wrong. ``advice``: what can be done."""
 
-    OUT_OF_TIME = "out-of-time"
-    MODEL_OTHER = "model-other"
-    NOT_GPT_OSS = "not-gpt-oss"
-    VOCABULARY_MISSING = "vocabulary-missing"
-    NO_ANSWER = "no-answer"
-    NOT_JUDGED = "not-judged"
-    LEAK_MARKERS = "leak-markers"
-    LEAK_COLLAPSED = "leak-collapsed"
-    LEAK_TAGS = "leak-tags"
-    LEAK_THOUGHT = "leak-thought"
-    ANSWER_HIDDEN = "answer-hidden"
-    SUMMARY_RAW = "summary-raw"
-    SUMMARY_UNPROVEN = "summary-unproven"
-    SEPARATION_UNPROVEN = "separation-unproven"
-    IDS_MISSING = "ids-missing"
-    IDS_INCOMPLETE = "ids-incomplete"
-    READERS_DIFFER = "readers-differ"
-    READ_ONCE = "read-once"
-    REASONING_LOST = "reasoning-lost"
-    PREAMBLE_GLUED = "preamble-glued"
-    PREAMBLE_UNMARKED = "preamble-unmarked"
-    PREAMBLE_LOST = "preamble-lost"
-    TEXT_REPEATED = "text-repeated"
-    CUT_UNSAID = "cut-unsaid"
-    LIMIT_IGNORED = "limit-ignored"
-    NO_STREAM = "no-stream"
-    SLOW_FIRST = "slow-first"
-    CONTEXT_SMALL = "context-small"
+    _value_: str
+    sentence: str
+    advice: str
 
-    @property
-    def sentence(self) -> str:
-        """What is wrong."""
-        return _WORDS[self][0]
+    def __new__(cls, name: str, sentence: str = "", advice: str = "") -> Self:
+        member = str.__new__(cls, name)
+        member._value_, member.sentence, member.advice = name, sentence, advice
+        return member
 
-    @property
-    def advice(self) -> str:
-        """What an operator can do about it."""
-        return _WORDS[self][1]
+    OUT_OF_TIME = ("out-of-time", "Some questions were not asked, because the time was up.", "Allow more time with --seconds.")
+    MODEL_OTHER = (
+        "model-other",
+        "The requested model is not in the server's list, but the server answers.",
+        "It probably answers with another model: configure a name from its list.",
+    )
+    NOT_GPT_OSS = (
+        "not-gpt-oss",
+        "This is not a gpt-oss model.",
+        "The harmony kinds work only with gpt-oss. Other kinds can use this model, but it has no channels.",
+    )
+    VOCABULARY_MISSING = (
+        "vocabulary-missing",
+        "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
+        "Install it once with manage.py fetch_vocabulary.",
+    )
+    NO_ANSWER = (
+        "no-answer",
+        "The model reasons and stops, and no answer comes.",
+        "The server may lose the answer: try another kind, or a newer version of the server.",
+    )
+    NOT_JUDGED = (
+        "not-judged",
+        "No answer came to the first question, so leaks and lost reasoning could not be judged.",
+        "Examine it again. If this continues, check the server's own limit for answers, and what it adds to prompts.",
+    )
+    LEAK_MARKERS = (
+        "leak-markers",
+        "Reasoning appears in the answer, with Harmony's markers.",
+        "Turn the server's gpt-oss or reasoning parser on (llama.cpp: leave --reasoning-format at auto), or use a kind harmony.",
+    )
+    LEAK_COLLAPSED = (
+        "leak-collapsed",
+        "Reasoning appears in the answer, with its markers stripped (analysis…assistantfinal…).",
+        "Give the model a response template, or turn the server's gpt-oss parser on; or use a kind harmony.",
+    )
+    LEAK_TAGS = (
+        "leak-tags",
+        "Reasoning appears in the answer, between tags.",
+        "Turn on the server's or gateway's separation of reasoning, or use a server that has one.",
+    )
+    LEAK_THOUGHT = (
+        "leak-thought",
+        "Reasoning appears in the answer, and nothing separates the two.",
+        "Do not use this server with this kind. A server with a gpt-oss parser, or a kind harmony, separates reasoning.",
+    )
+    ANSWER_HIDDEN = (
+        "answer-hidden",
+        "The leak guard has to hide the whole answer, so people get none.",
+        "Fix the fault named above, or use another kind: the guard cannot find where the answer begins.",
+    )
+    SUMMARY_RAW = (
+        "summary-raw",
+        "What the server calls a summary of the reasoning is the raw reasoning.",
+        'It stays hidden, also with summaries = "server", which gives people hardly a line then: use summaries = "built-in".',
+    )
+    SUMMARY_UNPROVEN = (
+        "summary-unproven",
+        "The server sends summaries of the reasoning. They did not look raw, but that does not prove that they never are.",
+        'They stay hidden. With summaries = "server" their headings choose which of the product\'s own lines people see.',
+    )
+    SEPARATION_UNPROVEN = (
+        "separation-unproven",
+        "No answer had its reasoning in a field or an item of its own, so answers are shown only once they are whole and were checked.",
+        REMEDY,
+    )
+    IDS_MISSING = (
+        "ids-missing",
+        "The server sends text without token ids, so a real marker cannot be distinguished from a quoted one.",
+        "Use a version that returns ids (vLLM: return_token_ids, 0.10.2 or newer), or another kind.",
+    )
+    IDS_INCOMPLETE = (
+        "ids-incomplete",
+        "The server leaves token ids out of its stream.",
+        "Use another kind: text that is made from these ids has gaps.",
+    )
+    READERS_DIFFER = (
+        "readers-differ",
+        "Two readers of Harmony, ours and openai-harmony, do not agree on what the server sent.",
+        "It is probably not well-formed. People see our reader's version. Use the original weights and a newer version of the server.",
+    )
+    READ_ONCE = (
+        "read-once",
+        "The token ids were read by our own reader only.",
+        "Nothing is wrong with the server. Only the check by the second reader is missing: examine the server again.",
+    )
+    REASONING_LOST = (
+        "reasoning-lost",
+        "The model reasons, and the server drops it.",
+        "People lose nothing, but staff cannot look into it and no summary can be made. Turn reasoning output on at the server.",
+    )
+    PREAMBLE_GLUED = (
+        "preamble-glued",
+        "The model's preamble runs into the answer without a space.",
+        "This wire format cannot separate the two on this server. Prefer a harmony kind, or responses if it marks preambles.",
+    )
+    PREAMBLE_UNMARKED = (
+        "preamble-unmarked",
+        "The model's preamble is not marked, and is shown as the answer.",
+        "Prefer a harmony kind, which separates the two.",
+    )
+    PREAMBLE_LOST = ("preamble-lost", "The model's preamble is lost.", "Prefer a harmony kind, which shows it.")
+    TEXT_REPEATED = (
+        "text-repeated",
+        "Each piece of an answer repeats all of the text before it.",
+        "Use a newer version of the server or gateway. This product removes what is repeated where that is certain: not in short answers.",
+    )
+    CUT_UNSAID = (
+        "cut-unsaid",
+        "An answer cut by the length limit is reported as complete.",
+        "Prefer a kind without this fault. If this product can detect it, set max_answer_tokens, which it needs for that.",
+    )
+    LIMIT_IGNORED = (
+        "limit-ignored",
+        "The server does not keep to the limit for an answer's length.",
+        "Set the limit at the server itself.",
+    )
+    NO_STREAM = (
+        "no-stream",
+        "Answers arrive in one piece instead of streaming.",
+        "Turn streaming on at the server; in a proxy in between, turn buffering off for these answers.",
+    )
+    SLOW_FIRST = (
+        "slow-first",
+        "The first token takes long.",
+        "Keep the model loaded, or give the server more power. first_token_seconds has to be longer than the longest wait.",
+    )
+    CONTEXT_SMALL = (
+        "context-small",
+        "The context for question and answer together is small.",
+        "Give the model a larger context (llama.cpp: -c, which its slots share; Ollama: OLLAMA_CONTEXT_LENGTH; vLLM: --max-model-len).",
+    )
 
 
 AnyFault = ServerFault | Cause
@@ -86,119 +190,3 @@ class DetectedFault:
 def worst(findings: Iterable[DetectedFault]) -> Level:
     """The highest level among them; NOTE if there are none."""
     return max((finding.level for finding in findings), default=Level.NOTE)
-
-
-_WORDS: dict[ServerFault, tuple[str, str]] = {
-    ServerFault.OUT_OF_TIME: (
-        "Some questions were not asked, because the time was up.",
-        "Allow more time with --seconds.",
-    ),
-    ServerFault.MODEL_OTHER: (
-        "The requested model is not in the server's list, but the server answers.",
-        "It probably answers with another model: configure a name from its list.",
-    ),
-    ServerFault.NOT_GPT_OSS: (
-        "This is not a gpt-oss model.",
-        "The harmony kinds work only with gpt-oss. Other kinds can use this model, but it has no channels.",
-    ),
-    ServerFault.VOCABULARY_MISSING: (
-        "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
-        "Install it once with manage.py fetch_vocabulary.",
-    ),
-    ServerFault.NO_ANSWER: (
-        "The model reasons and stops, and no answer comes.",
-        "The server may lose the answer: try another kind, or a newer version of the server.",
-    ),
-    ServerFault.NOT_JUDGED: (
-        "No answer came to the first question, so leaks and lost reasoning could not be judged.",
-        "Examine it again. If this continues, check the server's own limit for answers, and what it adds to prompts.",
-    ),
-    ServerFault.LEAK_MARKERS: (
-        "Reasoning appears in the answer, with Harmony's markers.",
-        "Turn the server's gpt-oss or reasoning parser on (llama.cpp: leave --reasoning-format at auto), or use a kind harmony.",
-    ),
-    ServerFault.LEAK_COLLAPSED: (
-        "Reasoning appears in the answer, with its markers stripped (analysis…assistantfinal…).",
-        "Give the model a response template, or turn the server's gpt-oss parser on; or use a kind harmony.",
-    ),
-    ServerFault.LEAK_TAGS: (
-        "Reasoning appears in the answer, between tags.",
-        "Turn on the server's or gateway's separation of reasoning, or use a server that has one.",
-    ),
-    ServerFault.LEAK_THOUGHT: (
-        "Reasoning appears in the answer, and nothing separates the two.",
-        "Do not use this server with this kind. A server with a gpt-oss parser, or a kind harmony, separates reasoning.",
-    ),
-    ServerFault.ANSWER_HIDDEN: (
-        "The leak guard has to hide the whole answer, so people get none.",
-        "Fix the fault named above, or use another kind: the guard cannot find where the answer begins.",
-    ),
-    ServerFault.SUMMARY_RAW: (
-        "What the server calls a summary of the reasoning is the raw reasoning.",
-        'It stays hidden, also with summaries = "server", which gives people hardly a line then: use summaries = "built-in".',
-    ),
-    ServerFault.SUMMARY_UNPROVEN: (
-        "The server sends summaries of the reasoning. They did not look raw, but that does not prove that they never are.",
-        'They stay hidden. With summaries = "server" their headings choose which of the product\'s own lines people see.',
-    ),
-    ServerFault.IDS_MISSING: (
-        "The server sends text without token ids, so a real marker cannot be distinguished from a quoted one.",
-        "Use a version that returns ids (vLLM: return_token_ids, 0.10.2 or newer), or another kind.",
-    ),
-    ServerFault.IDS_INCOMPLETE: (
-        "The server leaves token ids out of its stream.",
-        "Use another kind: text that is made from these ids has gaps.",
-    ),
-    ServerFault.READERS_DIFFER: (
-        "Two readers of Harmony, ours and openai-harmony, do not agree on what the server sent.",
-        "It is probably not well-formed. People see our reader's version. Use the original weights and a newer version of the server.",
-    ),
-    ServerFault.READ_ONCE: (
-        "The token ids were read by our own reader only.",
-        "Nothing is wrong with the server. Only the check by the second reader is missing: examine the server again.",
-    ),
-    ServerFault.REASONING_LOST: (
-        "The model reasons, and the server drops it.",
-        "People lose nothing, but staff cannot look into it and no summary can be made. Turn reasoning output on at the server.",
-    ),
-    ServerFault.PREAMBLE_GLUED: (
-        "The model's preamble runs into the answer without a space.",
-        "This wire format cannot separate the two on this server. Prefer a harmony kind, or responses if it marks preambles.",
-    ),
-    ServerFault.PREAMBLE_UNMARKED: (
-        "The model's preamble is not marked, and is shown as the answer.",
-        "Prefer a harmony kind, which separates the two.",
-    ),
-    ServerFault.PREAMBLE_LOST: (
-        "The model's preamble is lost.",
-        "Prefer a harmony kind, which shows it.",
-    ),
-    ServerFault.TEXT_REPEATED: (
-        "Each piece of an answer repeats all of the text before it.",
-        "Use a newer version of the server or gateway. This product removes what is repeated where that is certain: not in short answers.",
-    ),
-    ServerFault.CUT_UNSAID: (
-        "An answer cut by the length limit is reported as complete.",
-        "Prefer a kind without this fault. If this product can detect it, set max_answer_tokens, which it needs for that.",
-    ),
-    ServerFault.LIMIT_IGNORED: (
-        "The server does not keep to the limit for an answer's length.",
-        "Set the limit at the server itself.",
-    ),
-    ServerFault.NO_STREAM: (
-        "Answers arrive in one piece instead of streaming.",
-        "Turn streaming on at the server; in a proxy in between, turn buffering off for these answers.",
-    ),
-    ServerFault.SLOW_FIRST: (
-        "The first token takes long.",
-        "Keep the model loaded, or give the server more power. first_token_seconds has to be longer than the longest wait.",
-    ),
-    ServerFault.SEPARATION_UNPROVEN: (
-        "No answer had its reasoning in a field or an item of its own, so answers are shown only once they are whole and were checked.",
-        REMEDY,
-    ),
-    ServerFault.CONTEXT_SMALL: (
-        "The context for question and answer together is small.",
-        "Give the model a larger context (llama.cpp: -c, which its slots share; Ollama: OLLAMA_CONTEXT_LENGTH; vLLM: --max-model-len).",
-    ),
-}
