@@ -19,7 +19,7 @@ from chatui.model_servers import connected
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
 from chatui.operations.doctor.faults import DetectedFault, Level
 from chatui.operations.doctor.identity import ServerIdentity
-from chatui.operations.doctor.report import DoctorReport, WriteOptions, WrittenSettings, as_json, as_text, write
+from chatui.operations.doctor.report import DoctorReport, WrittenSettings, as_json, as_text, write
 from chatui.operations.one_question import UNUSABLE, server_for
 from chatui.operations.second_reader import SecondReader
 from renderer.characters import safe_for_terminal
@@ -110,8 +110,8 @@ class Command(BaseCommand):
 
     def _written(self, report: DoctorReport, before: BackendSpec, options: dict[str, Any]) -> WrittenSettings | None:
         try:
-            write_options = WriteOptions(options["write"], options["name"], options["force"])
-            written = write(report, before, write_options, is_new=bool(options["url"]))
+            name = options["name"] if options["url"] else None
+            written = write(report, before, options["write"], name=name, force=options["force"])
         except (ValueError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             self.stderr.write(f"Nothing was written: {safe_for_terminal(reason or 'the file cannot be written')}")

@@ -278,29 +278,19 @@ class WrittenSettings:
     place: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """The operator's options.
-
-    ``destination``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``: of the model server; empty to generate one.
-    ``force``: change a model server that is already in the file.
-    """
-
-    destination: str
-    name: str = ""
-    force: bool = False
-
-
-def write(report: DoctorReport, spec: BackendSpec, options: WriteOptions, *, is_new: bool) -> WrittenSettings:
-    """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was created from a URL alone.
+def write(report: DoctorReport, spec: BackendSpec, destination: str, *, name: str | None = None, force: bool = False) -> WrittenSettings:
+    """Write the settings that ``report`` recommends. ``destination``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``:
+    of a model server whose ``spec`` was created from a URL alone, empty to generate one; None for a configured one. ``force``: change a
+    model server that is already in the file.
 
     Raises:
         ValueError: there is nothing useful to write, the file already has that model server and ``force`` is not set, or it cannot be
         changed safely.
     """
+    is_new = name is not None
     changes = recommended_settings(report, spec)
-    spec = spec.model_copy(update={"name": options.name or name_for(report)}) if is_new else spec
-    place = _place(options.destination, spec, is_new=is_new)
+    spec = spec.model_copy(update={"name": name or name_for(report)}) if is_new else spec
+    place = _place(destination, spec, is_new=is_new)
     if place is None:
         toml = spec_file.table(_complete_table(spec, changes))
         return WrittenSettings(f"As settings:\n\n{toml}", toml)
@@ -319,7 +309,7 @@ def write(report: DoctorReport, spec: BackendSpec, options: WriteOptions, *, is_
     if not changes:
         return WrittenSettings(f"{place}: nothing to change for model server {spec.name}.", "", None)
     toml = "".join(spec_file.table(changes).splitlines(keepends=True)[1:])
-    if not options.force:
+    if not force:
         raise ValueError(f"{place} already has a model server {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
     _replace(place, spec_file.with_changes(before, spec.name, changes))
     return WrittenSettings(f"{place}: model server {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
