@@ -9,7 +9,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -91,9 +91,14 @@ class Programs:
         """Request answers of each wire format at every endpoint, as each visitor."""
         if not environment().api:
             return
-        with self._programs() as programs:
+        owner, stranger = self._guests.owner, self._guests.stranger
+        people = {PROGRAM: owner, TRUSTED: self._guests.trusted, REVOKED: owner, OTHER: stranger}
+        with contextlib.ExitStack() as stack:
+            programs = {
+                viewer: stack.enter_context(Program(viewer, self._deployment, _key(person, viewer))) for viewer, person in people.items()
+            }
             self._watch.seen.clear()
-            before = debug_views.attempts_of(self._guests.owner)
+            before = debug_views.attempts_of(owner)
             for kind in KINDS:
                 for script in _plain(scripts.get(kind, ())):
                     self._peer.playing(kind, script.name).may_begin.set()
@@ -101,29 +106,8 @@ class Programs:
             for viewer in (PROGRAM, TRUSTED):
                 if not self._watch.seen[viewer]:
                     self._problems.append(f"The {viewer} was sent nothing that is visible.")
-            if debug_views.attempts_of(self._guests.owner) == before:
+            if debug_views.attempts_of(owner) == before:
                 self._watch.note("no attempt was recorded", PROGRAM, "audit log")
-
-    @contextlib.contextmanager
-    def _programs(self) -> Iterator[dict[str, Program]]:
-        owner, stranger = self._guests.owner, self._guests.stranger
-        people = {PROGRAM: owner, TRUSTED: self._guests.trusted, REVOKED: owner, OTHER: stranger}
-        with contextlib.ExitStack() as stack:
-            yield {
-                viewer: stack.enter_context(Program(viewer, self._deployment, self._key(person, viewer)))
-                for viewer, person in people.items()
-            }
-
-    def _key(self, person: User, viewer: str) -> str:
-        visitor = Visitor(person, "", "shell")
-        views_hidden = viewer == TRUSTED and permissions_programs.may_read(person)
-        wanted = NewKeyOptions(
-            name="Canary", for_responses=True, for_chat=True, per_minute=api_keys.MAX_PER_MINUTE, views_hidden=views_hidden
-        )
-        made = api_keys.create(visitor, wanted)
-        if viewer == REVOKED:
-            api_keys.revoke(visitor, list(ApiKey.objects.filter(pk=made.id)))
-        return made.text
 
     def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:
         program, trusted = programs[PROGRAM], programs[TRUSTED]
@@ -133,7 +117,7 @@ class Programs:
         plain = {"model": model, "input": _QUESTION}
         response = {**plain, **_GREEDY}
         completion = {"model": model, "messages": [{"role": "user", "content": _QUESTION}], **_GREEDY}
-        stored = _id(program.ask("POST", "responses", response).content)
+        found = re.search(r'"id": ?"(resp_\w+)"', program.ask("POST", "responses", response).text)
         for stream in (False, True):
             program.ask("POST", "chat/completions", completion | {"stream": stream})
             program.ask("POST", "responses", response | {"stream": stream, "store": stream})
@@ -144,9 +128,10 @@ class Programs:
         # Only this client may get raw reasoning, unless its request leaves it out; hidden text that is not reasoning is for nobody.
         trusted.ask("POST", "responses", plain)
         trusted.ask("POST", "chat/completions", completion | {"reasoning": {"exclude": True}})
-        if stored is None:
+        if found is None:
             self._problems.append("A program got no stored response.")
             return
+        stored = found[1]
         for viewer, each in programs.items():
             self._read(each, stored, is_own=viewer == PROGRAM)
             if viewer in (REVOKED, OTHER):
@@ -169,20 +154,17 @@ class Programs:
             self._watch.note("not refused", program.viewer, SOCKET)
 
 
+def _key(person: User, viewer: str) -> str:
+    visitor = Visitor(person, "", "shell")
+    views_hidden = viewer == TRUSTED and permissions_programs.may_read(person)
+    wanted = NewKeyOptions(name="Canary", for_responses=True, for_chat=True, per_minute=api_keys.MAX_PER_MINUTE, views_hidden=views_hidden)
+    made = api_keys.create(visitor, wanted)
+    if viewer == REVOKED:
+        api_keys.revoke(visitor, list(ApiKey.objects.filter(pk=made.id)))
+    return made.text
+
+
 def _plain(scripts: Sequence[Script]) -> list[Script]:
     """Scripts that end normally, without a pause or text that is marked as hidden too late."""
-    good = [
-        script
-        for script in scripts
-        if script.ends == ("completed",) and script.shows and not (script.is_aside or script.asides or script.withdrawn)
-    ]
-    return [script for script in good if Pause.HERE not in script.steps][:ANSWERS]
-
-
-def _id(body: bytes) -> str | None:
-    try:
-        found = json.loads(body)
-    except ValueError:
-        return None
-    answer_id = found.get("id") if isinstance(found, dict) else None
-    return answer_id if isinstance(answer_id, str) and answer_id.startswith("resp_") else None
+    ending = (script for script in scripts if script.ends == ("completed",) and script.shows and Pause.HERE not in script.steps)
+    return [script for script in ending if not (script.is_aside or script.asides or script.withdrawn)][:ANSWERS]
