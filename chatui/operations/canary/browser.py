@@ -191,13 +191,12 @@ class Tab(contextlib.ExitStack):
         except ConnectionClosed as error:
             raise CanaryError("The socket was closed from the other side.") from error
 
-    def until(self, *types: str, turn: str | None = None, seconds: float = _SECONDS) -> list[dict[str, Any]]:
-        """Events up to and including the first one of these types (of ``turn``, if given)."""
-        seen: list[dict[str, Any]] = []
+    def until(self, *types: str, turn: str | None = None, seconds: float = _SECONDS) -> dict[str, Any]:
+        """The first event of one of these types (of ``turn``, if given)."""
         while True:
-            seen.append(self._next(self._browser.clock.left(seconds)))
-            if seen[-1].get("type") in types and (turn is None or seen[-1].get("turn") == turn):
-                return seen
+            event = self._next(self._browser.clock.left(seconds))
+            if event.get("type") in types and (turn is None or event.get("turn") == turn):
+                return event
 
     def _wait_for_turn(self) -> None:
         now = time.monotonic()

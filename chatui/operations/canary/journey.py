@@ -141,7 +141,7 @@ class Journey:
         self._watch.allow_until_withdrawn(script.withdrawn)
         playing.may_begin.set()
         self._pause(tab, kind, script, accepted)
-        end = tab.until(*ENDS, turn=accepted["turn"])[-1]
+        end = tab.until(*ENDS, turn=accepted["turn"])
         self._watch.settle()
         playing.may_continue.release()
         received = "".join(tab.heard[count_before:])
@@ -155,7 +155,7 @@ class Journey:
         until = time.monotonic() + _OFFERED_SECONDS
         while True:
             tab.say(how, choice=choice, client_id=str(uuid4()), effort="low", **fields)
-            answer: Mapping[str, str] = tab.until("chatui:accepted", "chatui:refused")[-1]
+            answer: Mapping[str, str] = tab.until("chatui:accepted", "chatui:refused")
             if answer["type"] == "chatui:accepted":
                 return answer
             if answer["code"] != ProductCode.NO_SUCH_MODEL or time.monotonic() > until:
@@ -211,7 +211,7 @@ class Journey:
 
     def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: ErrorCode) -> None:
         try:
-            answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")[-1]
+            answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")
         except NoEventError as error:
             self.problems.append(f"{command}, which was to be refused, was not answered. {error}")
             return
