@@ -35,25 +35,20 @@ from chatui.operations.doctor.trial import Questions, Trial, attempt, sampled_id
 from chatui.operations.second_reader import ReadTokens, SecondReader, SecondReaderError, disagreement, shown
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
-_MAX_NAMES = 5
-
 
 @dataclass(slots=True)
 class Answers:
     """The answers in one wire format.
 
-    ``kind`` as configured. ``not_tried``: why no question was asked. ``findings``: those from before the first question. ``summary``: the
-    first question again, with a summary requested. Questions that were not asked are None. ``read_again``: the
-    findings of the second reading of token ids.
+    ``kind`` as configured. ``not_tried``: why no question was asked. ``findings``: those from before the first question. ``trials``: the
+    questions that were asked and answered, by name; ``summary`` is the first again, with a summary requested. ``read_again``: the findings
+    of the second reading of token ids.
     """
 
     kind: str
     not_tried: str = ""
     findings: list[DetectedFault] = field(default_factory=list)
-    sum: Trial | None = None
-    cut: Trial | None = None
-    plan: Trial | None = None
-    summary: Trial | None = None
+    trials: dict[str, Trial] = field(default_factory=dict)
     out_of_time: bool = False
     read_again: list[DetectedFault] = field(default_factory=list)
 
@@ -62,54 +57,44 @@ class Answers:
         """The wire format without the dialect."""
         return self.kind.split("-")[0]
 
-    @property
-    def named_trials(self) -> dict[str, Trial]:
-        """The trials that were made, by the name of the question."""
-        asked = {"sum": self.sum, "count": self.cut, "plan": self.plan, "summary": self.summary}
-        return {name: trial for name, trial in asked.items() if trial}
-
-    @property
-    def trials(self) -> list[Trial]:
-        """The trials that were made, in order."""
-        return list(self.named_trials.values())
-
     def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None) -> FormatReport:
         """``by_ids``: the third question by token ids, for comparison."""
         findings = [*self.findings, *_once(self._found(identity, words, by_ids))]
-        waits = [trial.observed.began for trial in self.trials if trial.observed.began is not None]
+        waits = [trial.observed.began for trial in self.trials.values() if trial.observed.began is not None]
         return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
 
     def _found(self, identity: ServerIdentity, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
-        yield from self._failures_and_leaks(identity)
-        if self.sum:
-            yield from judge_sum(self.sum, words)
-            yield from self._about_summaries(words)
-        if self.cut:
-            yield from judge_cut(self.cut)
-        if self.family == "harmony":
-            yield from filter(None, (judge_ids(trial, identity.product) for trial in self.trials))
-        elif self.plan:
-            yield from judge_plan(self.plan, words, by_ids)
-        if self.family != "harmony" and self.sum and self.sum.visible and not any(trial.thought for trial in self.trials):
-            yield DetectedFault(ServerFault.SEPARATION_UNPROVEN, Level.NOTE)
-        yield from self.read_again
-        yield from judge_pace(self.trials)
-        yield from judge_repetition(self.trials)
-        if self.out_of_time:
-            yield DetectedFault(ServerFault.OUT_OF_TIME, Level.FAULT)
-
-    def _failures_and_leaks(self, identity: ServerIdentity) -> Iterator[DetectedFault]:
-        for trial in self.trials:
-            if failure := judge_failure(trial, by_ids=self.family == "harmony"):
+        trials, is_by_ids = [*self.trials.values()], self.family == "harmony"
+        for trial in trials:
+            if failure := judge_failure(trial, by_ids=is_by_ids):
                 yield _with_names(failure, identity)
             if leak := judge_leak(trial):
                 yield leak
+        yield from self._about_each(words, by_ids)
+        if is_by_ids:
+            yield from filter(None, (judge_ids(trial, identity.product) for trial in trials))
+        yield from self.read_again
+        yield from judge_pace(trials)
+        yield from judge_repetition(trials)
+        if self.out_of_time:
+            yield DetectedFault(ServerFault.OUT_OF_TIME, Level.FAULT)
 
-    def _about_summaries(self, words: Questions) -> Iterator[DetectedFault]:
-        if self.sum:
-            yield from judge_summary(self.sum, words, was_asked_for=self.family == "chat")
-        if self.summary and not (self.sum and self.sum.observed.summary):
-            yield from judge_summary(self.summary, words, was_asked_for=True)
+    def _about_each(self, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
+        """What each question was asked for."""
+        first, cut, plan, again = (self.trials.get(name) for name in ("sum", "count", "plan", "summary"))
+        if first:
+            yield from judge_sum(first, words)
+            yield from judge_summary(first, words, was_asked_for=self.family == "chat")
+        if again and not (first and first.observed.summary):
+            yield from judge_summary(again, words, was_asked_for=True)
+        if cut:
+            yield from judge_cut(cut)
+        if self.family == "harmony":
+            return
+        if plan:
+            yield from judge_plan(plan, words, by_ids)
+        if first and first.visible and not any(trial.thought for trial in self.trials.values()):
+            yield DetectedFault(ServerFault.SEPARATION_UNPROVEN, Level.NOTE)
 
 
 def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
@@ -124,8 +109,7 @@ def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
 def _with_names(finding: DetectedFault, identity: ServerIdentity) -> DetectedFault:
     if finding.fault is not Cause.MODEL_UNKNOWN or not identity.models:
         return finding
-    names = ", ".join(name[:80] for name in identity.models[:_MAX_NAMES])
-    return replace(finding, seen=f"{finding.seen} It names: {names}.")
+    return replace(finding, seen=f"{finding.seen} {identity.named}")
 
 
 _MAX_REREAD_CHARS = 100_000
@@ -239,13 +223,14 @@ class _Examination:
             self._identity = ServerIdentity(self.upstream.place, dialect, model=target.model)
         self._target = target = replace(target, kind=await self._chosen_kind())
         asked = [await self._asked(target.kind)]
-        is_answering = not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503)
+        first = asked[0].trials.get("sum")
+        is_answering = not first or first.error is None or first.status not in (0, 401, 403, 429, 503)
         if is_answering and not target.is_brief:
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
         for answers in asked:
             if answers.family == "harmony" and answers.trials and target.second:
                 answers.read_again = await self._read_again(answers, target.second)
-        by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
+        by_ids = next((answers.trials.get("plan") for answers in asked if answers.family == "harmony"), None)
         reports = [answers.report(self._identity, self._questions, by_ids=by_ids) for answers in asked]
         if self._identity.product == "Ollama" and self._identity.context is None:
             self._identity = replace(self._identity, context=await loaded_context(self.upstream, self._identity.model))
@@ -270,10 +255,11 @@ class _Examination:
     def _general(self, mine: Answers) -> Iterator[DetectedFault]:
         identity, asked_for = self._identity, self._target.model
         known = {*identity.models, *(name.removesuffix(":latest") for name in identity.models)}
-        if asked_for and known and asked_for not in known and mine.sum and mine.sum.error is None:
-            yield DetectedFault(ServerFault.MODEL_OTHER, Level.FAULT, f"It names: {', '.join(name[:80] for name in identity.models[:5])}.")
+        first = mine.trials.get("sum")
+        if asked_for and known and asked_for not in known and first and first.error is None:
+            yield DetectedFault(ServerFault.MODEL_OTHER, Level.FAULT, identity.named)
         if identity.is_gpt_oss is False and mine.family != "harmony":
-            yield DetectedFault(ServerFault.NOT_GPT_OSS, Level.NOTE, f"{identity.why[:1].upper()}{identity.why[1:]}.")
+            yield DetectedFault(ServerFault.NOT_GPT_OSS, Level.NOTE, identity.reason)
         context = identity.context
         if context is not None and context < _CONTEXT_MODEST:
             yield DetectedFault(
@@ -291,13 +277,13 @@ class _Examination:
                 answers.findings.append(DetectedFault(ServerFault.OUT_OF_TIME, Level.UNASKED))
             return answers
         questions = self._questions
-        answers.sum = await self._ask(kind, questions.sum(), self._first_seconds)
-        if answers.sum.error is not None or self._target.is_brief:
+        answers.trials["sum"] = first = await self._ask(kind, questions.sum(), self._first_seconds)
+        if first.error is not None or self._target.is_brief:
             return answers
-        answers.cut = await self._ask_in_time(answers, questions.cut())
-        answers.plan = await self._ask_in_time(answers, questions.plan())
+        await self._ask_in_time(answers, "count", questions.cut())
+        await self._ask_in_time(answers, "plan", questions.plan())
         if kind == "responses":
-            answers.summary = await self._ask_in_time(answers, questions.sum(), for_summary=True)
+            await self._ask_in_time(answers, "summary", questions.sum())
         return answers
 
     async def _can_speak_ids(self, answers: Answers) -> bool:
@@ -309,7 +295,7 @@ class _Examination:
             summary = f"It is {product or 'a server that does not say what it is'}; ids are spoken with {', '.join(DIALECTS)}."
             finding = DetectedFault(Cause.KIND_NOT_SPOKEN, Level.UNUSABLE, summary)
         elif is_gpt_oss is False:
-            finding = DetectedFault(ServerFault.NOT_GPT_OSS, Level.UNUSABLE, f"{self._identity.why[:1].upper()}{self._identity.why[1:]}.")
+            finding = DetectedFault(ServerFault.NOT_GPT_OSS, Level.UNUSABLE, self._identity.reason)
         else:
             try:
                 await asyncio.to_thread(self._target.vocabulary)
@@ -329,21 +315,21 @@ class _Examination:
             return [DetectedFault(ServerFault.READ_ONCE, Level.NOTE, "The time was up.")]
         in_time, is_llama = second.within(self._left()), self._identity.product == "llama.cpp"
         words = self._target.vocabulary
-        return await asyncio.to_thread(lambda: list(read_again(answers.named_trials, words(), in_time, is_llama=is_llama)))
+        return await asyncio.to_thread(lambda: list(read_again(answers.trials, words(), in_time, is_llama=is_llama)))
 
     def _left(self) -> float:
         return self._end - self._now()
 
-    async def _ask_in_time(self, answers: Answers, request: SampleRequest, *, for_summary: bool = False) -> Trial | None:
+    async def _ask_in_time(self, answers: Answers, name: str, request: SampleRequest) -> None:
         if self._left() < MIN_SECONDS:
             answers.out_of_time = True
-            return None
-        trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=for_summary)
+            return
+        trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=name == "summary")
         if trial.error is not None and trial.error.code is ProductCode.TIMEOUT and trial.observed.pieces:
             # It was answering; it is only too slow for an examination.
             answers.out_of_time = True
-            return None
-        return trial
+        else:
+            answers.trials[name] = trial
 
     async def _ask(self, kind: str, request: SampleRequest, seconds: float, *, for_summary: bool = False) -> Trial:
         if self._progress is not None:

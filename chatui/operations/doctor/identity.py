@@ -14,6 +14,7 @@ from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from renderer.tokens import Token
 
+_MAX_NAMES = 5
 _TELLING = ("HTTP 401", "HTTP 403", "HTTP 429", "HTTP 503")
 _VERSIONS = {
     "llama.cpp": ("/props", "build_info"),
@@ -39,6 +40,16 @@ class ServerIdentity:
     context: int | None = None
     is_gpt_oss: bool | None = None
     why: str = ""
+
+    @property
+    def reason(self) -> str:
+        """``why`` as a sentence."""
+        return f"{self.why[:1].upper()}{self.why[1:]}."
+
+    @property
+    def named(self) -> str:
+        """The first of its models, in a sentence."""
+        return f"It names: {', '.join(name[:80] for name in self.models[:_MAX_NAMES])}."
 
 
 async def identify(upstream: Upstream, model: str | None, dialect: str | None = None) -> ServerIdentity:
