@@ -17,9 +17,7 @@ from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause
 from chatui.model_servers import connected
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
-from chatui.operations.doctor.faults import DetectedFault, Level
-from chatui.operations.doctor.identity import ServerIdentity
-from chatui.operations.doctor.report import DoctorReport, WrittenSettings, as_json, as_text, write
+from chatui.operations.doctor.report import DoctorReport, WrittenSettings, as_json, as_text, unasked, write
 from chatui.operations.one_question import UNUSABLE, server_for
 from chatui.operations.second_reader import SecondReader
 from renderer.characters import safe_for_terminal
@@ -90,10 +88,7 @@ class Command(BaseCommand):
     def _examined(self, selected: _Selected, options: dict[str, Any]) -> Iterator[DoctorReport]:
         """Examine each address, and print and return its report."""
         if not selected.targets:
-            finding = DetectedFault(Cause.KEY_MISSING, Level.UNASKED, selected.problem)
-            yield self._printed(
-                DoctorReport(selected.before.name, selected.before.kind, ServerIdentity(selected.before.url), (finding,)), options
-            )
+            yield self._printed(unasked(selected.before, Cause.KEY_MISSING, selected.problem), options)
         for number, target in enumerate(selected.targets, 1):
             if self.stderr.isatty() and not options["json"]:
                 self.stderr.write(f"Asking {target.name}, for {options['seconds']:g} seconds at most …")

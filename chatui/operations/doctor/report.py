@@ -108,6 +108,11 @@ class DoctorReport:
         return any(finding.fault is ServerFault.SUMMARY_RAW for report in self.formats for finding in report.findings)
 
 
+def unasked(spec: BackendSpec, cause: Cause, seen: str = "") -> DoctorReport:
+    """The report on a model server that could not be asked."""
+    return DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (DetectedFault(cause, Level.UNASKED, seen),))
+
+
 def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
     """The faults that only the other formats have, in a few words."""
     mine = {finding.fault for finding in best.findings}

@@ -37,7 +37,7 @@ from chatui.models.model_servers import Examination
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
 from chatui.operations.doctor.faults import AnyFault, DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
-from chatui.operations.doctor.report import DoctorReport, FormatReport
+from chatui.operations.doctor.report import DoctorReport, FormatReport, unasked
 from chatui.operations.second_reader import SecondReader
 
 PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
@@ -298,8 +298,7 @@ def test(visitor: Visitor, spec: BackendSpec) -> ServerTest:
         asking.join(TEST_SECONDS + _EXTRA_SECONDS)
     finally:
         _examination_lock.release()
-    silent = DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (DetectedFault(Cause.SILENT, Level.UNASKED),))
-    reports = progress.reports or (silent,)
+    reports = progress.reports or (unasked(spec, Cause.SILENT),)
     passed = all(report.level <= _WORST_TO_PASS for report in reports)
     shown = tuple(_shown(_stored_report(report)) for report in reports)
     models = tuple(name for name in reports[0].identity.models if is_model_name(name))[:_MAX_NAMES] if passed else ()
@@ -372,8 +371,7 @@ def _reports(spec: BackendSpec, progress: _Progress, *, is_brief: bool = False) 
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
-        finding = DetectedFault(Cause.KEY_MISSING, Level.UNASKED, f"{error}.")
-        return (DoctorReport(spec.name, spec.kind, ServerIdentity(spec.url), (finding,)),)
+        return (unasked(spec, Cause.KEY_MISSING, f"{error}."),)
     model = next(iter(spec.models), None)
     second = None if is_brief else SecondReader()
     target = ExaminedServer(
