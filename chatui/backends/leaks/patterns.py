@@ -202,10 +202,11 @@ _HIDDEN_CHANNEL = f"(?:{_spread('analysis')}|{_spread('commentary')})"
 _LINE_BEGINS = r"(?:\A|\n)[ \t\u200b]{0,8}"
 _CALL = regex.compile(
     rf"(?P<by>(?:{_spread('assistant')}{_GAP})?(?:{_HIDDEN_CHANNEL}{_GAP})?)"
-    r"(?:to=(?P<to>[a-z_][\w./-]{0,60})(?P<value>[@&;])?|json\s{0,20}(?=\{))",
+    r"(?:to=(?P<to>[a-z_][\w./-]{0,60})(?P<value>[@&;])?|(?:functions\.[\w.-]{1,60}\s{0,4})?json\s{0,20}(?=\{)"
+    rf"|functions\.[\w.-]{{1,60}}\s{{0,4}}(?=\{{)|(?<={_HIDDEN_CHANNEL})(?=\{{\s{{0,20}}\"))",
     regex.IGNORECASE,
 )
-"""A header that names the recipient of a call, or has lost the name."""
+"""A header that names the recipient of a call, with or without ``to=``, or has lost the name: then its body is an object."""
 _CALL_BODY = regex.compile(
     rf"(?P<kind>\s?(?=\\{{0,8}}<{_Z}{_BAR})|\s?(?:analysis|commentary)?\s{{0,4}}(?:json|code)(?=\w\w|\s{{0,4}}(?:[^\s\w.,;:!?)]|\n)))"
     r"|(?:[ \t]+\w{1,20}){0,3}\s{0,20}(?=\{)",
@@ -213,8 +214,8 @@ _CALL_BODY = regex.compile(
 )
 """What stands between the recipient and the body: a token, the kind of the body, or nothing where the body is an object."""
 BEGINNING = rf"(?<={_LINE_BEGINS}|[{ENDS}]\s{{0,2}})"
-_BEGINS = regex.compile(BEGINNING)
-"""A beginning: of the text, of a line, or behind a sentence. A recipient there needs nothing else."""
+_BEGINS = regex.compile(rf"{BEGINNING}(?<!\?)")
+"""A beginning: of the text, of a line, or behind a sentence, but not in an address. A recipient there needs nothing else."""
 _OPENING_MARKS = r"\s\"'“‘«„「『(\[{\\"
 _GOES_ON = regex.compile(rf"(?<=[^{_OPENING_MARKS}])")
 _GLUED_CHANNEL = regex.compile(
@@ -223,9 +224,9 @@ _GLUED_CHANNEL = regex.compile(
     rf"|(?<=[\p{{N}}\p{{So}}\p{{Sk}}]|\w[*)\]]{{1,3}}){_HIDDEN_CHANNEL}(?=[\p{{Lu}}\p{{Lo}}\p{{IsCyrillic}}])"
 )
 """The name of a channel between two texts, which no space keeps apart."""
-GLUED = rf"{_HIDDEN_CHANNEL}(?:(?=[^\s.,:;!?'’)/{PARTICLES}-])|(?=[{PARTICLES}]\S))"
+GLUED = rf"{_HIDDEN_CHANNEL}(?=[^\s.,:;!?'’)/_{PARTICLES}-]|-\s|[{PARTICLES}]\S)"
 """The name of a channel at the beginning of a text that does not go on as a sentence about it."""
-HIDDEN_BEGINS = regex.compile(rf"{GLUED}|{_HIDDEN_CHANNEL}(?:[ \t]{{0,9}}\n|[ \t]{{1,9}}(?=[A-Z]))")
+HIDDEN_BEGINS = regex.compile(rf"{GLUED}|{_HIDDEN_CHANNEL}(?:[ \t]{{0,9}}\n|[ \t]{{1,9}}(?=\p{{Lu}}))")
 """The same, or alone in its line or before a sentence: then the whole text decides."""
 _XTML = regex.compile(
     rf"{_LT}{_Z}{_BAR}{_Z} ?(?P<step>{_spread('open')}|{_spread('close')}) ?{_Z}{_BAR}?{_Z}{_GT}"
@@ -246,7 +247,10 @@ HEADER = regex.compile(
 """A whole header is one wherever it stands."""
 LEAVES_CODE = regex.compile(rf"(?<=\n[ \t]{{0,8}}|[^{_OPENING_MARKS}=]){HEADER.pattern}")
 """It is no code either, unless its block begins with it or has other tokens before it: the model ended its answer inside the block."""
-HEADER_BEGINS = rf"<\||{_spread('assistant')}(?=[acfjt\s\u200b])|{_HIDDEN_CHANNEL}(?=[^\W\d_]|{_GAP}to=|\s?json)|(?<![^\s{ENDS}])to=[a-z_]"
+HEADER_BEGINS = (
+    rf"<\||{_spread('assistant')}(?=[acfjt\s\u200b])"
+    rf"|{_HIDDEN_CHANNEL}(?=[^\W\d_]|\{{|{_GAP}(?:to=|json|functions))|(?<![^\s{ENDS}])to=[a-z_]"
+)
 """Where a header may begin, wherever that is."""
 TRIGGER = re.compile(
     rf"\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{HEADER_BEGINS}",

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
 
+import regex
 from markdown_it import MarkdownIt
 
 from chatui.backends.leaks import patterns
@@ -144,7 +145,7 @@ _BEFORE_MENTION = re.compile(r"[\s\"'“”„‘‚«»「『(*_\[{`,:/=|\-–�
 """Scripts from U+2E80 on are written without spaces between words."""
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|\|)\s*\Z")
 _EXPLAINED = re.compile(r"\s?(?::\s|\||–|—|->|→|-\s|=\s)")
-_BEGINS_A_TEXT = re.compile(r"[ \t]?(?:\n|[A-ZÀ-ÖØ-Þ])")
+_BEGINS_A_TEXT = regex.compile(r"[ \t]?[\n\p{Lu}]")
 _SENTENCE_OVER = re.compile(r"[.!?…。！？]\s*\Z")
 
 
@@ -168,8 +169,8 @@ def is_mention(sign: Sign, line: str, after: str) -> bool:
 
 
 def _is_glued(after: str) -> bool:
-    """Whether a word begins directly after the sign."""
-    return after[:1].isascii() and after[:1].isalnum()
+    """Whether a word begins directly after the sign, in a script that is written with spaces."""
+    return after[:1].isalnum() and after < "\u2e80"
 
 
 _HEADER_CHARS = 200

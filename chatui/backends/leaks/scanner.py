@@ -32,7 +32,7 @@ _CONTEXT = 16
 _LONGEST_SPAN, _LONGEST_RUN = 400, 99
 _NAMES_REASONING = regex.compile(r"reasoning|think|thought", regex.IGNORECASE)
 _ALONE = regex.compile(r"[ \t\r\u200b]{0,14}(?:\n|\Z)")
-_EXPLAINED = regex.compile(r"\s?[:|=–—]| [^\W\d_A-Z]")
+_EXPLAINED = regex.compile(r"\s?[:|=–—]| [^\W\d_\p{Lu}]")
 _NAMES_A_PLACE = regex.compile(r" (?:to=|(?:assistant|analysis|commentary|final|user|system|developer|tool|functions)(?!\w)[\s\S])")
 
 
@@ -221,8 +221,8 @@ class LeakGuard:
         """The beginning of a text that may repeat the thought, while that is not decided; then None."""
         self._has_shown = False
         self.has_sign = self.ends_in_call = self.hides_before = False
-        """``ends_in_call``: a token behind the text says that all of it was a call. ``hides_before``: the header of an answer came so late
-        that what was shown before was reasoning."""
+        """``ends_in_call``: a token behind the text says that all of it was a call. ``hides_before``: what was shown before was reasoning,
+        for the header of an answer came only then, or all of the text came as reasoning as well."""
 
     def reasoned(self, text: str) -> None:
         """More reasoning came after the text began: servers repeat it in pieces, too."""
@@ -262,6 +262,9 @@ class LeakGuard:
         if self._separation is Separation.UNPROVEN:
             return self._judged(whole, complete=complete)
         spans = self._rest(complete=complete)
+        if after_thought(whole, self._thought) and "".join(whole.split()) == self._thought:
+            self.has_sign = self.hides_before = True
+            spans = withheld("".join(span.text for span in spans))
         self.ends_in_call = complete and ends_in_call(whole)
         self.has_sign |= self.ends_in_call
         if self._separation is Separation.PLAIN:

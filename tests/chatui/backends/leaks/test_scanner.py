@@ -50,7 +50,6 @@ LOOK = FunctionTool("look", parameters={"type": "object", "properties": {"q": {}
     ('{"topN": 3}', False),
     ('{"q": "x", "note": "y"}', False),
     ('functions.look: SECRET', True),
-    ('functions.look to=assistantcommentary{"result": "SECRET"}', True),
     ("look up the word.", False),
     ("look(q) takes a word.", False),
     ("[look](x) is a link.", False),
@@ -122,6 +121,13 @@ def streamed(text: str) -> str:
     (f"```\ncode\n{HEADER}{SECRET}\n```\nmore", "```\ncode\n"),
     (f"```py\ncode\n<|end|>{HEADER}```py\n{SECRET}\n```\n", "```py\ncode\n"),
     (f"Hi.\n\n    code\n    <|end|>{HEADER}{SECRET}", "Hi.\n\n    code\n    "),
+    (f'Look:assistantcommentary{{"q": "{SECRET}"}}', "Look:"),
+    (f'10%commentary{{\n  "q": "{SECRET}"\n}}', "10%"),
+    (f'So assistantcommentary functions.look json{{"q": "{SECRET}"}}', "So "),
+    (f'Hi\nassistantfunctions.look {{"q": "{SECRET}"}}', "Hi\n"),
+    (f'functions.look to=assistantcommentary{{"result": "{SECRET}"}}', "functions.look to="),
+    (f"Так.\nassistantanalysis Нужно {SECRET}", "Так.\n"),
+    (f"analysis- Step one. {SECRET}", ""),
 ])  # fmt: skip
 def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> None:
     assert shown(text) == shown(text, Separation.PLAIN) == result
@@ -149,6 +155,8 @@ def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> Non
     f"Look:\n\n```python\nheader = '{HEADER}'\n```\n\nSo it is.",
     "Dear assistant to=me and to=you {x}. The assistants finally came.",
     "A [thinking](x) and [THINK] in a line.",
+    "See https://example.org/mail?to=bob",
+    "analysis_results.csv has three columns. \\commentary{A note} is LaTeX, .analysis{color: red} CSS.",
 ])  # fmt: skip
 def test_text_that_speaks_of_markers_is_whole_and_streams(text: str) -> None:
     assert shown(text) == shown(text, complete=False) == text
@@ -199,6 +207,16 @@ def test_text_that_begins_as_the_reasoning_did_is_held_until_it_departs_from_it(
     assert shown("The user asks for it.  Say", thought=thought, complete=False) == "", "it may have become the reasoning"
     assert shown("The user asks for more.", thought=thought) == "The user asks for more."
     assert shown("The user", thought=thought) == "The user", "a short answer may begin so"
+
+
+@for_each([("The user asks for it. Say yes.", True), ("The user asks for it. Say yes. Yes.", False), ("Yes.", False)])
+def test_a_text_that_comes_as_reasoning_afterwards_was_reasoning(text: str, hides_before: bool) -> None:
+    guard = LeakGuard(Separation.STRUCTURED)
+    assert visible([span for piece in text for span in guard.feed(piece)])
+    for piece in ("The user asks ", "for it. Say ", "yes."):
+        guard.reasoned(piece)
+    guard.finish(complete=True)
+    assert guard.hides_before is guard.has_sign is hides_before
 
 
 # Without proof
