@@ -90,10 +90,10 @@ _ANSWER = re.compile(
     re.IGNORECASE,
 )
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
-_COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
-_CUT_SIGN = re.compile(r"\bassistant[acf]\w{0,9}\Z")
-_SPACED = re.compile(r"\bassistant(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b")
+_COLLAPSED = re.compile(
+    r"assistant(?:final|analysis|commentary)|\bassistant(?:[acf]\w{0,9}\Z|(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b)"
+)
 STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 """Some servers leave the stop token at the end of the answer, as characters."""
 _STOP_AT_END = re.compile(rf"\s*(?:{'|'.join(map(re.escape, STOP_TOKENS))})?\s*\Z")
@@ -108,7 +108,7 @@ def judge(text: str) -> list[TextSpan]:
 
 def is_collapsed(text: str) -> bool:
     """Whether markers were stripped from it, or it was cut inside one that was."""
-    return any(sign in text for sign in _COLLAPSED) or bool(_CUT_SIGN.search(text) or _SPACED.search(text))
+    return bool(_COLLAPSED.search(text))
 
 
 def _final_of_harmony(text: str) -> list[TextSpan]:

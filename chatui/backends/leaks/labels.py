@@ -276,7 +276,7 @@ def _of_object(value: Mapping[str, Any]) -> str | None:
         return ""
     if not any(_is(_KEY, name) for name in value):
         return None
-    answers = (value[name] for known in _ANSWER_FIELDS for name in value if _folded(str(name)) == known)
+    answers = (value[name] for known in _ANSWER_FIELDS for name in value if re.sub("[ -]", "_", str(name).lower()) == known)
     return next((answer for answer in answers if isinstance(answer, str)), "")
 
 
@@ -304,7 +304,3 @@ def _labelled(value: Mapping[str, Any]) -> bool:
 
 def _is(pattern: str, value: object) -> bool:
     return bool(re.fullmatch(pattern, str(value), re.IGNORECASE))
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace(" ", "_").replace("-", "_")

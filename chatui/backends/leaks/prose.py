@@ -165,12 +165,9 @@ def is_mention(sign: Sign, line: str, after: str) -> bool:
         return False
     if not after:
         return not is_word
-    return not (_is_glued(after) or after[0] in ("<\\&*#" if sign.kind is SignKind.COLLAPSED else "<\\&"))
-
-
-def _is_glued(after: str) -> bool:
-    """Whether a word begins directly after the sign, in a script that is written with spaces."""
-    return after[:1].isalnum() and after < "\u2e80"
+    # A word is glued to the sign only in a script that is written with spaces.
+    is_glued = after[0].isalnum() and after < "\u2e80"
+    return not (is_glued or after[0] in ("<\\&*#" if sign.kind is SignKind.COLLAPSED else "<\\&"))
 
 
 _HEADER_CHARS = 200
