@@ -85,8 +85,8 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
 
 
 def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[StoredPart]:
-    """These messages, as far as the program may see them. ``only_key``: see ``permissions.programs.messages_of``."""
-    messages = programs.messages_of(person, keys, only_key)
+    """These messages, as far as they belong to answers that the program may read, and it may see them."""
+    messages = transcripts.among(keys, programs.own_turns(person, only_key))
     return list(_parts(messages, by_turn(message.turn_id for message in messages)))
 
 

@@ -8,15 +8,13 @@ a debug view for each conversation. If the operator requires a second person to 
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, QuerySet
 
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models.conversation import Conversation
-from chatui.models.message import Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -45,13 +43,9 @@ def _answers(person: User, only_key: UUID | None) -> QuerySet[ProgramAnswer]:
     return rows if only_key is None else rows.filter(key=only_key)
 
 
-def messages_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[Message]:
-    """Those of these messages that belong to answers which the program may read: to the answer, to its question, or to what the program
-    sent before it. ``only_key`` as for ``answer_of``."""
-    turns = _answers(person, only_key).values("turn")
-    asked = Turn.objects.filter(question=OuterRef("pk"))
-    in_reach = Q(turn__in=turns) | Q(turn=None) & (~Exists(asked) | Exists(asked.filter(pk__in=turns)))
-    return list(Message.objects.filter(in_reach, pk__in=keys, conversation__in=_answers(person, only_key).values("turn__conversation")))
+def own_turns(person: User, only_key: UUID | None) -> QuerySet[Turn]:
+    """The turns of the answers that the program may read. ``only_key`` as for ``answer_of``."""
+    return Turn.objects.filter(program_answer__in=_answers(person, only_key))
 
 
 READ, ASKED = "raw reasoning to program", "asked for raw reasoning"

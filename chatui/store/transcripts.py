@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max, OuterRef, Subquery
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 
 from chatui.database.compiled_statements import Parameter
@@ -210,6 +210,13 @@ def loaded(conversation: Conversation, keys: Sequence[UUID], *, for_page: bool =
 def of_turn(turn: Turn) -> list[Message]:
     """The messages that a turn wrote, in the order in which they were stored."""
     return list(Message.objects.filter(turn=turn).order_by("position"))
+
+
+def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
+    """Those of these messages that belong to the turns: to an answer, to its question, or to what a program sent before it."""
+    asked = Turn.objects.filter(question=OuterRef("pk"))
+    in_reach = Q(turn__in=turns) | Q(turn=None) & (~Exists(asked) | Exists(asked.filter(pk__in=turns)))
+    return list(Message.objects.filter(in_reach, pk__in=keys, conversation__in=turns.values("conversation")))
 
 
 def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:

@@ -1,5 +1,5 @@
-// The script of the import page: says what is in the chosen file before it is imported. Without it, a button does, but then
-// the file has to be chosen again.
+// The script of the import page: says what is in the chosen file before it is imported. Without it, the button leads to
+// a page that says so, where the file has to be chosen again.
 
 import "./site.js";
 import { find, parse } from "./page/dom.js";
