@@ -28,7 +28,7 @@ from chatui.backends.auto import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX, KeyUnusableError
 from chatui.backends.spec import NO_REVIEW, BackendSpec, SpecError, find, is_model_name
 from chatui.database import versions
-from chatui.documents import process
+from chatui.documents import reading
 from chatui.env import Environment, environment
 from chatui.model_servers import configured, connected, vocabulary
 from chatui.models.model_servers import StoredBackend
@@ -277,7 +277,7 @@ def search_engine(env: Environment) -> Found:
 @register(deploy=True)
 def reading_of_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """A process that reads uploaded files must be sandboxed on this machine, and must survive decompression bombs. Takes two seconds."""
-    return [checks.Warning(f"Uploaded files: {fault}; see docs/operating.md.", id="chatui.W056") for fault in process.faults()]
+    return [checks.Warning(f"Uploaded files: {fault}; see docs/operating.md.", id="chatui.W056") for fault in reading.faults()]
 
 
 @_rule

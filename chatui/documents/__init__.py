@@ -1,8 +1,8 @@
 """Reads uploaded files into text, in a sandboxed process.
 
-Begin with ``reading``. ``kinds`` detects the type of a file, ``process`` starts a process for it and validates all that it returns, and
+Begin with ``reading``, which starts a process for a file, and validates all that it returns. ``kinds`` detects the type of a file, and
 ``inside/worker.py`` is the program in that process. ``chatui.sandbox`` removes all rights of the process except reading and writing, and
-``process`` also tests that this holds (with ``inside/probes.py``). ``plain_text`` reads text files, and removes invisible characters from
+``reading`` also tests that this holds (with ``inside/probes.py``). ``plain_text`` reads text files, and removes invisible characters from
 every text. ``chunks`` splits a long document into passages for the search. No file but plain ASCII text is parsed in the server's own
 process.
 

@@ -1,15 +1,31 @@
-"""Reads an uploaded file: returns its text in parts, or a reason why there is none."""
+"""Reads an uploaded file, in a separate sandboxed process: returns its text in parts, or a reason why there is none.
+
+Everything that the process returns is validated. Before any upload is read, it is tested whether this machine sandboxes such processes and
+ends them at their limits.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, partial
+from typing import Any
 
-from chatui.documents import kinds, plain_text, process
+from chatui import processes
+from chatui.documents import kinds, plain_text
+from chatui.documents.inside import probes
+from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_LEFT_OUT, MAX_PARTS, NOT_PREPARED
 from chatui.documents.kinds import HiddenPart, NoTextReason
+from chatui.env import BASE_DIR
+from chatui.processes import LateError
 from chatui.sandbox import ProcessLimits
 
 MAX_BYTES = 20_000_000
@@ -40,18 +56,22 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """What was read from a file. If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of
-    pages, sheets or slides, or 0. ``is_cut``: the text was truncated. ``left_out``: what is hidden in the file, kind and name of each.
+    """What was read from a file. With a ``reason`` there are no parts; otherwise at least one has text. ``places``: the number of pages,
+    sheets or slides, or 0. ``is_cut``: the text was truncated. ``left_out``: what is hidden in the file, kind and name of each.
     """
 
-    state: ReadingState
-    kind: str
+    kind: str = ""
     parts: tuple[TextPart, ...] = ()
     places: int = 0
     places_without_text: int = 0
     reason: NoTextReason = NoTextReason.NONE
     is_cut: bool = False
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
+
+    @property
+    def state(self) -> ReadingState:
+        """The result in one word."""
+        return _STATES.get(self.reason, ReadingState.FAILED)
 
 
 _STATES = {
@@ -68,20 +88,17 @@ _STATES = {
 async def read(name: str, data: bytes, limits: ProcessLimits | None = None) -> FileReading:
     """Read a file. No file makes this raise an exception. Waits while two other files are being read."""
     if len(data) > MAX_BYTES:
-        return _without_text("", NoTextReason.TOO_LONG)
+        return FileReading(reason=NoTextReason.TOO_LONG)
     detected = kinds.detect(name, data)
     if detected.reason:
-        return _without_text(detected.kind, detected.reason)
+        return FileReading(detected.kind, reason=detected.reason)
     if detected.kind in kinds.PLAIN and data[:TEXT_BYTES].isascii():
         return await asyncio.to_thread(_of_ascii, detected.kind, data)
+    if not await asyncio.to_thread(is_confined):
+        return FileReading(detected.kind, reason=NoTextReason.UNAVAILABLE)
     worker_kind = "plain" if detected.kind in kinds.PLAIN else detected.kind
-    if not await asyncio.to_thread(process.is_confined):
-        return _without_text(detected.kind, NoTextReason.UNAVAILABLE)
-    call = partial(process.run, worker_kind, data, TEXT_BYTES, limits or ProcessLimits())
-    answer = await asyncio.get_running_loop().run_in_executor(_readers(), call)
-    parts = tuple(TextPart(label, text) for label, text in answer.parts)
-    state = _STATES.get(answer.reason, ReadingState.FAILED)
-    return FileReading(state, detected.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut, answer.left_out)
+    call = partial(read_confined, worker_kind, data, TEXT_BYTES, limits or ProcessLimits())
+    return replace(await asyncio.get_running_loop().run_in_executor(_readers(), call), kind=detected.kind)
 
 
 @cache
@@ -92,9 +109,125 @@ def _readers() -> ThreadPoolExecutor:
 def _of_ascii(kind: str, data: bytes) -> FileReading:
     text = plain_text.of_ascii(data[:TEXT_BYTES])
     if not text.strip():
-        return _without_text(kind, NoTextReason.BLANK)
-    return FileReading(ReadingState.READ, kind, (TextPart("", text),), is_cut=len(data) > TEXT_BYTES)
+        return FileReading(kind, reason=NoTextReason.BLANK)
+    return FileReading(kind, (TextPart("", text),), is_cut=len(data) > TEXT_BYTES)
 
 
-def _without_text(kind: str, reason: NoTextReason) -> FileReading:
-    return FileReading(_STATES.get(reason, ReadingState.FAILED), kind, reason=reason)
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.documents.inside import worker; worker.main()"
+_MAX_HEAD_BYTES = MAX_PARTS * (LABEL_CHARS * 12 + 20)
+_SLICE_CHARS = 100_000
+_GRACE_SECONDS = 2
+_AT_A_LIMIT = (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
+
+
+def read_confined(kind: str, data: bytes, max_bytes: int, limits: ProcessLimits) -> FileReading:
+    """Read one file in its process. Blocks at most as long as the limits allow; large files never hold Python's global lock for long.
+
+    ``kind``: a name of ``worker.READERS``. ``max_bytes``: the limit of text.
+    """
+    arguments = [kind, *map(str, (max_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
+    try:
+        code, output = processes.run(
+            [sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR), *arguments],
+            data,
+            seconds=limits.wall_seconds + _GRACE_SECONDS,
+            max_bytes=LENGTH_BYTES + _MAX_HEAD_BYTES + max_bytes,
+            environment={},
+        )
+    except OSError:
+        return FileReading(reason=NoTextReason.UNAVAILABLE)
+    except LateError:
+        return FileReading(reason=NoTextReason.LIMIT)
+    if code == NOT_PREPARED:
+        return FileReading(reason=NoTextReason.UNAVAILABLE)
+    if code in _AT_A_LIMIT:
+        return FileReading(reason=NoTextReason.LIMIT)
+    try:
+        return _parsed_answer(output, max_bytes)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return FileReading(reason=NoTextReason.BROKEN)
+
+
+def _parsed_answer(output: bytes, max_bytes: int) -> FileReading:
+    """The answer in the output. It is validated like untrusted input, because a hostile file may have taken over the process.
+
+    Raises:
+        ValueError, KeyError, TypeError: the answer is invalid.
+    """
+    length = int.from_bytes(output[:LENGTH_BYTES], "big")
+    head = output[LENGTH_BYTES : LENGTH_BYTES + length]
+    if len(output) < LENGTH_BYTES + length or length > _MAX_HEAD_BYTES:
+        raise ValueError
+    about: dict[str, Any] = json.loads(head)
+    sizes = [size for _, size in about["parts"]]
+    at = LENGTH_BYTES + length
+    if len(sizes) > MAX_PARTS or any(type(size) is not int or size < 0 for size in sizes) or at + sum(sizes) != len(output):
+        raise ValueError
+    if sum(sizes) > max_bytes:
+        raise ValueError
+    parts = []
+    for label, size in about["parts"]:
+        parts.append(TextPart(_checked(label, LABEL_CHARS), _checked(output[at : at + size].decode(), max_bytes)))
+        at += size
+    places, without_text = int(about["places"]), int(about["without_text"])
+    left_out = tuple((HiddenPart(kind), _checked(name, LABEL_CHARS)) for kind, name in about["left_out"])
+    is_long = len(left_out) > MAX_LEFT_OUT + 1 or any("\n" in name for _, name in left_out)
+    if is_long or not 0 <= without_text <= places or any(part.text for part in parts) is bool(about["reason"]):
+        raise ValueError
+    return FileReading("", tuple(parts), places, without_text, NoTextReason(about["reason"]), about["is_cut"] is True, left_out)
+
+
+def _checked(text: str, max_chars: int) -> str:
+    """The text, after a check. It is checked in slices, so that other threads of the server can run in between.
+
+    Raises:
+        ValueError: the text is too long, or contains invisible characters.
+    """
+    if len(text) > max_chars or not all(
+        plain_text.has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)
+    ):
+        raise ValueError
+    return text
+
+
+log = logging.getLogger(__name__)
+
+_PROBE_BYTES = 10_000
+_BOMBS = {"time": ProcessLimits(cpu_seconds=1), "memory": ProcessLimits(cpu_seconds=5, memory_bytes=1 << 28)}
+_once = threading.Lock()
+
+
+def is_confined() -> bool:
+    """Whether files can be read safely here. This is tested once per process, in 0.1 seconds. Missing requirements are logged."""
+    with _once:
+        return _is_confined()
+
+
+def faults() -> list[str]:
+    """The problems with reading files here, including with limits; empty if there are none. Takes one to two seconds."""
+    return escapes() + [
+        f"a process was not ended at its {name} limit" for name, limits in _BOMBS.items() if not _ends(f"bomb of {name}", limits)
+    ]
+
+
+def escapes() -> list[str]:
+    """The forbidden actions that a process which reads files can carry out."""
+    answer = read_confined("probes", os.fsencode(__file__), _PROBE_BYTES, ProcessLimits())
+    if answer.reason:
+        return ["no process could be confined"]
+    *found, last = "".join(part.text for part in answer.parts).splitlines()
+    return [f"a process that reads a file could {way}" for way in found] if last == probes.DONE else ["not all attempts were made"]
+
+
+@cache
+def _is_confined() -> bool:
+    if not sys.platform.startswith("linux"):
+        return True  # Other systems have no filter: the resource limits must suffice.
+    found = escapes()
+    if found:
+        log.error("uploaded files are not read: %s", "; ".join(found))
+    return not found
+
+
+def _ends(kind: str, limits: ProcessLimits) -> bool:
+    return read_confined(kind, b"", _PROBE_BYTES, limits).reason is NoTextReason.LIMIT

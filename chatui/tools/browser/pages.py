@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chatui.documents import process
+from chatui.documents import reading
 from chatui.documents.inside.html import TITLE_CHARS, clean, host, joined, wrapped
 from chatui.documents.kinds import NoTextReason
 from chatui.sandbox import ProcessLimits
@@ -53,10 +53,10 @@ async def read(fetched: FetchedPage) -> TextPage:
 
 def _read(fetched: FetchedPage) -> dict[str, str]:
     about = json.dumps({"url": fetched.url, "kind": fetched.kind, "charset": fetched.charset})
-    if not process.is_confined():
+    if not reading.is_confined():
         raise FetchError("This page cannot be read as text.")
-    answer = process.run("web page", about.encode() + b"\n" + fetched.body, MAX_BYTES, LIMITS)
-    parts = dict(answer.parts)
+    answer = reading.read_confined("web page", about.encode() + b"\n" + fetched.body, MAX_BYTES, LIMITS)
+    parts = {part.label: part.text for part in answer.parts}
     if answer.reason not in (NoTextReason.NONE, NoTextReason.BLANK):
         raise FetchError("This page cannot be read as text.")
     if not parts.get("lines", "").strip():

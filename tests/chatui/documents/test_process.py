@@ -5,22 +5,21 @@ from __future__ import annotations
 import pytest
 
 from chatui.checks import reading_of_files
-from chatui.documents import process
+from chatui.documents import reading
 from chatui.documents.kinds import HiddenPart, NoTextReason
-from chatui.documents.process import ProcessAnswer
-from chatui.documents.reading import ReadingState, read
+from chatui.documents.reading import FileReading, ReadingState, TextPart, read
 from chatui.sandbox import ProcessLimits
 
 
 @pytest.mark.slow
 def test_the_sandbox_blocks_everything_and_bombs_end() -> None:
-    assert process.faults() == []
+    assert reading.faults() == []
 
 
 def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
-    unconfined = process._PROGRAM.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()")
-    monkeypatch.setattr(process, "_PROGRAM", unconfined)
-    found = " ".join(process.escapes())
+    unconfined = reading._PROGRAM.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()")
+    monkeypatch.setattr(reading, "_PROGRAM", unconfined)
+    found = " ".join(reading.escapes())
     for way in (
         "read a file",
         "list a directory",
@@ -35,12 +34,12 @@ def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.asyncio
 async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(process, "run", lambda *given: ProcessAnswer(NoTextReason.UNAVAILABLE))
-    process._is_confined.cache_clear()
+    monkeypatch.setattr(reading, "read_confined", lambda *given: FileReading(reason=NoTextReason.UNAVAILABLE))
+    reading._is_confined.cache_clear()
     try:
         found = await read("a.html", b"<p>x")
     finally:
-        process._is_confined.cache_clear()
+        reading._is_confined.cache_clear()
     assert (found.state, found.reason) == (ReadingState.FAILED, NoTextReason.UNAVAILABLE) and "are not read" in caplog.text
 
 
@@ -76,17 +75,17 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
 )
 def test_every_end_of_the_process_gives_a_result(program: str, reason: NoTextReason, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        process, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
+        reading, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
     )
-    monkeypatch.setattr(process, "_GRACE_SECONDS", 0)
-    assert process.run("pdf", b"%PDF-", 1000, ProcessLimits(cpu_seconds=2, wall_seconds=1)) == ProcessAnswer(reason)
+    monkeypatch.setattr(reading, "_GRACE_SECONDS", 0)
+    assert reading.read_confined("pdf", b"%PDF-", 1000, ProcessLimits(cpu_seconds=2, wall_seconds=1)) == FileReading(reason=reason)
 
 
 def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "left_out": [["slide", "2"]], "parts": [["page 1", 3]]}'
-    monkeypatch.setattr(process, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
-    assert process.run("pdf", b"", 1000, ProcessLimits()) == ProcessAnswer(
-        NoTextReason.NONE, 2, 1, True, (("page 1", "abc"),), ((HiddenPart.SLIDE, "2"),)
+    monkeypatch.setattr(reading, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
+    assert reading.read_confined("pdf", b"", 1000, ProcessLimits()) == FileReading(
+        "", (TextPart("page 1", "abc"),), 2, 1, NoTextReason.NONE, True, ((HiddenPart.SLIDE, "2"),)
     )
 
 
@@ -95,11 +94,11 @@ def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) ->
     program = (
         "import json, os, sys; b = json.dumps(dict(os.environ)).encode(); sys.stdout.buffer.write(bytes(4)); sys.exit('secret' in str(b))"
     )
-    monkeypatch.setattr(process, "_PROGRAM", program.replace("sys.exit('secret' in str(b))", "sys.exit(70 if b'secret' in b else 0)"))
-    assert process.run("pdf", b"", 1000, ProcessLimits()).reason is NoTextReason.BROKEN
+    monkeypatch.setattr(reading, "_PROGRAM", program.replace("sys.exit('secret' in str(b))", "sys.exit(70 if b'secret' in b else 0)"))
+    assert reading.read_confined("pdf", b"", 1000, ProcessLimits()).reason is NoTextReason.BROKEN
 
 
 def test_operators_are_told_which_protection_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "faults", lambda: ["a process was not ended at its time limit"])
+    monkeypatch.setattr(reading, "faults", lambda: ["a process was not ended at its time limit"])
     [warning] = reading_of_files(None)
     assert warning.id == "chatui.W056" and "at its time limit" in str(warning.msg)

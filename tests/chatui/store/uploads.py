@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.documents.reading import FileReading, ReadingState, TextPart
+from chatui.documents.reading import FileReading, TextPart
 from chatui.models.files import StoredFile
 from chatui.models.user import User
 from chatui.store import documents, files, uploads
@@ -19,7 +19,7 @@ def uploaded_with(person: User, name: str, *parts: TextPart, kind: str = "text")
     """The same, with these parts."""
     file = files.save(FileDestination(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
     tokens, is_counted = uploads.tokens_of([part.text for part in parts])
-    reading = FileReading(ReadingState.READ, kind, parts, places=len(parts) if len(parts) > 1 else 0)
+    reading = FileReading(kind, parts, places=len(parts) if len(parts) > 1 else 0)
     documents.save(file.content, ExtractedText(reading, tokens, is_counted))
     return file
 

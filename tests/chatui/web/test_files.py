@@ -19,7 +19,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.documents import kinds
-from chatui.documents.reading import FileReading, ReadingState, TextPart
+from chatui.documents.reading import FileReading, TextPart
 from chatui.limits import Throttle
 from chatui.live.channel import refusal_of
 from chatui.models.audit import AuditEvent
@@ -233,7 +233,7 @@ def test_a_page_says_whether_there_are_pending_files_to_load(ada: User) -> None:
 
 def test_extracted_text_counts_towards_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async def read(name: str, data: bytes) -> FileReading:
-        return FileReading(ReadingState.READ, "text", (TextPart("", "ä" * 600_000),))
+        return FileReading("text", (TextPart("", "ä" * 600_000),))
 
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 1})
     monkeypatch.setattr("chatui.documents.reading.read", read)
@@ -266,7 +266,7 @@ def test_files_pending_for_an_hour_are_replaced_when_space_runs_out(ada: User, m
 def test_a_file_deleted_while_it_is_read_is_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async def read(name: str, data: bytes) -> FileReading:
         await sync_to_async(_delete_all)()
-        return FileReading(ReadingState.READ, "text", (TextPart("", "words"),))
+        return FileReading("text", (TextPart("", "words"),))
 
     monkeypatch.setattr("chatui.documents.reading.read", read)
     answer = upload(signed_in(ada))
@@ -281,7 +281,7 @@ def _delete_all() -> None:
 def test_text_read_by_a_concurrent_upload_is_not_overwritten(ada: User) -> None:
     file = uploaded(ada)
     passages.index(file.content_id)
-    texts.save(file.content, ExtractedText(FileReading(ReadingState.READ, "text", (TextPart("", "other"),)), [1], is_counted=True))
+    texts.save(file.content, ExtractedText(FileReading("text", (TextPart("", "other"),)), [1], is_counted=True))
     assert DocumentPart.objects.get().text == "The meeting is on Tuesday." and DocumentPassage.objects.exists()
 
 
@@ -373,7 +373,7 @@ def test_no_database_connection_is_held_while_a_file_is_read(ada: User, monkeypa
 
     async def read(name: str, data: bytes) -> FileReading:
         held.append(connections["default"].connection)
-        return FileReading(ReadingState.READ, "text", (TextPart("", "words"),))
+        return FileReading("text", (TextPart("", "words"),))
 
     def detected(name: str, data: bytes) -> kinds.DetectedKind:
         held.append(connections["default"].connection)

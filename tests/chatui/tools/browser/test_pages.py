@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chatui.documents import process
+from chatui.documents import reading
 from chatui.documents.inside.html import WIDTH
 from chatui.tools.browser import pages
 from chatui.tools.browser.pages import TextPage
@@ -73,17 +73,17 @@ async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> Non
 
 async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     opening = "html.decoded = lambda *given: open('/etc/passwd').read()"
-    changed = process._PROGRAM.replace("worker.main()", f"from chatui.documents.inside import html; {opening}; worker.main()")
-    process.is_confined()
-    monkeypatch.setattr(process, "_PROGRAM", changed)
+    changed = reading._PROGRAM.replace("worker.main()", f"from chatui.documents.inside import html; {opening}; worker.main()")
+    reading.is_confined()
+    monkeypatch.setattr(reading, "_PROGRAM", changed)
     with pytest.raises(FetchError):
         await read("<p>tea", "text/plain")
-    monkeypatch.setattr(process, "_PROGRAM", changed.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()"))
+    monkeypatch.setattr(reading, "_PROGRAM", changed.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()"))
     assert "root" in str((await read("<p>tea", "text/plain")).lines), "the premise"
 
 
 async def test_without_confinement_no_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (await read("<p>tea")).lines == ("tea",), "the premise"
-    monkeypatch.setattr(process, "is_confined", lambda: False)
+    monkeypatch.setattr(reading, "is_confined", lambda: False)
     with pytest.raises(FetchError, match="cannot be read"):
         await read("<p>tea")
