@@ -129,7 +129,7 @@ def _email(provider: Provider, claims: Mapping[str, Any]) -> str:
 
 def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | None:
     value: Any = claims
-    for name in provider.claim_path:
+    for name in provider.groups_claim:
         value = value.get(name) if isinstance(value, Mapping) else None
     # Never split a text: names may contain commas. A text instead of a list is one group.
     found = [value] if isinstance(value, str) else value
@@ -283,7 +283,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
     """
     admit(provider, person_claims)
     person = visitor.user
-    if person is None or not may_use_provider(person):
+    if person is None or not sign_in_settings.may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
     if person.is_heir:
         raise NotAdmittedError("no further identity opens the heir of closed accounts")
@@ -304,7 +304,7 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
     person = identity.user
     if not person.is_active:
         raise ClosedAccountError("the account is not active")
-    if not may_use_provider(person):
+    if not sign_in_settings.may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
     sessions.readmit(visitor, person)
     _update(visitor, identity, provider, person_claims)
@@ -348,11 +348,6 @@ def take_back_groups(visitor: Visitor, identity: OutsideIdentity) -> None:
     still_said = ProvisionedAccount.objects.filter(user=identity.user, issuer=identity.issuer, deleted_at=None).exists()
     if provider is not None and not still_said:
         _set_groups(visitor, identity.user, provider, frozenset())
-
-
-def may_use_provider(person: User) -> bool:
-    """Whether a provider may open this account: a superuser may do everything, so no other server may sign in as one."""
-    return not person.is_superuser and not sign_in_settings.is_emergency(person.get_username())
 
 
 def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
@@ -447,7 +442,7 @@ def identities_of(person: User) -> list[ShownIdentity]:
 
 def connectable(person: User) -> Sequence[tuple[str, str]]:
     """Providers with which the person has no identity yet: key and name."""
-    if person.is_heir or person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
+    if person.is_heir or not sign_in_settings.may_use_provider(person):
         return []
     taken = set(OutsideIdentity.objects.filter(user=person).values_list("issuer", flat=True))
     return [(provider.key, provider.name) for provider in sign_in_file().providers if provider.issuer not in taken]
@@ -460,14 +455,8 @@ def confirmable(person: User) -> Sequence[tuple[str, str]]:
 
 
 def _may_remove(person: User, identity_id: UUID) -> bool:
-    """Whether another sign-in method would remain without this identity.
-
-    An identity of a provider that is no longer configured does not count.
-    """
-    if sign_in_settings.has_own_way(person):
-        return True
-    issuers = [provider.issuer for provider in sign_in_file().providers]
-    return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exclude(pk=identity_id).exists()
+    """Whether another sign-in method would remain without this identity."""
+    return sign_in_settings.has_own_way(person) or sign_in_settings.has_outside_way(person, without=identity_id)
 
 
 def remove_identity(visitor: Visitor, identity_id: UUID, current_key: str | None) -> None:

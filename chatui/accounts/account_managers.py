@@ -10,9 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from chatui.accounts import sign_in_settings
-from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.models.provisioning import ProvisionedAccount
-from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 
@@ -91,13 +89,7 @@ def _managers() -> QuerySet[User]:
 
 def _can_sign_in(person: User) -> bool:
     """Whether they have a password, a passkey, or an identity or directory account of a configured provider."""
-    if sign_in_settings.has_own_way(person):
+    if sign_in_settings.has_own_way(person) or sign_in_settings.has_outside_way(person):
         return True
-    if person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
-        return False
-    file = sign_in_file()
-    issuers = [provider.issuer for provider in file.providers] + ([f"header:{file.header.name}"] if file.header else [])
-    return (
-        OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
-        or ProvisionedAccount.objects.filter(user=person, issuer__in=issuers, deleted_at=None).exists()
-    )
+    provisioned = ProvisionedAccount.objects.filter(user=person, issuer__in=sign_in_settings.outside_issuers(), deleted_at=None)
+    return sign_in_settings.may_use_provider(person) and provisioned.exists()

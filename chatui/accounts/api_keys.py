@@ -135,7 +135,8 @@ def valid_among(keys: Iterable[UUID]) -> set[UUID]:
 
 def _admit(row: ApiKey, address: str) -> LiveKey:
     if not is_valid(row):
-        _record_refused(row, address)
+        detail = f"{row.prefix}, {_why_invalid(row)}"
+        _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), detail)
         raise KeyRefusedError
     if _exceeds_limit(row):
         raise ThrottledError
@@ -199,10 +200,6 @@ def _exceeds_limit(row: ApiKey) -> bool:
         return _requests.count(str(row.pk)) > row.per_minute
     except CACHE_ERRORS:
         return False  # allowed while the cache is unavailable, as for people who are signed in
-
-
-def _record_refused(row: ApiKey, address: str) -> None:
-    _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {_why_invalid(row)}")
 
 
 CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
@@ -318,17 +315,10 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
         revoke(visitor, [row], REVOKED)
 
 
-def revoke_with_password(visitor: Visitor, person: User) -> int:
-    """Revoke all keys of a person whose password has changed, and return how many. Recorded.
-
-    Somebody who knew the old password may have created them.
-    """
-    return revoke(visitor, _valid_keys(person).select_related("owner"), REVOKED_WITH_PASSWORD)
-
-
-def revoke_with_account(visitor: Visitor, person: User) -> int:
-    """Revoke all keys of a person whose account is being closed, and return how many. Recorded."""
-    return revoke(visitor, _valid_keys(person).select_related("owner"), REVOKED_WITH_ACCOUNT)
+def revoke_all(visitor: Visitor, person: User, action: str = REVOKED_WITH_PASSWORD) -> int:
+    """Revoke all keys of a person whose account is being closed, or whose password has changed: somebody who knew the old one may have
+    created them. Returns how many. Recorded as ``action``."""
+    return revoke(visitor, _valid_keys(person).select_related("owner"), action)
 
 
 @transaction.atomic

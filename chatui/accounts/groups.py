@@ -18,7 +18,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from chatui import instructions
-from chatui.accounts import account_managers, people, second_factor
+from chatui.accounts import account_managers, people
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -265,7 +265,7 @@ def _rows(staff: User) -> QuerySet[Group]:
 def _listed(group: Group) -> ListedGroup:
     names = [administration.name_of(each) for each in group.permissions.all()]
     allows = tuple(gettext(words) for words, _names in administration.in_words(names))
-    is_required_by_settings = second_factor.is_set_in_environment(group)
+    is_required_by_settings = group.name in environment().second_factor_groups
     needs = is_required_by_settings or hasattr(group, "required_factor")
     return ListedGroup(group.pk, group.name, group.members, allows, _features_of(group), needs, is_required_by_settings)  # type: ignore[attr-defined]
 

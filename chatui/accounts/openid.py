@@ -395,7 +395,7 @@ def merged(provider: Provider, signed: dict[str, Any], more: dict[str, Any]) -> 
     """The signed claims, completed with ``more``. Claims that belong together come from one source: an address with the word that it is
     verified, and groups with the mark that some are left out.
     """
-    for claims in (("email", "email_verified"), (provider.claim_path[0], *_GROUP_MARKS)):
+    for claims in (("email", "email_verified"), (provider.groups_claim[0], *_GROUP_MARKS)):
         source = signed if any(name in signed for name in claims) else more
         signed, more = ({name: value for name, value in each.items() if name not in claims or each is source} for each in (signed, more))
     return {**more, **signed}

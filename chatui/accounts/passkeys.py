@@ -28,11 +28,10 @@ from django.http.request import validate_host
 from django.utils import timezone
 
 from chatui.accounts import second_factor, sessions, sign_in, sign_in_settings
-from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import MustWaitError
-from chatui.models.sign_in import OutsideIdentity, Passkey
+from chatui.models.sign_in import Passkey
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
 from chatui.site.brand import brand
@@ -257,10 +256,8 @@ def may_remove_one(person: User) -> bool:
     has_others = passkeys_of(person).count() > 1
     if second_factor.is_required(person) and not has_others and not second_factor.has_app(person):
         return False
-    if sign_in_settings.may_use(person) and (has_others or person.has_usable_password()):
-        return True
-    issuers = [provider.issuer for provider in sign_in_file().providers]
-    return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
+    has_own_way = sign_in_settings.may_use(person) and (has_others or person.has_usable_password())
+    return has_own_way or sign_in_settings.has_outside_way(person)
 
 
 def add(visitor: Visitor, person: User, site: Site, new: VerifiedRegistration, name: str) -> tuple[Passkey, list[str]]:
@@ -353,7 +350,7 @@ def use(visitor: Visitor, site: Site, credential: str, challenges: Collection[by
         _count_use(row, _verify_use(site, row, read, challenge))
     except (RefusedPasskeyError, MustWaitError) as error:
         why = error.why if isinstance(error, RefusedPasskeyError) else "had to wait"
-        sign_in.record_passkey_refused(visitor, owner, f"passkey: {why}")
+        sign_in.record_way_refused(visitor, owner, f"passkey: {why}", "passkey refused")
         raise
     guess.succeeded()
     return row

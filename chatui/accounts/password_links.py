@@ -40,7 +40,7 @@ def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
         if voids_password:
             person.set_unusable_password()
             person.save(update_fields=["password"])
-            api_keys.revoke_with_password(visitor, person)
+            api_keys.revoke_all(visitor, person)
         PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
         detail = "the old password does not work any more" if voids_password else ""
         record("make password link", visitor, person.get_username(), detail=detail)
@@ -67,7 +67,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
         link.user.save(update_fields=["password"])
         PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now(), used_from=visitor.address[:64], dismissed_at=None)
         record("use password link", visitor.as_nobody(), link.user.get_username(), detail=f"made by {link.made_by_name}")
-        api_keys.revoke_with_password(visitor.as_nobody(), link.user)
+        api_keys.revoke_all(visitor.as_nobody(), link.user)
         second_factor.notify(link.user, "password-changed")
     return link.user
 

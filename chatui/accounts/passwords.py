@@ -61,7 +61,7 @@ class PredictablePasswordValidator:
         """Raises ValidationError with the reason."""
         text = _normalized(password).casefold()[:_CHECKED_CHARS]
         letters = "".join(filter(str.isalnum, text))
-        if _is_common(text) or _is_common(_base_word(letters)):
+        if text in _common() or _base_word(letters) in _common():
             raise ValidationError(_("This is a common password, which attackers try first."), code="password_too_common")
         if _is_pattern(letters if len(letters) * 2 >= len(text) else "".join(text.split())):
             raise ValidationError(_("This password is a pattern: it repeats itself or follows the keyboard."), code="password_pattern")
@@ -80,10 +80,6 @@ def _normalized(password: str) -> str:
 @cache
 def _common() -> frozenset[str]:
     return frozenset(CommonPasswordValidator().passwords)
-
-
-def _is_common(text: str) -> bool:
-    return text in _common()
 
 
 def _base_word(letters: str) -> str:

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone, translation
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
@@ -95,15 +95,12 @@ def is_required(person: User) -> bool:
     return person.groups.filter(named | Q(required_factor__isnull=False)).exists()
 
 
-def is_set_in_environment(group: Group) -> bool:
-    """Whether the environment requires it for this group, so that no page can change it."""
-    return group.name in environment().second_factor_groups
-
-
 def members_without_factor(group: Group) -> list[User]:
     """The members, by name, who sign in with a password and have no second factor, and so are asked to set one up."""
-    open_accounts = group.user_set.filter(is_active=True).order_by("username")
-    return [person for person in _without_factor(open_accounts) if person.has_usable_password() and sign_in_settings.may_use(person)]
+    app = SecondFactor.objects.filter(user=OuterRef("pk")).exclude(confirmed_at=None)
+    without = group.user_set.exclude(Exists(app)).exclude(Exists(Passkey.objects.filter(user=OuterRef("pk"))))
+    open_accounts = without.filter(is_active=True).order_by("username")
+    return [person for person in open_accounts if person.has_usable_password() and sign_in_settings.may_use(person)]
 
 
 @transaction.atomic
@@ -136,11 +133,6 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     for person in ended:
         sessions.end_all_of(visitor, person)
     return ended
-
-
-def _without_factor(people: QuerySet[User]) -> QuerySet[User]:
-    app = SecondFactor.objects.filter(user=OuterRef("pk")).exclude(confirmed_at=None)
-    return people.exclude(Exists(app)).exclude(Exists(Passkey.objects.filter(user=OuterRef("pk"))))
 
 
 STEP_SECONDS = 30

@@ -122,24 +122,15 @@ def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
     """
     person = _account_named(name)
     detail = "had to wait" if waits else "wrong password" if person else "no such account"
-    _record_refused(visitor, person, detail, detail)
+    record_way_refused(visitor, person, detail)
 
 
-def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
-    """Record a wrong code after a right password."""
-    detail = "had to wait with the code" if waits else "wrong code"
-    _record_refused(visitor, person, detail, detail)
-
-
-def record_passkey_refused(visitor: Visitor, person: User | None, detail: str) -> None:
-    """Record a refused passkey. ``person``: its owner, if known; ``detail``: the reason, as a fixed text."""
-    _record_refused(visitor, person, detail, "passkey refused")
-
-
-def _record_refused(visitor: Visitor, person: User | None, detail: str, outcome: str) -> None:
+def record_way_refused(visitor: Visitor, person: User | None, detail: str, outcome: str = "") -> None:
+    """Record a refused sign-in. ``person``: whose account it was, if known. ``detail``: the reason, as a fixed text. ``outcome``: the same
+    for the measures, if they do not count every reason."""
     key = _key_of(person) or address_group(visitor.address)
     _refusals[REFUSED].record(visitor.as_nobody(), key, person.get_username() if person else None, detail)
-    _log_outcome(outcome, visitor, person)
+    _log_outcome(outcome or detail, visitor, person)
 
 
 def _key_of(person: User | None) -> str:

@@ -14,9 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     IPvAnyNetwork,
@@ -27,7 +29,7 @@ from pydantic import (
 )
 
 from chatui.env import environment
-from chatui.models.sign_in import Passkey
+from chatui.models.sign_in import OutsideIdentity, Passkey
 from chatui.models.user import User
 from chatui.operator_files import FilePath, OperatorFile
 
@@ -69,13 +71,16 @@ class HeaderRule(BaseModel):
 
     def expected_secret(self) -> str:
         """The secret; empty if none is needed. Raises OSError if the file cannot be read."""
-        if self.secret_file is not None:
-            return self.secret_file.read_text(encoding="utf-8").strip()
-        return self.secret.get_secret_value()
+        return _secret(self.secret, self.secret_file)
+
+
+def _secret(value: SecretStr, file: Path | None) -> str:
+    return value.get_secret_value() if file is None else file.read_text(encoding="utf-8").strip()
 
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=250)]
 Texts = tuple[Text, ...]
+OneOrMore = Annotated[Texts, BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 
 class Provider(BaseModel):
@@ -90,8 +95,8 @@ class Provider(BaseModel):
     client_secret: SecretStr = SecretStr("")
     client_secret_file: FilePath | None = None
     scopes: Texts = ("openid", "profile", "email")
-    groups_claim: Text | tuple[Text, ...] = "groups"
-    groups: dict[str, Text | Texts] = Field(default_factory=dict)
+    groups_claim: OneOrMore = ("groups",)
+    groups: dict[str, OneOrMore] = Field(default_factory=dict)
     staff: Texts = ()
     who_may_enter: Literal["everybody", "listed"] = "listed"
     enter_groups: Texts = ()
@@ -123,31 +128,23 @@ class Provider(BaseModel):
         return self
 
     @property
-    def claim_path(self) -> tuple[str, ...]:
-        """The path of the groups claim: one name, or the names of nested objects."""
-        return (self.groups_claim,) if isinstance(self.groups_claim, str) else self.groups_claim
-
-    @property
     def managed_groups(self) -> frozenset[str]:
         """Our groups that this provider manages."""
-        return frozenset(name for names in self.groups.values() for name in ((names,) if isinstance(names, str) else names))
+        return frozenset(name for names in self.groups.values() for name in names)
 
     def groups_for(self, values: frozenset[str]) -> frozenset[str]:
         """The managed groups that these values map to. Values without a mapping are ignored."""
-        found = (names for value, names in self.groups.items() if value in values)
-        return frozenset(name for names in found for name in ((names,) if isinstance(names, str) else names))
+        return frozenset(name for value, names in self.groups.items() if value in values for name in names)
 
     @property
     def table_digest(self) -> str:
         """Changes if the provider's groups map to other groups or make other people staff."""
-        table = [sorted((value, sorted([names] if isinstance(names, str) else names)) for value, names in self.groups.items())]
+        table = [sorted((value, sorted(names)) for value, names in self.groups.items())]
         return hashlib.sha256(json.dumps([*table, sorted(self.staff)]).encode()).hexdigest()
 
     def secret(self) -> str:
         """The client secret; empty for a public client. Raises OSError if the file cannot be read."""
-        if self.client_secret_file is not None:
-            return self.client_secret_file.read_text(encoding="utf-8").strip()
-        return self.client_secret.get_secret_value()
+        return _secret(self.client_secret, self.client_secret_file)
 
 
 def is_safe_address(address: str) -> bool:
@@ -241,6 +238,23 @@ def may_use(person: User) -> bool:
 def has_own_way(person: User) -> bool:
     """Whether this person can sign in without a provider: with a password or a passkey."""
     return may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists())
+
+
+def may_use_provider(person: User) -> bool:
+    """Whether a provider may open this account: a superuser may do everything, so no other server may sign in as one."""
+    return not person.is_superuser and not is_emergency(person.get_username())
+
+
+def outside_issuers() -> list[str]:
+    """The issuers of all that sign people in from outside: the configured providers, and the proxy."""
+    file = sign_in_file()
+    return [provider.issuer for provider in file.providers] + ([f"header:{file.header.name}"] if file.header else [])
+
+
+def has_outside_way(person: User, without: UUID | None = None) -> bool:
+    """Whether a configured provider or the proxy opens the account, even without the identity with the key ``without``."""
+    rows = OutsideIdentity.objects.filter(user=person, issuer__in=outside_issuers())
+    return may_use_provider(person) and (rows.exclude(pk=without) if without else rows).exists()
 
 
 def is_for_everybody() -> bool:

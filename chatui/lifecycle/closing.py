@@ -34,7 +34,7 @@ def end_access(person: User, by: Visitor) -> None:
     with transaction.atomic():
         sessions.end_all(person)
         BegunSession.objects.filter(user=person).delete()
-        api_keys.revoke_with_account(by, person)
+        api_keys.revoke_all(by, person, api_keys.REVOKED_WITH_ACCOUNT)
         Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
         PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)
         debug_requests.close_all_of(person)
@@ -151,7 +151,7 @@ def _why_not_closable(person: User, cause: ClosingCause) -> str:
         return HEIR
     if cause is ClosingCause.OPERATOR:
         return ""
-    if cause.is_from_outside and (person.is_superuser or sign_in_settings.is_emergency(person.get_username())):
+    if cause.is_from_outside and not sign_in_settings.may_use_provider(person):
         return _PROTECTED
     return account_managers.REASON if account_managers.is_last(person) else ""
 
@@ -202,7 +202,7 @@ def turn_away(visitor: Visitor, provider: Provider, subject: str, error: NotList
     does everything of an account that no provider may open.
     """
     person = _person(provider, subject)
-    if person is None or not person.is_active or not account_linking.may_use_provider(person):
+    if person is None or not person.is_active or not sign_in_settings.may_use_provider(person):
         return
     error.account = person.get_username()
     with transaction.atomic():

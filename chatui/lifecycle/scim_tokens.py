@@ -37,7 +37,7 @@ def changeable_accounts(provider: Provider) -> QuerySet[ProvisionedAccount]:
 
 def may_change(user: User) -> bool:
     """Whether a directory may change this account."""
-    return not user.is_superuser and not user.is_heir and not sign_in_settings.is_emergency(user.get_username())
+    return not user.is_heir and sign_in_settings.may_use_provider(user)
 
 
 @contextmanager

@@ -151,7 +151,7 @@ class Password(views.PasswordChangeView):
             second_factor.notify(person_of(self.request), "password-changed")
         sessions.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
-            api_keys.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
+            api_keys.revoke_all(visitor_of(self.request, "page"), person_of(self.request))
         session.mark_authenticated(self.request, has_factor=has_factor)
         notify_sockets(person_of(self.request))
         return response

@@ -142,11 +142,11 @@ def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
     try:
         accounts_second_factor.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
-        sign_in.record_code_refused(visitor, person, waits=False)
+        sign_in.record_way_refused(visitor, person, "wrong code")
         form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
         return False
     except MustWaitError as wait:
-        sign_in.record_code_refused(visitor, person, waits=True)
+        sign_in.record_way_refused(visitor, person, "had to wait with the code")
         form.add_error("code", wait.sentence)
         return False
     return True

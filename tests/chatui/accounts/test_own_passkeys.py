@@ -9,12 +9,12 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import account_managers, passkeys, second_factor
+from chatui.accounts import account_managers, passkeys, second_factor, sign_in_settings
 from chatui.audit_log.record import SHELL
 from chatui.checks import passkeys_match_host
 from chatui.lifecycle.erasure import erase
 from chatui.models.audit import AuditEvent
-from chatui.models.sign_in import Passkey, RecoveryCode, SecondFactor
+from chatui.models.sign_in import OutsideIdentity, Passkey, RecoveryCode, SecondFactor
 from chatui.models.user import User
 from tests.chatui.accounts.people import add, after_password, browser, is_in, options, owned, sign_in
 from tests.chatui.accounts.test_second_factor import code_of
@@ -159,6 +159,17 @@ def test_the_last_sign_in_method_cannot_be_removed(ada: User) -> None:
     owner = make_person("olga")
     owned(owner)
     assert passkeys.may_remove_one(owner), "the twin: with a password"
+
+
+def test_an_identity_that_may_not_open_the_account_is_no_other_way(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_in_settings, "outside_issuers", lambda: ["https://id.example"])
+    owned(ada)
+    ada.set_unusable_password()
+    ada.save()
+    OutsideIdentity.objects.create(user=ada, issuer="https://id.example", subject="1", provider="id")
+    assert passkeys.may_remove_one(ada), "the twin"
+    ada.is_superuser = True
+    assert not passkeys.may_remove_one(ada), "no provider opens a superuser's account"
 
 
 def test_an_account_manager_with_a_passkey_can_sign_in(ada: User) -> None:

@@ -132,7 +132,7 @@ def test_whoever_changes_an_empty_group_is_linked_with_everybody_who_joins_it(
     assert approve(asker, approver, conversation) == 302, "old changes link nobody"
 
 
-COMPANY = Provider.model_construct(key="company", name="", issuer="https://id.example.org", client_id="", groups={"/l": "lookers"})
+COMPANY = Provider.model_construct(key="company", name="", issuer="https://id.example.org", client_id="", groups={"/l": ("lookers",)})
 
 
 def by_provider(person: User, *said: str) -> None:
