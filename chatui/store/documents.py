@@ -16,13 +16,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import QuerySet
-
 from chatui.database.connections import short_transaction
 from chatui.documents.kinds import HiddenPart
 from chatui.documents.reading import FileReading, ReadingState
 from chatui.models.conversation import Conversation
-from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, DocumentUse, FileContent, FileSource, SentDocument, StoredFile
+from chatui.models.files import DocumentPart, DocumentText, DocumentUse, FileContent, FileSource, SentDocument, StoredFile
 from chatui.models.keys import new_key
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
@@ -248,7 +246,7 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
     if (before := DocumentText.objects.filter(content=content, state=ReadingState.READ).first()) is not None:
         return before
     reading = found.reading
-    delete_texts([content.pk])
+    store_files.delete_texts([content.pk])
     row = DocumentText.objects.create(
         content=content,
         state=reading.state,
@@ -275,17 +273,6 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
     ]
     DocumentPart.objects.bulk_create(parts, batch_size=_BATCH_PARTS)
     return row
-
-
-def delete_texts(contents: Collection[int]) -> None:
-    """Delete the extracted text of these contents. Django's own deletion would load it first."""
-    rows: tuple[QuerySet[DocumentPart] | QuerySet[DocumentPassage] | QuerySet[DocumentText], ...] = (
-        DocumentPassage.objects.filter(content__in=contents),
-        DocumentPart.objects.filter(content__in=contents),
-        DocumentText.objects.filter(content__in=contents),
-    )
-    for each in rows:
-        each._raw_delete(each.db)
 
 
 def parts_of(file: StoredFile) -> list[DocumentPart]:
@@ -498,9 +485,5 @@ def _forget_in(conversation: UUID, file: StoredFile) -> None:
             # A reply may contain passages of several documents; those of the others can be searched again.
             transcripts.replace_replies(conversation, SEARCH_NAME, DELETED_FOUND)
     # Requests to a model are stored verbatim, for the debug view.
-    _requests_of(conversation).update(request=None)
+    Turn.objects.filter(conversation=conversation).exclude(request=None).update(request=None)
     rows.update(file=None)
-
-
-def _requests_of(conversation: UUID) -> QuerySet[Turn]:
-    return Turn.objects.filter(conversation=conversation).exclude(request=None)

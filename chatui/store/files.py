@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet, Sum
@@ -144,7 +144,8 @@ def save(place: FileDestination, new: NewFile) -> StoredFile:
     Raises:
         FileRefusedError: it is too large, the turn has too many, or the person has too much.
     """
-    _check_size(new)
+    if len(new.data) > environment().file_mb * MEBIBYTE:
+        raise FileRefusedError(f"it is larger than {environment().file_mb} MB", "too-long")
     lock_owner(place.owner_id)
     before = StoredFile.objects.filter(turn=place.turn_id, name=new.name).first() if place.turn_id else None
     if before is None:
@@ -207,11 +208,6 @@ def check_room(owner_id: UUID, more: int) -> None:
         raise FileRefusedError(f"the person's files already take the {most} MB that they may", "quota")
 
 
-def _check_size(new: NewFile) -> None:
-    if len(new.data) > environment().file_mb * MEBIBYTE:
-        raise FileRefusedError(f"it is larger than {environment().file_mb} MB", "too-long")
-
-
 def _check_number(place: FileDestination) -> None:
     most = environment().files_of_answer
     if place.turn_id is not None and StoredFile.objects.filter(turn=place.turn_id).count() >= most:
@@ -240,14 +236,11 @@ def _content(owner_id: UUID, new: NewFile, freed: int) -> FileContent:
         is_encrypted=is_on(),
     )
     parts = (data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES))
-    pieces = (FilePiece(content=content, number=number, data=_stored_form(content, number, part)) for number, part in enumerate(parts))
+    stored = (encrypted(content, number, part) if content.is_encrypted else part for number, part in enumerate(parts))
+    pieces = (FilePiece(content=content, number=number, data=part) for number, part in enumerate(stored))
     while batch := list(islice(pieces, _BATCH_PIECES)):
         FilePiece.objects.bulk_create(batch)
     return content
-
-
-def _stored_form(content: FileContent, number: int, part: bytes) -> bytes:
-    return encrypted(content, number, part) if content.is_encrypted else part
 
 
 def _unused(owner_id: UUID) -> QuerySet[FileContent]:
@@ -264,16 +257,17 @@ def _delete_unused(owner_id: UUID) -> bool:
 
 
 def _delete(keys: Sequence[int]) -> bool:
-    # Django's own deletion would load the pieces first.
-    for rows in (
-        FilePiece.objects.filter(content__in=keys),
-        DocumentPassage.objects.filter(content__in=keys),
-        DocumentPart.objects.filter(content__in=keys),
-        DocumentText.objects.filter(content__in=keys),
-        FileContent.objects.filter(pk__in=keys),
-    ):
+    delete_texts(keys)
+    for rows in (FilePiece.objects.filter(content__in=keys), FileContent.objects.filter(pk__in=keys)):
         rows._raw_delete(rows.db)
     return bool(keys)
+
+
+def delete_texts(contents: Sequence[int]) -> None:
+    """Delete the extracted text of these contents. Django's own deletion would load it first."""
+    for model in (DocumentPassage, DocumentPart, DocumentText):
+        rows: QuerySet[Any] = model.objects.filter(content__in=contents)
+        rows._raw_delete(rows.db)
 
 
 _TOGETHER = 100

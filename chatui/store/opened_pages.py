@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from chatui.models.message import OpenedPage
 from renderer.markup.citations import CitableSource, may_cite
 
 
 def of_conversation(conversation_id: UUID) -> dict[int, CitableSource]:
     """Every page that was opened in this conversation, by cursor. One statement."""
-    rows = OpenedPage.objects.filter(turn__conversation=conversation_id).order_by("pk")
-    return {cursor: CitableSource(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
+    return _by_cursor(OpenedPage.objects.filter(turn__conversation=conversation_id))
 
 
 def cited_by(conversation_id: UUID, texts: Iterable[str]) -> dict[int, CitableSource]:
@@ -27,10 +28,14 @@ def of_turns(turns: Collection[UUID], texts: Iterable[str]) -> dict[int, Citable
     """
     if not turns or not any(map(may_cite, texts)):
         return {}
-    rows = OpenedPage.objects.filter(turn__in=turns).order_by("pk")
-    found = {cursor: CitableSource(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
+    found = _by_cursor(OpenedPage.objects.filter(turn__in=turns))
     # Only its owner may know a document's name, and could open it.
     return {cursor: CitableSource("", "") if page.is_document else page for cursor, page in found.items()}
+
+
+def _by_cursor(rows: QuerySet[OpenedPage]) -> dict[int, CitableSource]:
+    found = rows.order_by("pk").values_list("cursor", "url", "title")
+    return {cursor: CitableSource(url, title) for cursor, url, title in found}
 
 
 def forget_document(file_id: UUID) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from django.db import connection
@@ -84,7 +84,7 @@ def _transfer_files(row: Conversation, person: User, heir: User) -> list[int]:
     contents = {file.content_id: file.content for file in files}
     others = StoredFile.objects.filter(content__in=contents).exclude(pk__in=[file.pk for file in files])
     needed = set(others.values_list("content", flat=True))
-    owned = dict(FileContent.objects.filter(owner=heir, sha256__in=_digests(contents.values())).values_list("sha256", "pk"))
+    owned = dict(FileContent.objects.filter(owner=heir, sha256__in={each.sha256 for each in contents.values()}).values_list("sha256", "pk"))
     FileContent.objects.filter(pk__in=[key for key, each in contents.items() if each.sha256 not in owned and key not in needed]).update(
         owner=heir
     )
@@ -97,10 +97,6 @@ def _transfer_files(row: Conversation, person: User, heir: User) -> list[int]:
     StoredFile.objects.bulk_update([file for file in files if file.content_id not in contents], ["content"])
     indexed = DocumentPassage.objects.filter(content__in=instead).values_list("content", flat=True)
     return sorted(instead[key] for key in indexed.distinct())
-
-
-def _digests(contents: Iterable[FileContent]) -> list[str]:
-    return [content.sha256 for content in contents]
 
 
 def _copied(contents: Sequence[FileContent], heir: User) -> dict[str, int]:

@@ -106,17 +106,6 @@ def find(branch: SearchedBranch, asked: str, name: str, most: int) -> list[Passa
     return [passage for _, passage in _ranked(named, query, scores, best)[:most]]
 
 
-def with_all(named: Mapping[int, tuple[UUID, str]], query: Query) -> list[tuple[UUID, Passage]]:
-    """The passages of these contents with all of the words, best first, each with its file.
-
-    ``named``: the file's key and name, by content.
-    """
-    if not named or not query.wanted:
-        return []
-    scores = _scores(named, query.terms)
-    return [found for found in _ranked(named, query, scores, _best_of_each(scores)) if query.spans(found[1].text)]
-
-
 def _ranked(
     named: Mapping[int, tuple[UUID, str]], query: Query, scores: Mapping[int, float], keys: Collection[int]
 ) -> list[tuple[UUID, Passage]]:
@@ -249,15 +238,17 @@ def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) 
 
     Documents that are not indexed yet are indexed first, starting none after ``seconds``; the next search continues.
     """
-    if not query.wanted:
+    files = _sent_by(person_id) if query.wanted else {}
+    if not files:
         return []
-    files = _sent_by(person_id)
     _index_missing(files, seconds)
     named = {content: (file.pk, file.name) for content, file in files.items()}
     found: dict[UUID, FoundPassage] = {}
-    by_key = {file.pk: file for file in files.values()}
-    for file_id, passage in with_all(named, query):
-        found.setdefault(file_id, FoundPassage(passage, by_key[file_id].created_at))
+    uploaded = {file.pk: file.created_at for file in files.values()}
+    scores = _scores(named, query.terms)
+    for file_id, passage in _ranked(named, query, scores, _best_of_each(scores)):
+        if query.spans(passage.text):
+            found.setdefault(file_id, FoundPassage(passage, uploaded[file_id]))
     return list(found.values())[:most]
 
 

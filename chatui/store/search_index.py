@@ -102,7 +102,8 @@ def terms(text: str, limit: int) -> list[str]:
     found: dict[str, None] = {}
     room = limit
     for folded, is_run in map(_folded, _WORD.finditer(text)):
-        for term in _pairs(folded) if is_run else (folded,):
+        # Of a run each pair of neighbours, and the last character alone, so that each character begins a term.
+        for term in (folded[at : at + 2] for at in range(len(folded))) if is_run else (folded,):
             if not term or term in found:
                 continue
             room -= len(term.encode()) + 1
@@ -135,11 +136,6 @@ def _asked(word: Word) -> Iterator[Term]:
         yield Term(word.folded, is_prefix=True)
     else:
         yield from (Term(word.folded[at : at + 2], is_prefix=False) for at in range(len(word.folded) - 1))
-
-
-def _pairs(run: str) -> Iterator[str]:
-    """Each pair of neighbours, and the last character alone, so that each character begins a term."""
-    yield from (run[at : at + 2] for at in range(len(run)))
 
 
 def _places(word: Word, wanted: Word) -> Iterator[tuple[int, int]]:
