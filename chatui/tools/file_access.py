@@ -48,18 +48,15 @@ class TurnFiles(Protocol):
         Raises:
             FileNotStoredError: the file is too large, there are too many files, or it cannot be stored now.
         """
-        ...
 
     async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         """The files of the conversation, the newest of each name, up to ``max_bytes``. Empty if they cannot be read now. Of the uploaded
         files, only those attached to questions on this turn's branch. ``known``: the files that an interpreter already has. With them, only
         files uploaded since are returned, because the interpreter has created the others itself.
         """
-        ...
 
     async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
         """Those of the ``known`` files that the person has since deleted, or removed from the questions on this turn's branch."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +78,9 @@ class TurnDocuments(Protocol):
 
     async def find(self, query: str, document: str, most: int) -> Sequence[Excerpt]:
         """The ``most`` best excerpts, best first. ``document``: the name of the document to search; empty for all."""
-        ...
 
     async def names(self) -> Sequence[str]:
         """The names of all documents."""
-        ...
 
 
 class SessionPlace(NamedTuple):
@@ -113,7 +108,6 @@ class TurnSessions(Protocol):
         Raises:
             ToolError: it cannot be read now.
         """
-        ...
 
     async def replace(self, place: SessionPlace, before: str | None, after: str) -> str:
         """Store ``after`` if ``before`` is still the last one. Returns the one that is stored now.
@@ -121,4 +115,3 @@ class TurnSessions(Protocol):
         Raises:
             ToolError: it cannot be stored now, or the turn has ended.
         """
-        ...

@@ -210,9 +210,7 @@ class ServerConnection:
         async with self._is_listing:
             if time.monotonic() - self._listed_at < LISTED_SECONDS:
                 return
-            late = f"the server did not list its tools within {LIST_SECONDS:g} seconds"
-            listing = await _within(LIST_SECONDS, self._server.listed(), late)
-            self._listing, self._listed_at = listing, time.monotonic()
+            self._listing, self._listed_at = await listed(self._server), time.monotonic()
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
         """End these sessions, as far as they are this server's."""
@@ -224,6 +222,13 @@ class ServerConnection:
             self._checking.cancel()
             await asyncio.wait({self._checking})
         await self._server.close()
+
+
+async def listed(server: ToolServer) -> Listing:
+    """What the server offers now. Raises ServerError."""
+    late = f"the server did not list its tools within {LIST_SECONDS:g} seconds"
+    found: Listing = await _within(LIST_SECONDS, server.listed(), late)
+    return found
 
 
 async def _within(seconds: float, asked: Awaitable[Any], late: str) -> Any:

@@ -14,7 +14,7 @@ from chatui.tools import server_registry
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.remote.offers import Listing, ServerError, ToolOffer
-from chatui.tools.server_registry import LIST_SECONDS, Confirmations, ServerConnection
+from chatui.tools.server_registry import Confirmations, ServerConnection
 from chatui.tools.tool import ToolUnusableError
 
 
@@ -59,15 +59,15 @@ async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
     file = definition.read_file(path)
     listings = await asyncio.gather(*map(_listed, file.servers))
     tools: list[Review] = []
-    problems = list(file.problems)
+    problems, silent = list(file.problems), set[str]()
     for spec, listing in zip(file.servers, listings, strict=True):
         if isinstance(listing, str):
             problems.append(f"{spec.name}: {listing}")
+            silent.add(spec.name)
         else:
             tools += _of_server(spec, listing, confirmations)
-    asked = {spec.name for spec, listing in zip(file.servers, listings, strict=True) if isinstance(listing, str)}
     seen = {each.name for each in tools}
-    removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in asked]
+    removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in silent]
     tools += [Review(offer.name, ReviewState.GONE, before=offer) for offer in removed]
     return Reviewed(tuple(tools), tuple(problems))
 
@@ -75,12 +75,9 @@ async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
 async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
     server = server_registry.server_of(spec)
     try:
-        async with asyncio.timeout(LIST_SECONDS):
-            return await server.listed()
+        return await server_registry.listed(server)
     except ServerError as error:
         return str(error)
-    except TimeoutError:
-        return f"the server did not list its tools within {LIST_SECONDS:g} seconds"
     finally:
         await server.close()
 

@@ -21,7 +21,7 @@ import httpx
 from chatui.backends.sse import Decoder, TooLongError
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
-from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces
+from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces, whole
 from chatui.tools.remote.offers import ServerError, without_arguments
 
 MAX_STREAM_BYTES = 2 * MAX_BYTES
@@ -98,23 +98,17 @@ class HttpPeer:
             ServerError: the server did not respond.
         """
         kept = kept or self._own
-        protocol = await self._negotiated(kept)
-        try:
-            return await self._asked(protocol, method, params)
-        except StatusError as error:
-            if error.status != _GONE or not protocol.session:
-                await self._forget_if_gone(kept, protocol, error.status)
-                raise
-        except ServerRefusedError as error:
-            await self._forget_if_gone(kept, protocol, error.status)
-            raise
-        # The session has expired, so nothing was executed: retry with a new one.
-        protocol = await self._negotiated(kept, gone=protocol)
-        try:
-            return await self._asked(protocol, method, params)
-        except StatusError as error:
-            await self._forget_if_gone(kept, protocol, error.status)
-            raise
+        gone: _Protocol | None = None
+        while True:
+            protocol = await self._negotiated(kept, gone)
+            try:
+                return await self._asked(protocol, method, params)
+            except (StatusError, ServerRefusedError) as error:
+                if gone or not protocol.session or not isinstance(error, StatusError) or error.status != _GONE:
+                    await self._forget_if_gone(kept, protocol, error.status)
+                    raise
+            # The session has expired, so nothing was executed: retry once with a new one.
+            gone = protocol
 
     async def ping(self) -> None:
         """See ``ToolServer``. It is asked in the product's own session. A server that refuses has answered, too."""
@@ -233,7 +227,9 @@ class HttpPeer:
         async with self._connections.opened(self._ask(message, protocol)) as response:
             if response.status_code == _OK and kind_of(response) == "text/event-stream":
                 return await self._streamed(response, message["id"], protocol), response.headers
-            body = await _whole(response)
+            body, is_cut = await whole(response, MAX_STREAM_BYTES)
+            if is_cut:
+                raise ServerError("the server's answer is too long")
             if response.status_code != _OK and not (kind_of(response) == "application/json" and b'"error"' in body):
                 raise StatusError(response.status_code)
             if response.status_code in (*FORBIDDEN, _GONE) or response.status_code >= 500:
@@ -259,13 +255,10 @@ class HttpPeer:
                         return messages.result_of(found)
                     if messages.is_request(found):
                         asked += 1
-                        await self._decline(found, asked, protocol)
+                        if asked > MAX_SERVER_REQUESTS or protocol.is_stateless:
+                            raise ServerError("the server sent requests instead of an answer")
+                        await self._tell(protocol, messages.declined(found))
         raise ServerError("the server did not answer the call" if size <= MAX_STREAM_BYTES else "the server's answer is too long")
-
-    async def _decline(self, message: Mapping[str, Any], asked: int, protocol: _Protocol) -> None:
-        if asked > MAX_SERVER_REQUESTS or protocol.is_stateless:
-            raise ServerError("the server sent requests instead of an answer")
-        await self._tell(protocol, messages.declined(message))
 
     async def _tell(self, protocol: _Protocol, message: Mapping[str, Any]) -> None:
         with suppress(StatusError):
@@ -297,16 +290,6 @@ class HttpPeer:
             if "name" in message["params"]:
                 headers["Mcp-Name"] = _header(message["params"]["name"])
         return HttpRequest("POST", self._url, {**self._headers(), **headers}, json.dumps(message).encode())
-
-
-async def _whole(response: httpx.Response) -> bytes:
-    body = bytearray()
-    async with aclosing(pieces(response)) as read:
-        async for piece in read:
-            body += piece
-            if len(body) > MAX_STREAM_BYTES:
-                raise ServerError("the server's answer is too long")
-    return bytes(body)
 
 
 def _events(decoder: Decoder, piece: bytes) -> list[str]:

@@ -37,11 +37,9 @@ class KeptSession(Protocol):
 
     async def last(self) -> str | None:
         """See ``TurnSessions``."""
-        ...
 
     async def replace(self, before: str | None, after: str) -> str:
         """See ``TurnSessions``."""
-        ...
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,25 +6,13 @@ The code can write anything, including an end mark. So a mark ends only its own 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 
+from chatui.tools.python.executors import CodeOutcome
 from renderer.characters import replace
 
 MAX_END_BYTES = 16_000
 MAX_FILES = 20
 MAX_NAME_CHARS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class CodeOutput:
-    """The output of a piece of code.
-
-    ``text``: the output, cut in the middle if it is too long. ``files``: names and sizes of the files that it created.
-    """
-
-    text: str = field(repr=False)
-    has_failed: bool = False
-    files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
 
 
 class AnswerReader:
@@ -59,7 +47,7 @@ class AnswerReader:
         """Whether the output exceeds the limit."""
         return self._output.dropped > 0
 
-    def finish(self) -> CodeOutput:
+    def finish(self) -> CodeOutcome:
         """The answer, even if its end never arrived."""
         self._output.add(self._tail)
         self._tail = b""
@@ -69,7 +57,7 @@ class AnswerReader:
             end = {}
         if not isinstance(end, dict):
             end = {}
-        return CodeOutput(self._output.text(), end.get("failed") is True, files_of(end.get("files")))
+        return CodeOutcome(self._output.text(), end.get("failed") is True, files_of(end.get("files")))
 
 
 def files_of(listed: object) -> tuple[tuple[str, int], ...]:

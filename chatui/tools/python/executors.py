@@ -56,16 +56,12 @@ class Executor(Protocol):
         Raises:
             ToolError: the code could not be started. The text is for the model.
         """
-        ...
 
     async def forget(self, conversation_id: UUID) -> None:
         """End the interpreter of a conversation. Never raises."""
-        ...
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """Remove files that the person has deleted, with everything that code derived from them. Never raises."""
-        ...
 
     def has(self, conversation_id: UUID) -> bool:
         """Whether this process may have an interpreter for that conversation. May be called in any thread."""
-        ...

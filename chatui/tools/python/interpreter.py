@@ -19,8 +19,9 @@ from typing import IO, Any
 
 from chatui.processes import kill_group, memory_file
 from chatui.tools.file_access import ConversationFile
-from chatui.tools.python.answers import AnswerReader, CodeOutput
+from chatui.tools.python.answers import AnswerReader
 from chatui.tools.python.data_files import CopiedFiles, DataFiles
+from chatui.tools.python.executors import CodeOutcome
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
 MAX_INFO_BYTES = 4000
@@ -123,9 +124,9 @@ _DIRECTORIES = ("tmp", "mnt/data")
 class InterpreterEndedError(Exception):
     """The interpreter has ended, with all its state. ``answer``: its output so far. The text gives the reason, for the model."""
 
-    def __init__(self, why: str, answer: CodeOutput | None = None) -> None:
+    def __init__(self, why: str, answer: CodeOutcome | None = None) -> None:
         super().__init__(why)
-        self.answer = answer or CodeOutput("")
+        self.answer = answer or CodeOutcome("")
 
 
 @dataclass(slots=True, eq=False)
@@ -159,7 +160,7 @@ class Interpreter:
             raise CannotLaunchError(f"bubblewrap cannot be started ({type(error).__name__})") from None
         return interpreter
 
-    async def run(self, code: str, seconds: float, max_chars: int) -> CodeOutput:
+    async def run(self, code: str, seconds: float, max_chars: int) -> CodeOutcome:
         """Run code with a time limit. Code that takes longer is interrupted; the interpreter keeps its state.
 
         Raises:
@@ -268,7 +269,7 @@ class Interpreter:
             raise
         self._signal(signal.SIGSTOP)
 
-    async def _watched(self, code: str, reader: AnswerReader, seconds: float) -> CodeOutput:
+    async def _watched(self, code: str, reader: AnswerReader, seconds: float) -> CodeOutcome:
         asked = asyncio.create_task(self._ask({"code": code}, reader))
         until = asyncio.get_running_loop().time() + seconds
         is_interrupted = False
@@ -286,7 +287,7 @@ class Interpreter:
             await asyncio.gather(asked, return_exceptions=True)
         return replace(answer, text=f"{answer.text}\n[Interrupted after {seconds:g} seconds.]") if is_interrupted else answer
 
-    async def _ask(self, request: dict[str, Any], reader: AnswerReader) -> CodeOutput:
+    async def _ask(self, request: dict[str, Any], reader: AnswerReader) -> CodeOutcome:
         self._write({"mark": reader.mark, **request})
         output = self.process.stdout
         async with self._reading:

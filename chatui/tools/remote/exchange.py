@@ -73,13 +73,7 @@ class Connections:
             ServerError: see ``opened`` and ``pieces``.
         """
         async with self.opened(ask) as response:
-            body = bytearray()
-            async with aclosing(pieces(response)) as read:
-                async for piece in read:
-                    body += piece
-                    if len(body) > MAX_BYTES:
-                        break
-            return HttpResponse(response.status_code, kind_of(response), bytes(body[:MAX_BYTES]), len(body) > MAX_BYTES)
+            return HttpResponse(response.status_code, kind_of(response), *await whole(response, MAX_BYTES))
 
     @asynccontextmanager
     async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:
@@ -137,6 +131,17 @@ async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
             yield piece
     except httpx.HTTPError as error:
         raise ServerError(f"the answer broke off ({type(error).__name__})", Moment.LOST) from None
+
+
+async def whole(response: httpx.Response, most: int) -> tuple[bytes, bool]:
+    """The body up to ``most`` bytes, and whether there was more. Raises as ``pieces``."""
+    body = bytearray()
+    async with aclosing(pieces(response)) as read:
+        async for piece in read:
+            body += piece
+            if len(body) > most:
+                break
+    return bytes(body[:most]), len(body) > most
 
 
 def _moment(error: Exception) -> Moment:

@@ -126,7 +126,6 @@ class ToolServer(Protocol):
         Raises:
             ServerError: the server is unreachable.
         """
-        ...
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
         """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
@@ -135,7 +134,6 @@ class ToolServer(Protocol):
             ServerError: the call failed.
             ToolError: the server reports an error. The text is for the model.
         """
-        ...
 
     async def ping(self, turn: CallingTurn) -> None:
         """Ask for an answer of any kind, after a call of this turn got none. The caller limits the time.
@@ -143,15 +141,12 @@ class ToolServer(Protocol):
         Raises:
             ServerError: there is none, or it is garbage.
         """
-        ...
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
         """End these sessions, whose conversations or people are gone. Never raises."""
-        ...
 
     async def close(self) -> None:
         """Close its connections and processes."""
-        ...
 
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]{0,19}")

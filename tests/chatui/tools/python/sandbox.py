@@ -13,7 +13,7 @@ import pytest
 
 from chatui.env import BASE_DIR
 from chatui.tools.python import launch
-from chatui.tools.python.answers import CodeOutput
+from chatui.tools.python.executors import CodeOutcome
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import Launch
 from tests.tools import fault_programs
@@ -52,10 +52,10 @@ def within(task: Callable[[Interpreter], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def answers(*codes: str, seconds: float = 20.0, max_chars: int = 4000) -> list[CodeOutput]:
+def answers(*codes: str, seconds: float = 20.0, max_chars: int = 4000) -> list[CodeOutcome]:
     """The replies of one interpreter to these calls, in order."""
 
-    async def task(interpreter: Interpreter) -> list[CodeOutput]:
+    async def task(interpreter: Interpreter) -> list[CodeOutcome]:
         return [await interpreter.run(code, seconds, max_chars) for code in codes]
 
     return within(task)
