@@ -33,7 +33,6 @@ from chatui.json_requests import JsonRequestError, request_json
 from chatui.limits import CACHE_ERRORS
 
 if TYPE_CHECKING:
-    from joserfc import jwt
     from joserfc.jwk import KeySet
 
 
@@ -240,29 +239,28 @@ MAX_CHARS = 64 * 1024
 
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     """The claims of a valid token. Raises BadSignInError for an invalid one, and ProviderUnavailableError if the keys cannot be fetched."""
-    from joserfc import jwt  # imported late: 7 MB with cryptography, needed only if a provider is configured
-
-    registry = jwt.JWTClaimsRegistry(
-        leeway=LEEWAY_SECONDS,
-        iss={"essential": True, "value": provider.issuer},
-        aud={"essential": True, "value": provider.client_id},
-        nonce={"essential": True, "value": nonce},
-        sub={"essential": True},
-        exp={"essential": True},
-        iat={"essential": True},
-    )
-    claims = signed_claims(provider, token, registry)
-    _check_other_claims(provider, claims)
+    needed = {"nonce": {"value": nonce}, "sub": {}, "exp": {}}
+    claims = _signed_claims(provider, token, "ID token", ID_TOKEN_AGE_SECONDS, needed)
+    audience = claims["aud"]
+    others = [audience] if isinstance(audience, str) else audience
+    if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
+        raise BadSignInError("the ID token is for another client")
+    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= 255:
+        raise BadSignInError("the ID token has no valid subject")
     return claims
 
 
-def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegistry) -> dict[str, Any]:
-    """The claims of a token that this provider has signed, if the registry accepts them. Raises as ``claims_of``."""
-    from joserfc import jws, jwt  # as above
+def _signed_claims(provider: Provider, token: object, kind: str, seconds: int, needed: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The claims of a token that this provider has signed for us, at most ``seconds`` ago. ``needed``: the claims that it must have besides
+    issuer, audience and time, with the value of some. Raises as ``claims_of``."""
+    from joserfc import jws, jwt  # imported late: 7 MB with cryptography, needed only if a provider is configured
     from joserfc.errors import JoseError
 
     if not isinstance(token, str) or not token or len(token) > MAX_CHARS:
         raise BadSignInError("there is no token")
+    rules: dict[str, Mapping[str, str]] = {"iss": {"value": provider.issuer}, "aud": {"value": provider.client_id}, "iat": {}, **needed}
+    essential: dict[str, Any] = {name: {"essential": True, **rule} for name, rule in rules.items()}
+    registry = jwt.JWTClaimsRegistry(leeway=LEEWAY_SECONDS, **essential)
     try:
         key_id = jws.extract_compact(token.encode("ascii")).headers().get("kid")
         keys = keys_of(provider, key_id if isinstance(key_id, str) else None)
@@ -270,18 +268,9 @@ def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegi
         registry.validate(claims)
     except (JoseError, ValueError, TypeError, RecursionError) as error:
         raise BadSignInError(f"the token is not valid ({type(error).__name__})") from None
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > seconds + LEEWAY_SECONDS:
+        raise BadSignInError(f"the {kind} is too old")
     return claims
-
-
-def _check_other_claims(provider: Provider, claims: dict[str, Any]) -> None:
-    audience = claims["aud"]
-    others = [audience] if isinstance(audience, str) else audience
-    if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
-        raise BadSignInError("the ID token is for another client")
-    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > ID_TOKEN_AGE_SECONDS + LEEWAY_SECONDS:
-        raise BadSignInError("the ID token is too old")
-    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= 255:
-        raise BadSignInError("the ID token has no valid subject")
 
 
 TIMEOUT_SECONDS = 600
@@ -442,22 +431,10 @@ def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
 
 def _read_logout_token(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
     """The content of the token, and its id."""
-    from joserfc import jwt  # as in ``claims_of``
-
-    registry = jwt.JWTClaimsRegistry(
-        leeway=LEEWAY_SECONDS,
-        iss={"essential": True, "value": provider.issuer},
-        aud={"essential": True, "value": provider.client_id},
-        iat={"essential": True},
-        jti={"essential": True},
-        events={"essential": True},
-    )
-    claims = signed_claims(provider, token, registry)
+    claims = _signed_claims(provider, token, "logout token", LOGOUT_TOKEN_AGE_SECONDS, {"jti": {}, "events": {}})
     # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
     if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
         raise BadSignInError("the token is not a logout token")
-    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > LOGOUT_TOKEN_AGE_SECONDS + LEEWAY_SECONDS:
-        raise BadSignInError("the logout token is too old")
     found = ProviderLogout(_claim_text(claims.get("sub", "")), _claim_text(claims.get("sid", "")))
     if not found.subject and not found.session:
         raise BadSignInError("the logout token has no subject or session")
