@@ -350,13 +350,18 @@ def take_back_groups(visitor: Visitor, identity: OutsideIdentity) -> None:
         _set_groups(visitor, identity.user, provider, frozenset())
 
 
+def provisioned(provider: Provider, person_claims: PersonClaims) -> ProvisionedAccount | None:
+    """The directory's row for this person, found by the directory's id. It may be deleted, which counts as closed."""
+    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=person_claims.directory_id)
+    return rows.select_related("user").first() if person_claims.directory_id else None
+
+
 def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
     """The new identity of a person whom the provider's directory has already provisioned, found by the directory's id, never by name.
 
     Raises ClosedAccountError if the directory has closed or deleted the account, so that they get no new one.
     """
-    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=person_claims.directory_id)
-    found = rows.select_related("user").first() if person_claims.directory_id else None
+    found = provisioned(provider, person_claims)
     if found is not None and not found.user.is_active:
         raise ClosedAccountError("the account is not active")
     if found is None or OutsideIdentity.objects.filter(user=found.user, issuer=provider.issuer).exists():

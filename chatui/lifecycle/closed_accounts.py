@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
@@ -25,15 +24,6 @@ class NoHeirError(Exception):
     """The operator wants conversations to be transferred, but no open account is the heir. Nothing is erased."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErasedAccount:
-    """The result for one account. ``warning``: as in ``Erased``."""
-
-    name: str
-    handed_over: int
-    warning: str
-
-
 @transaction.atomic
 def choose_heir(visitor: Visitor, name: str) -> None:
     """Make the account with that name the heir of closed accounts, in place of any other; nobody, if it is empty. Recorded.
@@ -52,8 +42,8 @@ def choose_heir(visitor: Visitor, name: str) -> None:
         User.objects.filter(pk=heir.pk).update(is_heir=True)
 
 
-def apply_retention(visitor: Visitor) -> Iterator[ErasedAccount]:
-    """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded.
+def apply_retention(visitor: Visitor) -> Iterator[int]:
+    """Transfer the conversations of the accounts that are due, and erase them, one by one. Recorded. Yields how many each transferred.
 
     Raises:
         NoHeirError: before anything is changed.
@@ -64,8 +54,8 @@ def apply_retention(visitor: Visitor) -> Iterator[ErasedAccount]:
         if not _claim(person):
             continue
         count = _transfer(visitor, person, heir) if heir else 0
-        erased = erase(visitor, person)
-        yield ErasedAccount(erased.name, count, erased.warning)
+        erase(visitor, person)
+        yield count
 
 
 def due() -> list[User]:

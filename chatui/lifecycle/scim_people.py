@@ -288,7 +288,7 @@ def connect(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
 
     Refused if the directory has closed the account, or the identity belongs to another closed account.
     """
-    row = _row(provider, claims)
+    row = account_linking.provisioned(provider, claims)
     if row is not None and not row.user.is_active:
         raise NotAdmittedError("the account that the directory refers to is closed")
     with _turning_away(visitor, provider, claims):
@@ -312,14 +312,8 @@ def _turning_away(visitor: Visitor, provider: Provider, claims: PersonClaims) ->
         raise
 
 
-def _row(provider: Provider, claims: PersonClaims) -> ProvisionedAccount | None:
-    """The directory's row for this person. It may be deleted, which counts as closed."""
-    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=claims.directory_id).select_related("user")
-    return rows.first() if claims.directory_id else None
-
-
 def _merge(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
-    row = _row(provider, claims)
+    row = account_linking.provisioned(provider, claims)
     others = [user for user in changeable_people_with_id(provider, claims.directory_id) if row and user.pk != row.user_id]
     if row is None or not others:
         return
@@ -330,5 +324,5 @@ def _merge(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
 
 
 def _with_groups(provider: Provider, claims: PersonClaims) -> PersonClaims:
-    row = _row(provider, claims) if claims.groups is None else None
+    row = account_linking.provisioned(provider, claims) if claims.groups is None else None
     return replaced(claims, directory_groups=scim_groups.values_of(row)) if row and row.deleted_at is None else claims

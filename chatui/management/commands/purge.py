@@ -121,9 +121,9 @@ class Command(BaseCommand):
     def _erase_closed_accounts(self, visitor: Visitor) -> int:
         count = 0
         try:
-            for account in closed_accounts.apply_retention(visitor):
+            for handed_over in closed_accounts.apply_retention(visitor):
                 count += 1
-                transferred = f" after {account.handed_over} conversations were handed over" if account.handed_over else ""
+                transferred = f" after {handed_over} conversations were handed over" if handed_over else ""
                 self.stdout.write(f"Erased a closed account{transferred}.")
         except closed_accounts.NoHeirError:
             self.stderr.write("No account is the heir (purge --heir NAME): closed accounts were left unchanged.")
