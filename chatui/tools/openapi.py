@@ -357,18 +357,18 @@ _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml
 
 
 class OpenApiServer:
-    """A ``Server`` that an OpenAPI document describes."""
+    """A ``ToolServer`` that an OpenAPI document describes."""
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec
         self._connections = Connections()
 
     async def listed(self) -> Listing:
-        """See ``Server``. The document is read in a thread: it may be large."""
+        """See ``ToolServer``. The document is read in a thread: it may be large."""
         return await asyncio.to_thread(listed, self._spec)
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
-        """See ``Server``. There are no sessions: neither cookies nor anything else of one call is there in the next."""
+        """See ``ToolServer``. There are no sessions: neither cookies nor anything else of one call is there in the next."""
         spec = self._spec
         secret = credentials.secrets(spec.headers, spec.query)
         ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
@@ -395,10 +395,9 @@ class OpenApiServer:
                 raise
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
-        """See ``Server``."""
+        """See ``ToolServer``."""
 
     async def close(self) -> None:
-        """See ``Server``."""
         await self._connections.close()
 
 

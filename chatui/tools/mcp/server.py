@@ -150,7 +150,7 @@ class _SessionOfCall:
 
 
 class McpServer:
-    """A ``Server`` for the MCP protocol."""
+    """A ``ToolServer`` for the MCP protocol."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
@@ -166,7 +166,7 @@ class McpServer:
         return StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
 
     async def listed(self) -> Listing:
-        """See ``Server``. What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it."""
+        """What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it."""
         async with self._nobodys():
             return await self._listed()
 
@@ -202,7 +202,6 @@ class McpServer:
             raise ServerError("the server refused to list its tools") from None
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
-        """See ``Server``."""
         key = self._key(turn)
         try:
             found = await self._called(offer, arguments, turn, key)
@@ -260,21 +259,19 @@ class McpServer:
         return f"{self._spec.name} {hashlib.sha256(where.encode()).hexdigest()[:16]}"
 
     async def ping(self, turn: CallingTurn) -> None:
-        """See ``Server``. A program is the one of the call. If that has ended, or does not answer, which ends it and no other, the one for
-        listings says whether the server is down."""
+        """A program is the one of the call. If that has ended, or does not answer, which ends it and no other, the one for listings says
+        whether the server is down."""
         if not await self._programs.answers_ping(self._key(turn)):
             async with self._nobodys() as peer:
                 await peer.ping()
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
-        """See ``Server``."""
         for each in ended:
             self._programs.end(each.key)
         if self._http is not None:
             await asyncio.gather(*(self._http.end(each.session) for each in ended if each.server == self._place))
 
     async def close(self) -> None:
-        """See ``Server``."""
         await self._programs.close()
         await self._peer.close()
 

@@ -70,7 +70,6 @@ class Sessions:
             self._kept.release(session, self._limits.idle_seconds)
 
     async def forget(self, conversation_id: UUID) -> None:
-        """See ``Executor``."""
         if session := self._sessions.get(conversation_id):
             self._kept.drop(session, at_once=True)
 
@@ -79,7 +78,6 @@ class Sessions:
         await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
-        """See ``Executor``."""
         return conversation_id in self._sessions
 
     async def close(self) -> None:
