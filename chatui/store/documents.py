@@ -443,11 +443,6 @@ def names_and_tokens(messages: Collection[UUID]) -> Mapping[UUID, tuple[str, int
     return {key: (name, tokens) for key, name, tokens in rows.values_list("message", "file__name", "tokens")}
 
 
-def names_of(messages: Collection[UUID]) -> Mapping[UUID, str]:
-    """The names of these documents by message, without deleted ones. No statement for none."""
-    return {key: name for key, (name, _) in names_and_tokens(messages).items()}
-
-
 def are_in(conversation: Conversation) -> bool:
     """Whether a document was ever sent in a conversation: its text may be in every later prompt, even if it was deleted."""
     return SentDocument.objects.filter(message__conversation=conversation).exists()

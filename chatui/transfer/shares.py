@@ -225,8 +225,8 @@ def _shared_messages(messages: Sequence[Message], branch: Sequence[Message]) -> 
     """The messages as readers see them. ``branch`` includes hidden messages, such as the tool calls of an unfinished answer."""
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
-    names = store_documents.names_of([message.pk for message in messages if _is_document(message)])
-    documents = {key: SharedMessage("document", (), is_complete=True, name=name) for key, name in names.items()}
+    named = store_documents.names_and_tokens([message.pk for message in messages if _is_document(message)])
+    documents = {key: SharedMessage("document", (), is_complete=True, name=name) for key, (name, _) in named.items()}
     shown = [message for message in messages if message.pk in documents or not _is_document(message)]
     return tuple(_document(message, documents[message.pk]) if message.pk in documents else _message(message, pages) for message in shown)
 
