@@ -275,8 +275,10 @@ def _is_last_answer(frames: Sequence[Finished], pieces: Sequence[Piece]) -> bool
     if len(frames) > 1 and not frames[-2].complete:
         # The message before it never ended. A header there would be a repair, and nothing is repaired after hidden text.
         return False
-    rest = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
-    return rest[-1] == Marker(Token.RETURN) and not any(_is_cut_call(finished.frame) for finished in frames)
+    # The first one ended the reading. If anything follows, a model wrote on, and may have quoted it.
+    behind = pieces[pieces.index(Marker(Token.RETURN)) + 1 :]
+    is_end = all(isinstance(piece, str) and not piece.strip() for piece in behind)
+    return is_end and not any(_is_cut_call(finished.frame) for finished in frames)
 
 
 def _is_cut_call(frame: Frame) -> bool:

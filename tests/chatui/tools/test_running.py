@@ -32,9 +32,9 @@ def test_the_result_of_a_tool_is_stored_as_json(value: object) -> None:
 
 @for_each(["x" * 10**6, ["x" * 10**6] * 100, {"a": "x" * 10**6}, list(range(10**6)), {str(n): n for n in range(10**5)}])
 def test_a_long_result_is_truncated_while_it_is_serialized(value: object) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     cut = replies.bounded_json(value, 1000)
-    assert len(cut) < 2200 and "cut here" in cut and time.process_time() - started < 0.5
+    assert len(cut) < 2200 and "cut here" in cut and time.thread_time() - started < 0.5
     json.loads(cut)
 
 
