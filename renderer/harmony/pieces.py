@@ -173,12 +173,16 @@ def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> 
     return frames
 
 
+def _feed(reader: HarmonyReader, piece: Piece) -> list[RawEvent]:
+    return reader.feed_marker(piece.token) if isinstance(piece, Marker) else reader.feed_text(piece)
+
+
 def fold(pieces: Sequence[Piece], reader: HarmonyReader) -> list[Finished]:
     """Read these pieces with ``reader`` and return its frames."""
     assembler = Assembler()
     events: list[RawEvent] = []
     for piece in pieces:
-        events += reader.feed_marker(piece.token) if isinstance(piece, Marker) else reader.feed_text(piece)
+        events += _feed(reader, piece)
     events += reader.finish()
     return [finished for event in events if (finished := assembler.feed(event))]
 
@@ -275,10 +279,19 @@ def _is_last_answer(frames: Sequence[Finished], pieces: Sequence[Piece]) -> bool
     if len(frames) > 1 and not frames[-2].complete:
         # The message before it never ended. A header there would be a repair, and nothing is repaired after hidden text.
         return False
-    # The first one ended the reading. If anything follows, a model wrote on, and may have quoted it.
-    behind = pieces[pieces.index(Marker(Token.RETURN)) + 1 :]
-    is_end = all(isinstance(piece, str) and not piece.strip() for piece in behind)
+    # If anything follows, a model wrote on where the reading ended, and may have quoted that end.
+    is_end = all(isinstance(piece, str) and not piece.strip() for piece in _unread(pieces))
     return is_end and not any(_is_cut_call(finished.frame) for finished in frames)
+
+
+def _unread(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The pieces behind the end of the turn, which no reader looks at."""
+    reader = HarmonyReader(str)
+    for place, piece in enumerate(pieces, start=1):
+        _feed(reader, piece)
+        if reader.ended:
+            return pieces[place:]
+    return ()
 
 
 def _is_cut_call(frame: Frame) -> bool:
