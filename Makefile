@@ -16,9 +16,10 @@ BENCH_FLAGS =
 CLIENT_FLAGS =
 MUTATION_FLAGS =
 ROUNDS = 10
-# Tests also wait, so there are more test processes than processors. Tests with servers and browsers mostly wait for timers.
+# Tests also wait, so there are more test processes than processors. Of those for tests with servers, as many as there are processors take
+# tests that need one; the others take tests that mostly wait (tests/two_queues.py).
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
-WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2 + 2))
+WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 4))
 IN_PROCESS = not browser and not llama and not served and not services
 ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS) and not extended"

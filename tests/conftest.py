@@ -42,18 +42,25 @@ OF_TESTS = {
     "CHATUI_TEST_STATES",
 }
 TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
-# These take minutes. They start first, in this order, so that the run does not end by waiting for one of them.
-LONG = (
-    "tests/chatui/operations/canary/test_runs.py",
-    "tests/browser/accessibility/",
-    "tests/llama/",
-    "tests/canary/leaks/test_stored.py",
+# The cases of these modules' tests are separate pieces of work. Each process that runs some starts a server of its own.
+SPREAD = ("tests/chatui/operations/canary/test_runs.py",)
+# These wait for leases, timers and other processes most of the time, so that many of them can run at once. The longest are first.
+WAITING = (
     "tests/services/test_canary.py",
+    "tests/chatui/operations/canary/test_runs.py",
     "tests/operating/",
     "tests/processes/",
     "tests/services/",
-    "tests/canary/",
     "tests/upgrades/",
+    "tests/chatui/operations/",
+    "tests/chatui/live/",
+)
+# The longest of the others, which need a processor. They start first, so that the run does not end by waiting for one of them.
+LONG = (
+    "tests/browser/accessibility/",
+    "tests/llama/",
+    "tests/canary/leaks/test_stored.py",
+    "tests/canary/",
     "tests/attacks/",
 )
 _OF_A_MODULE = re.compile(r"^pytestmark = .+$", re.MULTILINE)
@@ -285,7 +292,8 @@ def _names_a_mark(module: Path, config: pytest.Config) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip, with a reason, what this machine cannot run, and start with the tests that take longest."""
-    items.sort(key=lambda item: next((place for place, start in enumerate(LONG) if item.nodeid.startswith(start)), len(LONG)))
+    order = (*WAITING, *LONG)
+    items.sort(key=lambda item: next((place for place, start in enumerate(order) if item.nodeid.startswith(start)), len(order)))
     marks = {line.partition(":")[0] for line in config.getini("markers")}
     marked = {item.path for item in items if any(mark.name in marks for mark in item.iter_markers())}
     if silent := sorted(str(path) for path in marked if not _names_a_mark(path, config)):
@@ -322,23 +330,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``--dist loadfile``, keep together not only the tests of a module, but also those that share a llama.cpp server.
+    """With ``--dist loadfile``, distribute two queues: what waits, and what needs a processor.
 
     ``xdist_group`` marks do not work: pytest-xdist 3.8 writes them into test ids, which pytest 9.2 computes, so that they are lost.
     """
     if config.getvalue("dist") != "loadfile":
         return None
-    from xdist.scheduler import LoadFileScheduling
+    from tests.two_queues import TwoQueues
 
-    scheduling = LoadFileScheduling(config, log)
-    scheduling._split_scope = shared
-    return scheduling
-
-
-def shared(nodeid: str) -> str:
-    """The scope of tests that one process runs together: a module, or a directory whose tests share a server."""
-    path = nodeid.partition("::")[0]
-    return next((directory for directory in TOGETHER if path.startswith(directory)), path)
+    return TwoQueues(config, log)
 
 
 def _no_services() -> str | None:

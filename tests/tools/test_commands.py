@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import may_be_selected, shared
+from tests.conftest import may_be_selected
 from tests.support.places import ROOT
 from tests.tools import check, chromium, node, not_run
 
@@ -114,12 +114,6 @@ def test_manage_py_says_which_python_to_take_where_there_is_no_django() -> None:
     assert ".venv/bin/python manage.py" in bare.stderr
     version = subprocess.run([sys.executable, "manage.py", "--version"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert version.returncode == 0, version.stderr
-
-
-def test_tests_of_a_module_or_of_a_shared_server_run_in_one_process() -> None:
-    assert shared("tests/llama/test_formats.py::test_a[b::c]") == shared("tests/llama/test_killed.py::test_d") == "tests/llama/"
-    for alone in ("tests/browser/test_phone.py", "tests/services/test_search.py"):
-        assert shared(f"{alone}::test_a") == shared(f"{alone}::test_b[c]") == alone
 
 
 def test_a_module_is_passed_over_only_if_none_of_its_tests_can_be_wanted() -> None:
