@@ -20,6 +20,7 @@ ROUNDS = 10
 # tests that need one; the others take tests that mostly wait (tests/two_queues.py).
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
 WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 4))
+LONGEST = .cache/longest.txt
 IN_PROCESS = not browser and not llama and not served and not services
 ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS) and not extended"
@@ -34,18 +35,19 @@ run: runtime ## Set everything up and serve the product on http://localhost:8000
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
 test: development chromium fault-programs ## Set everything up, check the code and run the tests; lists what could not run
-	@failed=; \
-	tests() { \
-	  $(PY) -m pytest --quiet --cache-clear --durations 20 "$$@" $(PYTEST_FLAGS) && return; \
-	  [ $$? -eq 1 ] || return; \
-	  echo "The tests that failed, again and one at a time:"; \
-	  $(PY) -m pytest --quiet --last-failed --last-failed-no-failures none $(PYTEST_FLAGS); \
+	@failed=; minutes=; rm -f $(LONGEST); \
+	part() { \
+	  name=$$1; shift; began=$$(date +%s); echo "$$name:"; \
+	  "$$@" || failed="$$failed $$name;"; \
+	  took=$$(($$(date +%s) - began)); minutes="$$minutes$$(printf '%3d:%02d  %s' $$((took / 60)) $$((took % 60)) "$$name")|"; \
 	}; \
-	$(PY) -m tests.tools.check $(CHECK_FLAGS) || failed="$$failed check;"; \
-	echo "Tests that need no browser and no server:"; \
-	tests --numprocesses $(WORKERS) --dist worksteal -m $(ALONE) || failed="$$failed tests without a server;"; \
-	echo "Tests that start a server, need a browser, llama.cpp, or PostgreSQL and Redis, or take long:"; \
-	tests --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder -m $(WITH_SERVERS) || failed="$$failed tests with servers;"; \
+	tests() { $(PY) -m pytest --quiet --longest $(LONGEST) "$$@" $(PYTEST_FLAGS); }; \
+	part "The checks" $(PY) -m tests.tools.check $(CHECK_FLAGS); \
+	part "Tests that need no browser and no server" tests --numprocesses $(WORKERS) --dist worksteal -m $(ALONE); \
+	part "Tests that start a server, need a browser, llama.cpp, or PostgreSQL and Redis, or take long" \
+	  tests --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder -m $(WITH_SERVERS); \
+	if [ -f $(LONGEST) ]; then echo "The longest tests:"; sort -rn $(LONGEST) | head -n 20; fi; \
+	echo "Minutes:"; echo "$$minutes" | tr '|' '\n'; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
 test-fast: development ## Tests that need no browser and no server and are quick

@@ -1,4 +1,4 @@
-"""Reports on a test run: which failed tests were retried, what could not run and why, and which modules took longest."""
+"""Reports on a test run: what could not run and why, and which modules and tests took longest."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ _LONG_SECONDS = 120.0
 _SHOWN_SECONDS = 0.005
 """--durations lists setup and teardown phases that take at least this long."""
 _NOTED = pytest.StashKey[list[str]]()
+_LONGEST = 20
 
-SECOND_TRY = "second try"
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``make test`` has several runs write into one file, and ends with the longest tests of all."""
+    parser.addoption("--longest", type=Path, metavar="FILE", help="append the longest tests to this file, each with its seconds")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,17 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Retry a failed test once, and name it in the summary with its first failure. A failure from a busy machine or a preceding test then
-    does not fail the run, and is not hidden either."""
+    """Measure each test, and report no more than is used. A failed test is not tried again: one that sometimes fails is a fault."""
     if item.config.getoption("usepdb"):
         return None
     started, used = time.monotonic(), _processor_seconds()
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
-    failures = [report.longreprtext for report in reports if report.failed]
-    if failures and (again := getattr(item, "_initrequest", None)):
-        again()
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        reports[-2].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
     printed = [report for report in reports if _is_worth_telling(report, item.config)]
     printed[0].user_properties.append((COST, [time.monotonic() - started, _processor_seconds() - used]))
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -65,14 +63,23 @@ def _processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used) + process.processor_seconds()
 
 
-def _costs(reporter: pytest.TerminalReporter) -> list[str]:
+def _costs(reporter: pytest.TerminalReporter) -> list[tuple[str, float, float]]:
+    """The name of each test that ran, its elapsed seconds and its CPU seconds, with those of its processes."""
+    return [
+        (report.nodeid, *value)
+        for report in _reports(reporter)
+        for name, value in report.user_properties
+        if name == COST and isinstance(value, list)
+    ]
+
+
+def _dearest_modules(tests: list[tuple[str, float, float]]) -> list[str]:
     """A line for each of the slowest modules and one for the total, with elapsed seconds and CPU seconds."""
     costs: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for report in _reports(reporter):
-        for passed, used in (value for name, value in report.user_properties if name == COST and isinstance(value, list)):
-            for one in (costs[report.nodeid.partition("::")[0]], costs["all"]):
-                one[0] += passed
-                one[1] += used
+    for nodeid, passed, used in tests:
+        for one in (costs[nodeid.partition("::")[0]], costs["all"]):
+            one[0] += passed
+            one[1] += used
     if costs["all"][0] < _LONG_SECONDS:
         return []
     dearest = sorted((cost for cost in costs.items() if max(cost[1]) >= 1), key=lambda cost: -max(cost[1]))
@@ -81,14 +88,6 @@ def _costs(reporter: pytest.TerminalReporter) -> list[str]:
 
 def _reports(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
     return [report for reports in reporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)]
-
-
-def _second_tries(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
-    """The failures of the first attempts, by test id."""
-    tries = [
-        value for report in _reports(reporter) for name, value in report.user_properties if name == SECOND_TRY and isinstance(value, list)
-    ]
-    return {nodeid: failures for nodeid, *failures in sorted(tries)}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -103,14 +102,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     parts = ", ".join(f"{count} of {part}" for part, count in sorted(ran.items()))
     sentences = [f"Tests that ran: {parts}." if parts else "No test ran."]
     sentences += [f"Not run: {_listed(parts)}. {reason}" for reason, parts in sorted(left_out.items())]
-    if tries := _second_tries(terminalreporter):
-        sentences.append(f"Tried a second time: {', '.join(tries)}.")
-    for nodeid, failures in tries.items():
-        terminalreporter.section(f"first try of {nodeid}", sep="_")
-        terminalreporter.write_line("\n".join(failures))
-    if costs := _costs(terminalreporter):
+    costs = _costs(terminalreporter)
+    if modules := _dearest_modules(costs):
         terminalreporter.section("which modules cost most", sep="-")
-        terminalreporter.write_line("\n".join(costs))
+        terminalreporter.write_line("\n".join(modules))
+    if (file := config.getoption("longest")) and not hasattr(config, "workerinput"):
+        longest = sorted(costs, key=lambda cost: -cost[1])[:_LONGEST]
+        with file.open("a", encoding="utf-8") as lines:
+            lines.writelines(f"{passed:7.1f} s  {used:6.1f} s of a processor  {nodeid}\n" for nodeid, passed, used in longest)
     reports = config.stash[_NOTED]
     sentences += reports
     if len(sentences) == 1:
