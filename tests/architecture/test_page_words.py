@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import pytest
 from babel.messages.jslexer import Token, tokenize
 
 from tests.architecture.sources import Source, all_sources
@@ -48,42 +47,6 @@ def test_every_sentence_of_a_script_is_looked_up() -> None:
     assert len(scripts()) > 60, "the premise: the scripts were found"
     assert [place for place in found if place not in ALLOWED] == [], "pass it to t, tc or tn of static/js/language/words.js"
     assert set(ALLOWED) - set(found) == set(), "no longer needed"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        'line.textContent = "Copied";',
-        "line.textContent = `${count} results`;",
-        'place.ariaLabel = isWide ? "Wide" : "";',
-        'toast("Undo");',
-        'this.#say("Saving…");',
-        'const HELD = "Wait for the connection.";',
-        'const names = { pie: "Pie chart" };',
-        'return "Today";',
-        'button.setAttribute("aria-label", "close");',
-        'new CustomEvent("chat:announce", { detail: "Copied" });',
-    ],
-)
-def test_a_sentence_that_is_not_looked_up_would_be_noticed(code: str) -> None:
-    assert list(unmarked(Source("static/js/a.js", code)))
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        'line.textContent = t("Copied");',
-        'say(tn("%(n)s result", "%(n)s results", count));',
-        'toast(count ? t("Saved.") : tc("button", "Reload"));',
-        'throw new Error("the page has no such piece");',
-        'find(this, ".search-text > input, form.open", HTMLElement);',
-        'if (event.key === "Escape") stop(); // "Say this"',
-        "const path = `${url}turns/${turn}/`;",
-        'element.className = "more-link";',
-    ],
-)
-def test_what_is_looked_up_and_what_nobody_reads_is_left_alone(code: str) -> None:
-    assert list(unmarked(Source("static/js/a.js", code))) == []
 
 
 def scripts() -> list[Source]:

@@ -57,20 +57,6 @@ def test_nothing_is_left_half_done_or_tied_to_one_machine(pattern: re.Pattern[st
     assert [place for source in sources for place in lines_with(pattern, source)] == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        (UNFINISHED, "# TO" + "DO later"),
-        (MACHINE_PATHS, "see /home" + "/ada/notes"),
-        (MACHINE_PATHS, 'open("/root' + '/.config")'),
-        (DOWNLOADS, "https:/" + "/example.org/a-1.0.tar.gz"),
-        (DOWNLOADS, '"resol' + 'ved": "x"'),
-    ],
-)
-def test_such_a_line_would_be_noticed(pattern: re.Pattern[str], text: str) -> None:
-    assert lines_with(pattern, Source("docs/a.md", text)) == ["docs/a.md:1"]
-
-
 def lines_with(pattern: re.Pattern[str], source: Source) -> list[str]:
     """The lines that match the pattern, as ``path:line``."""
     return [f"{source.path}:{number}" for number, line in enumerate(source.lines, 1) if pattern.search(line)]

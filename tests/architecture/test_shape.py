@@ -87,15 +87,3 @@ def layers(root: str) -> list[list[str]]:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     [contract] = [contract for contract in contracts if contract.get("containers") == [root]]
     return [re.findall(r"\w+", line) for line in contract["layers"]]
-
-
-@pytest.mark.parametrize(
-    ("edges", "expected"),
-    [
-        ({("a.b.keys", "a.b.spec"), ("a.b.spec", "a.b.keys")}, True),
-        ({("a.b.x.one", "a.b.y"), ("a.b.y", "a.b.x.two")}, True),
-        ({("a.b.keys", "a.b.spec"), ("a.b.spec", "a.b.addresses"), ("a.b.keys", "a.b.addresses")}, False),
-    ],
-)
-def test_a_circle_would_be_noticed(edges: set[tuple[str, str]], expected: bool) -> None:
-    assert bool(circle(within("a.b", edges))) is expected

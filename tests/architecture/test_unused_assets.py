@@ -59,11 +59,6 @@ def test_each_class_of_a_style_is_written_by_a_template_or_a_script() -> None:
     assert sorted(set(WRITTEN_BY_OTHERS) - unused) == [], "these need no exception any more"
 
 
-def test_a_class_that_nothing_writes_would_be_noticed() -> None:
-    css = '/* .not-this */ .a:not(.b) > p.c::before { content: ".d"; margin: .5em } @media (width > 1.5rem) { .e-f { color: red; } }'
-    assert styled(css) == {"a", "b", "c", "e-f"}
-
-
 @cache
 def users_of_templates() -> dict[str, set[str]]:
     """The files that name each template."""

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import ast
 
-import pytest
-
 from tests.architecture.sources import Source, python_sources
 
 
@@ -24,15 +22,3 @@ def _name(called: ast.expr) -> str:
 def test_no_loop_waits_with_gather() -> None:
     found = {source.path: lines for source in python_sources("chatui/", "renderer/", "tests/") if (lines := loops_with_gather(source))}
     assert not found, "use asyncio.wait there"
-
-
-@pytest.mark.parametrize(
-    ("text", "is_found"),
-    [
-        ("async def f():\n    while tasks:\n        await asyncio.gather(*tasks)", True),
-        ("async def f():\n    while tasks:\n        if other:\n            await gather(*tasks)", True),
-        ("async def f():\n    while tasks:\n        await asyncio.wait(tasks)\n    await asyncio.gather(*tasks)", False),
-    ],
-)
-def test_a_loop_with_gather_would_be_noticed(text: str, is_found: bool) -> None:
-    assert bool(loops_with_gather(Source("x.py", text))) is is_found

@@ -89,10 +89,6 @@ def test_a_check_fails_when_its_command_does_and_only_then(
     assert line in capsys.readouterr().out
 
 
-def test_a_check_that_does_not_exist_is_refused() -> None:
-    assert check.main(["spelling"]) == 2
-
-
 def test_a_browser_that_is_named_wrongly_is_not_replaced_by_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CHATUI_CHROMIUM", str(tmp_path))
     (tmp_path / "browser").write_text("#!/bin/sh\n", encoding="utf-8")
@@ -153,11 +149,3 @@ def test_what_is_installed_is_not_installed_again(environment: Path) -> None:
     (environment / "requirements-dev.txt.installed").write_text("an older list", encoding="utf-8")
     assert made(environment, "runtime") == ["requirements.txt"]
     assert made(environment, "development") == ["requirements-dev.txt"]
-
-
-def test_the_development_requirements_contain_all_others() -> None:
-    def pins(name: str) -> set[str]:
-        return {line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "==" in line}
-
-    everything = pins("requirements-dev.txt")
-    assert pins("requirements.txt") <= everything and pins("requirements-traces.txt") <= everything

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import Any
 from uuid import uuid4
 
@@ -33,42 +32,6 @@ BEFORE_FIRST_TOKEN, IN_ALL = 11, 21
 """For any kind of turn, including the start of a transaction. The ledger has two at the end, and two more in a person's first turn.
 
 One of them reads which tools are switched off in the conversation, because the demo offers some. Without tools it is not sent."""
-
-NEW_CONVERSATION = """
-BEGIN
-SELECT user: who asks is signed in, has not asked this before; how many answers are being written for them; their groups
-INSERT conversation
-INSERT message: the question
-INSERT searchentry: its words
-INSERT activeleaf: the branch that is open
-INSERT turn
-"""
-NEXT_QUESTION = """
-BEGIN
-SELECT user: as above
-SELECT conversation: it is theirs; its last message, the open branch, the last question, a turn whose process has died
-UPDATE conversation: asked in just now
-INSERT message: the question
-INSERT searchentry: its words
-INSERT activeleaf: the branch that is open
-SELECT message: the versions of the question, for its arrows
-INSERT turn
-WITH RECURSIVE message: the branch that the model is sent
-"""
-SWITCHED_OFF = """
-SELECT toolrule: which tools are switched off here
-"""
-ANSWERED = """
-BEGIN
-SELECT message: the turn is still ours, and locked; the next free position
-INSERT message: what the model has written
-INSERT searchentry: its words
-UPDATE activeleaf: the open branch moves on
-UPDATE turn: how it has ended
-INSERT usageentry: what it took
-UPDATE usagecount: what its person has used
-UPDATE conversation: answered just now
-"""
 
 
 class Statements(list[str]):
@@ -144,20 +107,6 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
     assert await Turn.objects.filter(state="completed").acount() == 5
 
 
-@pytest.mark.parametrize(("is_new", "expected"), [(True, NEW_CONVERSATION), (False, NEXT_QUESTION)])
-async def test_a_turn_sends_exactly_these_statements(
-    ada: User, backend: ScriptedBackend, statements: Statements, is_new: bool, expected: str
-) -> None:
-    async with BrowserSocket(ada) as socket:
-        accepted, *_ = await turn(socket, backend, statements, send(None))
-        mark = len(statements)
-        _, first, _ = await turn(socket, backend, statements, send(None if is_new else accepted["conversation"]))
-    assert [named(sql) for sql in statements[mark : mark + first]] == [*listed(expected), *listed(SWITCHED_OFF)]
-    assert [named(sql) for sql in statements[mark + first :]] == listed(ANSWERED)
-    counted = [sql for sql in statements[mark:] if named(sql) != "BEGIN"]
-    assert len(counted) <= 20, "as docs/benchmarks.md counts them"
-
-
 async def test_a_first_answer_waits_for_few_threads(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,17 +160,6 @@ def record_reads(monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:
 
 def name_of(work: Any) -> str:
     return str(getattr(work, "func", work).__name__)
-
-
-def named(sql: str) -> str:
-    """The verb of a statement, and the first table in it."""
-    verb, table = re.match(r"WITH RECURSIVE|\w+", sql), re.search(r"chatui_(\w+)", sql)
-    assert verb
-    return f"{verb[0]} {table[1]}" if table else verb[0]
-
-
-def listed(text: str) -> list[str]:
-    return [line.partition(":")[0] for line in text.strip().splitlines()]
 
 
 async def test_group_limits_add_no_statement(
