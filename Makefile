@@ -41,7 +41,7 @@ test: development chromium fault-programs ## Set everything up, check the code a
 	  "$$@" || failed="$$failed $$name;"; \
 	  took=$$(($$(date +%s) - began)); minutes="$$minutes$$(printf '%3d:%02d  %s' $$((took / 60)) $$((took % 60)) "$$name")|"; \
 	}; \
-	tests() { $(PY) -m pytest --quiet --longest $(LONGEST) "$$@" $(PYTEST_FLAGS); }; \
+	tests() { $(PY) -m pytest --quiet --longest=$(LONGEST) "$$@" $(PYTEST_FLAGS); }; \
 	part "The checks" $(PY) -m tests.tools.check $(CHECK_FLAGS); \
 	part "Tests that need no browser and no server" tests --numprocesses $(WORKERS) --dist worksteal -m $(ALONE); \
 	part "Tests that start a server, need a browser, llama.cpp, or PostgreSQL and Redis, or take long" \

@@ -80,9 +80,9 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
     if slots().is_closed:
         # The process is ending. A person's question would be answered after the restart, but of a program's only a part is stored.
         raise of_code(ProductCode.SERVER_BUSY, RESTART_SECONDS)
-    asked = await _asked(key, wanted)
     if wanted.asks_for_reasoning and not key.views_hidden:
         await reasoning_access.record_attempt(address, key)
+    asked = await _asked(key, wanted)
     try:
         answer = await answering.begin(key, asked)
         return await reasoning_access.recorded(address, answer) if asked.stream.sends_reasoning else answer

@@ -8,12 +8,12 @@ from typing import Any
 from chatui.api.errors import of_code
 from chatui.api.response_object import ResponseHead
 from chatui.codes import ProductCode
-from chatui.turns.streams.program import Called, Ended, MoreProgramText, Opened, ProgramEvent, Thought, Withdrawn
+from chatui.turns.streams.program import Called, Ended, MoreProgramText, Opened, ProgramEvent, Thinking, Thought, Withdrawn
 
 Chunk = dict[str, Any]
 
 BETWEEN = "\n\n"
-"""Separates a preamble from the text after it: the format has only one text."""
+"""Separates a preamble from the text after it, and one piece of reasoning from the next: the format has only one text of each."""
 
 
 class ChatChunks:
@@ -28,7 +28,7 @@ class ChatChunks:
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[Chunk] = []
-        self._is_new = False
+        self._is_new = self._is_new_thought = False
         self.ended: Ended | None = None
 
     def begin(self) -> Iterator[Chunk]:
@@ -48,9 +48,8 @@ class ChatChunks:
                 self._is_new = False
                 self._texts.append(shown)
                 yield self._chunk({"content": shown})
-            case Thought(text=text):
-                self._thoughts.append(text)
-                yield self._chunk({"reasoning": text})
+            case Thinking() | Thought():
+                yield from self._feed_thinking(event)
             case Called():
                 place = len(self._calls)
                 function = {"name": event.name, "arguments": event.arguments}
@@ -60,6 +59,15 @@ class ChatChunks:
                 yield from self._end(Ended("failed", ProductCode.WITHHELD))
             case Ended():
                 yield from self._end(event)
+
+    def _feed_thinking(self, event: Thinking | Thought) -> Iterator[Chunk]:
+        if isinstance(event, Thinking):
+            self._is_new_thought = bool(self._thoughts)
+            return
+        thought = f"{BETWEEN}{event.text}" if self._is_new_thought else str(event.text)
+        self._is_new_thought = False
+        self._thoughts.append(thought)
+        yield self._chunk({"reasoning": thought})
 
     def whole(self) -> Chunk:
         """The whole completion, after its end."""

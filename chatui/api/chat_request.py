@@ -44,8 +44,10 @@ class ChatRequest(ProgramRequest):
 
     @property
     def wants_reasoning(self) -> bool:
-        """Whether a key that may read raw reasoning gets it. The right itself asks for it; this format has no other way to ask."""
-        return (self.reasoning or {}).get("exclude") is not True and self.include_reasoning is not False
+        """Whether a key that may read raw reasoning gets it. The right itself asks for it, but whatever may mean no is a no."""
+        wished = self.reasoning or {}
+        is_excluded = wished.get("exclude", False) not in (None, False) or wished.get("enabled", True) not in (None, True)
+        return not is_excluded and self.include_reasoning in (None, True, "true")
 
     @property
     def effort(self) -> str | None:
@@ -107,7 +109,8 @@ def _take(read: ParsedMessages, message: dict[str, Any], where: str) -> None:
         take_reply(read, message.get("tool_call_id"), content, f"{where}.content")
         return
     if message.get("role") == "assistant":
-        read.take_thought(message.get("reasoning"))
+        # Some servers and clients have another name for it.
+        read.take_thought(message.get("reasoning") or message.get("reasoning_content"))
     calls = message.get("tool_calls") if message.get("role") == "assistant" else None
     # Text beside calls is a preamble.
     read.take(message.get("role"), text_of(content, f"{where}.content"), where, is_preamble=bool(calls))

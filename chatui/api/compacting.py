@@ -15,7 +15,7 @@ from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of, record_attempt
 from chatui.api.request_parts import asks_for_reasoning
 from chatui.api.response_events import ResponseEvents
-from chatui.api.response_object import Item, item_id, response_id, usage
+from chatui.api.response_object import Item, item, response_id, usage
 from chatui.api.response_request import ResponsesRequest, no_previous
 from chatui.api.stored_responses import item_of_input
 from chatui.codes import ProductCode
@@ -91,7 +91,7 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
 
 
 def _compaction(token: str) -> Item:
-    return {"id": item_id("compaction", uuid4().hex), "type": "compaction", "encrypted_content": token}
+    return item("compaction", uuid4().hex, encrypted_content=token)
 
 
 def _items(given: str | list[Any] | None) -> list[Any]:

@@ -162,11 +162,16 @@ def read_json(body: bytes) -> dict[str, Any]:
     return found
 
 
+_OF_A_UNION = ("str", "list[any]")
+"""What pydantic adds to the place of a value that may be of several types: which of them it tried."""
+
+
 def checked(model: type[Model], body: dict[str, Any]) -> Model:
     """The body as a request of its format. Raises ApiError with the first invalid field."""
     try:
         return model.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        param = ".".join(str(part) for part in first["loc"][:3])
+        field, *inner = (part for part in first["loc"][:3] if part not in _OF_A_UNION)
+        param = f"{field}{''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in inner)}"
         raise invalid(f"{param}: {first['msg']}.", param=param) from None

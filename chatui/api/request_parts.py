@@ -131,17 +131,19 @@ class ParsedMessages:
             case _:
                 raise invalid("The role has to be user, assistant, system or developer.", param=f"{where}.role")
 
-    def take_thought(self, content: object) -> None:
-        """Take reasoning that the program sends back: it is the program's own text, which a model reads as reasoning until there is an
-        answer, and nobody else. Anything but text is ignored."""
+    def take_thought(self, content: object, token: object = None) -> None:
+        """Take reasoning that the program sends back: what a token of this server holds, or else the program's own text, in which anything
+        but text is ignored. A model reads it as reasoning until there is an answer, and nobody else reads it."""
         parts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
-        if text := "\n".join(part for part in parts if isinstance(part, str)):
-            self.messages.append(EarlierMessage(text, is_thought=True))
+        text = "\n".join(part for part in parts if isinstance(part, str))
+        sealed = token if isinstance(token, str) else ""
+        if text or sealed:
+            self.messages.append(EarlierMessage(text, is_thought=True, sealed=sealed))
 
-    def take_sealed(self, token: object, *, is_compacted: bool = False) -> None:
-        """Take a sealed token. Other fields of its item are ignored, because anybody could have written them."""
+    def take_sealed(self, token: object) -> None:
+        """Take a sealed conversation. Other fields of its item are ignored, because anybody could have written them."""
         if isinstance(token, str) and token:
-            self.messages.append(EarlierMessage("", sealed=token, is_compacted=is_compacted))
+            self.messages.append(EarlierMessage("", sealed=token, is_compacted=True))
 
     def question(self, where: str, *, goes_on: bool) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
         """The earlier messages, and the question; None if the last message is a function result.
@@ -151,7 +153,6 @@ class ParsedMessages:
         Raises:
             ApiError: the last message is something else, there are too many, or a result has no call.
         """
-        self._drop_old_thoughts()
         if len(self.messages) > MAX_MESSAGES:
             raise invalid(f"A request may have {MAX_MESSAGES} messages.", param=where, code="too_many_messages")
         if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.messages):
@@ -162,14 +163,6 @@ class ParsedMessages:
             case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.messages):
                 return tuple(self.messages), None
         raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
-
-    def _drop_old_thoughts(self) -> None:
-        """Only in a tool loop does a model go on from what it thought: not after an answer, or another question."""
-        said = [isinstance(each, EarlierMessage) and not (each.is_thought or each.is_preamble or each.sealed) for each in self.messages]
-        last = max((place for place, is_said in enumerate(said) if is_said), default=-1)
-        self.messages = [
-            each for place, each in enumerate(self.messages) if place > last or not (isinstance(each, EarlierMessage) and each.is_thought)
-        ]
 
 
 def unknown_call(where: str) -> ApiError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeGuard
 from uuid import UUID
 
@@ -93,8 +94,8 @@ class ResponsesRequest(ProgramRequest):
         if isinstance(self.input, str):
             read.take("user", self.input, "input")
             return read
-        for index, item in enumerate(self.input):
-            _take(read, item, f"input[{index}]")
+        for index, (item, following) in enumerate(zip_longest(self.input, self.input[1:])):
+            _take(read, item, following, f"input[{index}]")
         return read
 
     def previous(self) -> UUID | None:
@@ -136,7 +137,7 @@ def is_reference(item: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(item, dict) and (item.get("type") == "item_reference" or (item.keys() <= {"id", "type"} and item.get("type") is None))
 
 
-def _take(read: ParsedMessages, item: Any, where: str) -> None:
+def _take(read: ParsedMessages, item: Any, following: Any, where: str) -> None:
     if not isinstance(item, dict):
         raise invalid("An item has to be an object.", param=where)
     kind = item.get("type", "message" if "role" in item else None)
@@ -144,15 +145,17 @@ def _take(read: ParsedMessages, item: Any, where: str) -> None:
         return  # an extension, ours or another implementation's: a receipt that no model reads
     if kind == "message":
         text = text_of(item.get("content"), f"{where}.content")
-        read.take(item.get("role"), text, where, is_preamble=item.get("phase") == "commentary")
+        # A client that knows no phases leaves them out: what stands before a call is no answer.
+        calls_next = isinstance(following, dict) and following.get("type") == "function_call"
+        is_preamble = calls_next if item.get("phase") is None else item["phase"] == "commentary"
+        read.take(item.get("role"), text, where, is_preamble=is_preamble)
     elif kind == "function_call":
         take_call(read, item.get("call_id"), item, where)
     elif kind == "function_call_output":
         take_reply(read, item.get("call_id"), item.get("output"), f"{where}.output")
-    elif kind in ("reasoning", "compaction"):
-        token = item.get("encrypted_content")
-        if kind == "reasoning" and not token:
-            read.take_thought(item.get("content"))
-        read.take_sealed(token, is_compacted=kind == "compaction")
+    elif kind == "reasoning":
+        read.take_thought(item.get("content"), item.get("encrypted_content"))
+    elif kind == "compaction":
+        read.take_sealed(item.get("encrypted_content"))
     else:
         raise unsupported(f"{where}.type", "Items of this type are not known here.")

@@ -21,6 +21,7 @@ from chatui.accounts.sessions import client_address
 from chatui.api import asking, guarded
 from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code
 from chatui.api.guarded import checked, read_json
+from chatui.api.request_parts import ENCRYPTED
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import Item, response_id
 from chatui.api.response_request import ResponsesRequest, no_previous
@@ -257,6 +258,9 @@ class Connection:
                 wanted = wanted.model_copy(update={"input": whole_input, "previous_response_id": None})
             elif wanted.previous_response_id and wanted.store is False:
                 raise no_previous()
+            shows_sealed, is_kept_here = wanted.wants_sealed, wanted.store is False
+            if is_kept_here:  # the next request may go on from here, with the reasoning of a tool loop
+                wanted = wanted.model_copy(update={"include": [*(wanted.include or ()), ENCRYPTED]})
             answer = await asking.begin(self._address, self._key, wanted)
             events = ResponseEvents(asking.head_of(answer), wants_summary=wanted.wants_summary, thought=wanted.thought)
             for body in events.begin():
@@ -264,8 +268,8 @@ class Connection:
             async with aclosing(answer.events()) as following:
                 async for event in following:
                     for body in events.feed(event) if event is not None else ():
-                        await self._tell(body)
-        if events.ended is not None and events.ended.state == "completed" and wanted.store is False:
+                        await self._tell(body if shows_sealed else _without_sealed(body))
+        if events.ended is not None and events.ended.state == "completed" and is_kept_here:
             self._chain.remember(answer.asked.id, whole_input, events.output)
         else:
             self._chain.forget()
@@ -305,6 +309,18 @@ class Connection:
     def _process_ends(self, group: str, message: Message) -> None:
         if not self._is_busy:
             self._close(None, CLOSE_RESTART)
+
+
+def _without_sealed(body: dict[str, Any]) -> dict[str, Any]:
+    if "item" in body:
+        return {**body, "item": _bare(body["item"])}
+    if "response" in body:
+        return {**body, "response": {**body["response"], "output": [_bare(item) for item in body["response"]["output"]]}}
+    return body
+
+
+def _bare(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name != "encrypted_content"}
 
 
 def _object(text: str | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -11,6 +12,7 @@ from chatui.accounts.api_keys import LiveKey
 from chatui.api import background, reasoning_access, recordings, request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, invalid
 from chatui.api.recordings import queued
+from chatui.api.request_parts import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import (
     TOOL_CALL,
@@ -45,9 +47,13 @@ def item_of_input(part: StoredPart) -> Item:
     return message_item(part.key, part.text, "completed" if part.is_whole else "incomplete", is_preamble=part.is_preamble)
 
 
+MAX_REFERRED_CHARS = 1024 * 1024
+"""The most characters of the items that a request refers to, each time that it does: as many as it may have itself."""
+
+
 async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
-    """The request with stored items in the place of its references to them. References to reasoning and to receipts of tools are left out,
-    because no such item is sent to a model.
+    """The request with stored items in the place of its references to them. References to reasoning and to receipts of tools are left out:
+    neither item holds anything that a model reads.
 
     Raises:
         ApiError: the key may read no such item.
@@ -55,23 +61,30 @@ async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
     ids = wanted.references()
     if not ids or isinstance(wanted.input, str):
         return wanted
+    if len(ids) > MAX_MESSAGES:
+        raise invalid(f"A request may have {MAX_MESSAGES} messages.", param="input", code="too_many_messages")
     parts = await pools.commands.run(programs.parts_of, key.owner, [found for each in ids if (found := key_of(each))], key.only_key)
     stored = {item["id"]: item for item in map(item_of_input, parts)}
+    room = MAX_REFERRED_CHARS
     items = []
     for place, given in enumerate(wanted.input):
+        public_id = given.get("id") if is_reference(given) else None
         if not is_reference(given):
             items.append(given)
-        elif given.get("id") in stored:
-            items.append(stored[given["id"]])
-        elif not is_of(given.get("id"), "reasoning", TOOL_CALL):
+        elif isinstance(public_id, str) and public_id in stored:
+            items.append(stored[public_id])
+            room -= len(json.dumps(stored[public_id]))
+            if room < 0:
+                raise invalid("The items that are referred to are too long in all.", param="input", code="body_too_large", status=413)
+        elif not is_of(public_id, "reasoning", TOOL_CALL):
             sentence = "There is no such item to refer to, or it is not yours."
             raise ApiError(404, NOT_FOUND, "item_not_found", sentence, param=f"input[{place}].id")
     return wanted.with_items(items)
 
 
 MAX_ITEMS = 100
-STOP_SECONDS, LOOK_SECONDS = 5.0, 0.05
-"""How long a cancelled response may take to end before the reply is what there is of it, and how often it is looked at."""
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""How long a cancelled response may take to end before the reply is what there is of it, in seconds before each look."""
 
 
 async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
@@ -115,10 +128,11 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
     if answer.state != "running":
         raise invalid("The response is not being written any more.", code="response_not_running")
     await running.stop(TurnPlace(answer.turn_id, answer.process))
-    until = asyncio.get_running_loop().time() + STOP_SECONDS
-    while answer.state == "running" and asyncio.get_running_loop().time() < until:
-        await asyncio.sleep(LOOK_SECONDS)
+    for pause in PAUSES:
+        await asyncio.sleep(pause)
         answer = await _stored(key, answer_id)
+        if answer.state != "running":
+            break
     stopped = {} if answer.state != "running" else {"status": "cancelled", "incomplete_details": {"reason": "cancelled"}}
     return JsonResponse(_object(answer) | stopped)
 

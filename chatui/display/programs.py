@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
-from chatui.models.turn import Turn
+from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.store import transcripts
@@ -86,7 +86,7 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
 
 def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[StoredPart]:
     """These messages, as far as they belong to answers that the program may read, and it may see them."""
-    messages = transcripts.among(keys, programs.own_turns(person, only_key))
+    messages = transcripts.among(keys, programs.own_turns(person, only_key).exclude(state=TurnState.RUNNING))
     return list(_parts(messages, by_turn(message.turn_id for message in messages)))
 
 

@@ -216,7 +216,10 @@ def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
     """Those of these messages that belong to the turns: to an answer, to its question, or to what a program sent before it."""
     asked = Turn.objects.filter(question=OuterRef("pk"))
     in_reach = Q(turn__in=turns) | Q(turn=None) & (~Exists(asked) | Exists(asked.filter(pk__in=turns)))
-    return list(Message.objects.filter(in_reach, pk__in=keys, conversation__in=turns.values("conversation")))
+    replies = Message.objects.filter(turn=OuterRef("turn"), role=Role.TOOL, call_id=OuterRef("call_id")).exclude(call_id="")
+    refused = Exists(replies.exclude(author=Author.IMPORT))
+    rows = Message.objects.filter(in_reach, ~refused, pk__in=keys, conversation__in=turns.values("conversation"))
+    return list(rows)
 
 
 def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:

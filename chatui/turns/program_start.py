@@ -125,13 +125,15 @@ class UnreadableSummaryError(Exception):
 
 
 def unsealed(person: User, message: EarlierMessage) -> tuple[EarlierMessage, ...]:
-    """The messages that a token contains. Reasoning that was sealed for somebody else, elsewhere or too long ago yields none.
+    """The messages that a token contains. Where reasoning was sealed for somebody else, elsewhere or too long ago, the program's own text
+    stands for it, if it sent one.
 
     Raises:
         UnreadableSummaryError: a compacted conversation cannot be unsealed.
     """
     if not message.is_compacted:
-        return tuple(EarlierMessage(text, is_thought=True) for text in sealed.unseal(person.pk, Purpose.REASONING, message.sealed))
+        texts = sealed.unseal(person.pk, Purpose.REASONING, message.sealed) or [message.text]
+        return tuple(EarlierMessage(text, is_thought=True) for text in texts if text)
     texts = sealed.unseal(person.pk, Purpose.COMPACTION, message.sealed)
     if not texts:
         raise UnreadableSummaryError

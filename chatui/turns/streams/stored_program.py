@@ -74,7 +74,8 @@ def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience) -
         # Lines without a place, of an earlier version, have that of the summary.
         lines = steps.get("" if message.is_summary else message.pk.hex, ())
         _play(stream, message, [] if message.is_summary else _events_of(message), lines)
-    unanswered = _unanswered(messages)
+    # Calls are checked once the sampling is over, and handed back with the end of the turn.
+    unanswered = _unanswered(messages) if turn.state != TurnState.RUNNING else set()
     functions = {recipient.partition(".")[2]: name for recipient, name in names.items()}
     for frame in (transcripts.frame_of(message) for message in written if message.call_id in unanswered and message.recipient in names):
         if may_see(frame.header, audience, names):

@@ -56,7 +56,7 @@ async def test_a_client_passes_back_reasoning_that_it_cannot_read(program: Progr
     assert thoughts_in(backend) == [], "somebody else's token is ignored"
     for forged in ("x", thought["encrypted_content"][:-8] + "AAAAAAAA", 5, None):
         await program.ask({"input": [question, thought | {"encrypted_content": forged, "content": [{"text": "FORGED"}]}, question]})
-        assert thoughts_in(backend) == [] and "FORGED" not in str(backend.requests[-1].frames)
+        assert thoughts_in(backend) == ["FORGED"], "what does not open is as if absent, and the rest is the program's own text"
     assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists(), "which nobody asked to read"
 
 
@@ -101,21 +101,24 @@ async def test_a_trusted_key_gets_reasoning_with_a_chat_completion_unless_it_is_
     program = Program(await new_key(staff, views_hidden=True))
     backend.script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I shall look."), *answer("It is four.", "more of it")]
     completion = await program.ask(CHAT, "/v1/chat/completions")
-    assert completion["choices"][0]["message"]["reasoning"] == f"{SECRET} more of it "
+    assert completion["choices"][0]["message"]["reasoning"] == f"{SECRET} \n\nmore of it "
     chunks = await program.stream(CHAT, "/v1/chat/completions")
     deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
-    assert "".join(delta.get("reasoning", "") for delta in deltas) == f"{SECRET} more of it "
+    assert "".join(delta.get("reasoning", "") for delta in deltas) == f"{SECRET} \n\nmore of it "
     assert "".join(delta.get("content", "") for delta in deltas) == completion["choices"][0]["message"]["content"]
     assert await AuditEvent.objects.filter(action="raw reasoning to program").acount() == 2
-    for without in ({"reasoning": {"exclude": True}}, {"include_reasoning": False}):
+    for without in (
+        {"reasoning": {"exclude": True}},
+        {"reasoning": {"enabled": False}},
+        {"include_reasoning": False},
+        {"include_reasoning": "0"},
+    ):
         assert "reasoning" not in (await program.ask(CHAT | without, "/v1/chat/completions"))["choices"][0]["message"]
     assert await AuditEvent.objects.filter(action="raw reasoning to program").acount() == 2
     assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
 
 
-async def test_reasoning_that_a_program_sends_back_is_read_in_a_tool_loop_only_and_by_nobody_else(
-    ada: User, backend: ScriptedBackend
-) -> None:
+async def test_reasoning_that_a_program_sends_back_is_read_until_there_is_an_answer(ada: User, backend: ScriptedBackend) -> None:
     program = Program(await new_key(ada))
     asked: dict[str, Any] = {"role": "user", "content": "?"}
     function = {"name": "clock", "arguments": "{}"}
@@ -137,10 +140,9 @@ async def test_reasoning_that_a_program_sends_back_is_read_in_a_tool_loop_only_a
         found = await program.ask(body, path)
         assert thoughts_in(backend) == [SECRET] and "marmalade" not in json.dumps(found)
         stored = found["id"]
-    later: list[list[dict[str, Any]]] = [[*loop, asked], [*loop, {"role": "assistant", "content": "Noon."}, asked]]
-    for messages in later:
-        await program.ask({"messages": messages}, "/v1/chat/completions")
-        assert thoughts_in(backend) == []
+    for later, thoughts in (([], [SECRET]), ([{"role": "assistant", "content": "Noon."}], [])):
+        await program.ask({"messages": [*loop, *later, asked]}, "/v1/chat/completions")
+        assert thoughts_in(backend) == thoughts, "until there is an answer"
     for path in (f"/v1/responses/{stored}", f"/v1/responses/{stored}/input_items", f"/v1/responses/{stored}?include=reasoning.content"):
         assert b"marmalade" not in await whole(await program.get(path))
     visible = {"type": "message", "role": "assistant", "content": [{"type": "reasoning_text", "text": SECRET}]}

@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 
 from chatui.accounts import api_keys
 from chatui.backends.base import EndReason
+from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.turns import runner
+from chatui.turns.frame_recorder import MAX_UNSAVED
 from renderer.activities.activity import Activity
 from renderer.events import FrameClosed, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
 from renderer.frames import Header, Terminator
 from tests.chatui.api.asking import Program, events_of, json_of, key_of, whole
-from tests.chatui.api.functions import CLOCK, calling
+from tests.chatui.api.functions import CLOCK, WEATHER, calling, weather
 from tests.chatui.api.test_socket import connected
 from tests.chatui.api.test_summaries import FIRST, LINES, SECOND, THIRD, lines_of
 from tests.chatui.tools import offering
@@ -191,6 +193,20 @@ async def test_a_tool_of_the_product_leaves_a_receipt_without_its_arguments(key:
         assert "armalade" not in str(response["output"]) and receipts[0]["label"]
 
 
+async def test_over_a_socket_a_tool_loop_keeps_its_reasoning_although_nothing_is_stored(key: str, backend: ScriptedBackend) -> None:
+    async with connected(key) as socket:
+        backend.script = [*frame(ANALYSIS, "the hidden marmalade"), *call("clock", "c1"), ended(EndReason.TOOL_CALLS)]
+        events = await socket.ask({"type": "response.create", "input": "?", "store": False, "tools": [CLOCK]})
+        assert "encrypted_content" not in str(events), "it was not asked for"
+        call_id = events[-1]["response"]["output"][-1]["call_id"]
+        backend.script = answer("Noon.")
+        reply = [{"type": "function_call_output", "call_id": call_id, "output": "noon"}]
+        previous = events[-1]["response"]["id"]
+        await socket.ask({"type": "response.create", "input": reply, "previous_response_id": previous, "store": False, "tools": [CLOCK]})
+    sent = [(each.header.channel, each.body.strip()) for each in backend.requests[-1].frames]
+    assert ("analysis", "the hidden marmalade") in sent
+
+
 async def test_a_cancelled_response_is_the_object_that_is_stored(key: str, backend: ScriptedBackend) -> None:
     never = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "Hm"), *frame(PREAMBLE, "I look."), *frame(ANSWER, "By train.")[:2], never]
@@ -224,6 +240,41 @@ async def test_stored_items_are_referred_to_by_their_ids(key: str, ada: User, be
     for asking, refused_body in refused:
         response = await asking.post("/v1/responses", refused_body)
         assert (response.status_code, json_of(response)["error"]["code"]) == (404, "item_not_found")
+
+
+async def test_arguments_that_were_not_checked_are_in_no_response_and_no_reference(key: str, backend: ScriptedBackend) -> None:
+    """A summary line that appears in such a call tells its key."""
+    program, (opened, *_) = Program(key), weather("c1")
+    unchecked = [opened, FrameText('{"city": 5, "thought": "marmalade"}'), FrameText(MARK), FrameClosed(Terminator.CALL)]
+    backend.script = [*frame(ANALYSIS, "Hm"), *LOOK, *unchecked, ended(EndReason.TOOL_CALLS)]
+    backend.following = [answer("Done.")]
+    body = {"input": "?", "tools": [WEATHER], "reasoning": {"summary": "auto"}}
+    ids = [item["id"] for item in (await program.ask(body))["output"] if item["type"] == "reasoning"]
+    assert ids
+    for each in ids:
+        backend.script = answer("Ok.")
+        referring = {"input": [{"id": each.replace("rs_", "fc_")}, {"role": "user", "content": "?"}], "tools": [WEATHER]}
+        assert (await program.post("/v1/responses", referring)).status_code == 404
+    never = asyncio.Event()
+    hidden = [step for _ in range(MAX_UNSAVED + 3) for step in frame(ANALYSIS, "Hm")]
+    backend.script, backend.waiting = [*frame(ANALYSIS, "Hm"), *unchecked, *hidden, never], asyncio.Event()
+    path = f"/v1/responses/{(await program.ask({**body, 'background': True}))['id']}"
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    async with asyncio.timeout(10):
+        while not await Message.objects.filter(text__contains="marmalade", turn__state="running").aexists():
+            await asyncio.sleep(0.05)
+    assert b"marmalade" not in await whole(await program.get(path))
+    await program.post(f"{path}/cancel", {})
+
+
+async def test_references_do_not_multiply_a_text_without_limit(key: str, backend: ScriptedBackend) -> None:
+    program = Program(key)
+    backend.script = answer("Long. " * 20_000)
+    first = await program.ask({"input": "?"})
+    reference = {"type": "item_reference", "id": first["output"][-1]["id"]}
+    for references, status in (([reference] * 2, 200), ([reference] * 20, 413), ([{"type": "item_reference", "id": ["x"]}], 404)):
+        backend.script = answer("Ok.")
+        assert (await program.post("/v1/responses", {"input": [*references, {"role": "user", "content": "?"}]})).status_code == status
 
 
 @pytest.mark.parametrize(("tier", "status"), [("auto", 200), ("flex", 200), (None, 200), ("gold", 400), (3, 400)])

@@ -52,6 +52,6 @@ def test_exports_of_everything_are_rate_limited(question: Message, ada: User, be
 
 def test_uploads_are_rate_limited(ada: User, bela: User) -> None:
     client = signed_in(ada)
-    assert statuses(client, 22, "POST", "/import/", file="") == [400] * 20 + [REFUSED] * 2, "those that are refused count as well"
+    assert statuses(client, 42, "POST", "/import/", file="") == [400] * 40 + [REFUSED] * 2, "those that are refused count as well"
     assert client.get("/import/").status_code == 200
     assert statuses(signed_in(bela), 1, "POST", "/import/", file="") == [400]
