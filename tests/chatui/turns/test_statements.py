@@ -10,6 +10,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db.backends.utils import CursorWrapper
 
+from chatui.database import pools
 from chatui.database.pools import Pool
 from chatui.database.writer import Writer
 from chatui.model_servers import connected
@@ -44,6 +45,7 @@ class Statements(list[str]):
 
 @pytest.fixture
 def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
+    pools.reaper._threads.submit(int).result(30)  # what an earlier test's process still looks for is over
     found, execute, executemany = Statements(), CursorWrapper.execute, CursorWrapper.executemany
 
     def recorded(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
