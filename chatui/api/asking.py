@@ -100,7 +100,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
 
 
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
-    if isinstance(wanted, ResponsesRequest):
+    if isinstance(wanted, ResponsesRequest) and wanted.references():
         wanted = await stored_responses.resolved(key, wanted)
     choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model)
     # In threads: schemas may have hundreds of kilobytes and many patterns, and must not block others.

@@ -358,7 +358,7 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
         functions=allowed,
         names={model: name for model, (name, _) in functions.items()},
         own_tools=own,
-        hosted=catalogue.labels_of(own),
+        hosted=catalogue.labels_of(own) if own else {},
         must_call=choice.mode == "required",
         is_parallel=asked.is_parallel is not False,
         max_calls=asked.max_calls,

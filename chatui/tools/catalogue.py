@@ -151,7 +151,7 @@ def all_enabled() -> dict[str, Tool]:
 
 def labels_of(names: Collection[str]) -> dict[str, str]:
     """What these tools do, without the arguments of any call, by the recipients that a call of each may have."""
-    known = {**of_demo(), **tools()} if names else {}
+    known = {**of_demo(), **tools()}
     found = [known[name] for name in sorted(names) if name in known]
     return {recipient: line_of(tool, {}) for tool in found for recipient in (f"functions.{tool.name}", tool.recipient) if recipient}
 

@@ -74,6 +74,10 @@ class Script:
     thinks_seconds: float = 0.0
 
 
+def _ids(vocabulary: Vocabulary, text: str, *, is_text: bool) -> list[int]:
+    return vocabulary.encode(text) if is_text else ids_of_pieces(pieces_of_text(text), vocabulary)
+
+
 @dataclass(slots=True)
 class Planter:
     """Makes the scripts of one ``kind`` of server. What ``hidden`` plants must stay hidden, what ``visible`` plants must arrive.
@@ -120,7 +124,9 @@ class Planter:
             case str():
                 return _PLACE.sub(self._marker, value)
             case Harmony():
-                return [number for at, part in enumerate(value.parts) for number in self._ids(self.filled(part), is_text=at % 2 == 1)]
+                vocabulary = self.vocabulary()  # first: without it nothing may be planted that is never sent
+                parts = enumerate(map(self.filled, value.parts))
+                return [number for at, part in parts for number in _ids(vocabulary, part, is_text=at % 2 == 1)]
             case Mapping():
                 return {key: self.filled(one, piece) for key, one in value.items()}
             case list() | tuple():
@@ -139,10 +145,6 @@ class Planter:
         if is_shown:
             self._shown[marker] = None
         return f"{marker} {self.bait} is what nobody may read." if kind == "?" else marker
-
-    def _ids(self, text: str, *, is_text: bool) -> list[int]:
-        vocabulary = self.vocabulary()
-        return vocabulary.encode(text) if is_text else ids_of_pieces(pieces_of_text(text), vocabulary)
 
     def _sent(self, steps: Iterator[Step], frame: Callable[[Event], bytes]) -> Iterator[bytes]:
         for step in steps:

@@ -16,7 +16,7 @@ from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.scripts import Planter, Script
 from chatui.operations.canary.watch import Canary
 from renderer.frames import Frame, Header
-from renderer.harmony.vocabulary import Vocabulary
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.support.sampling import PATIENT, Outcome, outcome
 
 BAIT = "bcdflbcdflbcdf"
@@ -98,6 +98,17 @@ def test_every_script_has_a_name_of_its_own_and_an_end(played: Played) -> None:
     for script in played.scripts:
         done = played.outcomes[script.name]
         assert (done.error is None) or set(script.ends) & {"failed", "interrupted"} or not script.ends, script.name
+
+
+@pytest.mark.parametrize("kind", ["harmony", "harmony-shapes"])
+def test_without_the_vocabulary_nothing_is_planted_that_must_arrive(kind: str) -> None:
+    def missing() -> Vocabulary:
+        raise VocabularyError("it is not on this machine")
+
+    visible = Canary()
+    with pytest.raises(VocabularyError):
+        SERVERS[kind].scripts(Planter(kind, Canary(), visible, BAIT, random.Random(11), SOME, missing))
+    assert not visible.planted
 
 
 def test_requests_without_the_secret_path_are_not_answered() -> None:
