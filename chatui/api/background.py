@@ -20,7 +20,7 @@ from chatui.api.answering import Answering, KeyWatch
 from chatui.api.errors import INVALID, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
 from chatui.api.recordings import BackgroundEvents, Recording
 from chatui.api.response_events import Event
-from chatui.turns.streams.stored_program import StoredProgramAnswer
+from chatui.turns.stored_program import StoredProgramAnswer
 from chatui.wire.bus import PROCESS, Message, bus
 
 GROUP = "recordings"

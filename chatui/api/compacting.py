@@ -25,8 +25,8 @@ from chatui.permissions.access import NotFoundError
 from chatui.prompts import REQUEST
 from chatui.turns import program_start, sealed
 from chatui.turns.sealed import Purpose
+from chatui.turns.stored_program import stored_answer
 from chatui.turns.streams.program import Ended
-from chatui.turns.streams.stored_program import stored_answer
 
 
 class CompactRequest(BaseModel):

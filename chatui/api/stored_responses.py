@@ -32,7 +32,7 @@ from chatui.display.programs import StoredPart
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.turns.running import TurnPlace
-from chatui.turns.streams.stored_program import StoredProgramAnswer, stored_answer
+from chatui.turns.stored_program import StoredProgramAnswer, stored_answer
 from renderer.gate import Audience
 
 
