@@ -17,7 +17,7 @@ from chatui.api.request_parts import asks_for_reasoning
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import Item, item, response_id, usage
 from chatui.api.response_request import ResponsesRequest, no_previous
-from chatui.api.stored_responses import item_of_input
+from chatui.api.stored_responses import is_running, item_of_input
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.display import programs
@@ -25,7 +25,6 @@ from chatui.permissions.access import NotFoundError
 from chatui.prompts import REQUEST
 from chatui.turns import program_start, sealed
 from chatui.turns.sealed import Purpose
-from chatui.turns.stored_program import stored_answer
 from chatui.turns.streams.program import Ended
 
 
@@ -76,14 +75,13 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         return []
     try:
         answer_id = UUID(wanted.previous_response_id.removeprefix("resp_"))
+        if await is_running(key, answer_id):
+            raise invalid("The previous response is still being written.", param="previous_response_id", status=409)
         notes = await pools.commands.run(program_start.reseal_notes, key.owner, answer_id, key.only_key)
         parts = await pools.commands.run(programs.input_of, key.owner, answer_id, key.only_key)
         output = await pools.commands.run(programs.output_of, key.owner, answer_id, key.only_key)
-        stored = await pools.commands.run(stored_answer, key.owner, answer_id, key.only_key)
     except (ValueError, NotFoundError):
         raise no_previous() from None
-    if stored.state == "running":
-        raise invalid("The previous response is still being written.", param="previous_response_id", status=409)
     parts_to_send = [*parts, *output]
     calls = {part.call_id for part in parts_to_send if part.function and part.role != "tool"}
     items = [item_of_input(part) for part in parts_to_send if part.role != "tool" or part.call_id in calls]

@@ -84,10 +84,6 @@ class ResponsesRequest(ProgramRequest):
         """The ids of stored items that its input refers to."""
         return [item.get("id") for item in self.input if is_reference(item)] if isinstance(self.input, list) else []
 
-    def with_items(self, items: list[Any]) -> ResponsesRequest:
-        """The request with this input."""
-        return self.model_copy(update={"input": items})
-
     def read(self) -> ParsedMessages:
         """Its messages."""
         read = ParsedMessages()

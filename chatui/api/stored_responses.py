@@ -59,8 +59,6 @@ async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
         ApiError: the key may read no such item.
     """
     ids = wanted.references()
-    if not ids or isinstance(wanted.input, str):
-        return wanted
     if len(ids) > MAX_MESSAGES:
         raise invalid(f"A request may have {MAX_MESSAGES} messages.", param="input", code="too_many_messages")
     parts = await pools.commands.run(programs.parts_of, key.owner, [found for each in ids if (found := key_of(each))], key.only_key)
@@ -79,7 +77,7 @@ async def resolved(key: LiveKey, wanted: ResponsesRequest) -> ResponsesRequest:
         elif not is_of(public_id, "reasoning", TOOL_CALL):
             sentence = "There is no such item to refer to, or it is not yours."
             raise ApiError(404, NOT_FOUND, "item_not_found", sentence, param=f"input[{place}].id")
-    return wanted.with_items(items)
+    return wanted.model_copy(update={"input": items})
 
 
 MAX_ITEMS = 100
@@ -130,9 +128,9 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
     await running.stop(TurnPlace(answer.turn_id, answer.process))
     for pause in PAUSES:
         await asyncio.sleep(pause)
-        answer = await _stored(key, answer_id)
-        if answer.state != "running":
+        if not await is_running(key, answer.id):
             break
+    answer = await _stored(key, answer_id)
     stopped = {} if answer.state != "running" else {"status": "cancelled", "incomplete_details": {"reason": "cancelled"}}
     return JsonResponse(_object(answer) | stopped)
 
@@ -158,6 +156,11 @@ async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> Htt
             "has_more": len(items) > after + limit,
         }
     )
+
+
+async def is_running(key: LiveKey, answer_id: UUID) -> bool:
+    """Whether a response is still being written. Raises NotFoundError if the key may read no such response."""
+    return await pools.commands.run(programs.is_running, key.owner, answer_id, key.only_key)
 
 
 async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:

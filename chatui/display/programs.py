@@ -71,6 +71,15 @@ class StoredPart:
     function: str = ""
 
 
+def is_running(person: User, answer_id: UUID, only_key: UUID | None) -> bool:
+    """Whether an answer is still being written. ``only_key``: see ``permissions.programs.answer_of``.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
+    return bool(programs.answer_of(person, answer_id, only_key).turn.state == TurnState.RUNNING)
+
+
 def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
     """The messages up to the question of an answer, in order, as far as a program may see them.
 

@@ -20,10 +20,11 @@ from chatui.models.turn import TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.store import transcripts
+from chatui.turns.calls.requested import unanswered
 from chatui.turns.streams.program import NO_TOOLS, Ended, ProgramEvent, ProgramStream
 from renderer.activities.activity import Activity, by_place
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Role, Terminator
+from renderer.frames import Frame
 from renderer.gate import Audience, may_see
 
 
@@ -44,7 +45,7 @@ class StoredProgramAnswer:
 
 
 def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
-    """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``own_answers.answer_of``.
+    """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``permissions.programs.answer_of``.
 
     Raises:
         NotFoundError: the person has no such answer.
@@ -68,26 +69,26 @@ def _streamed(row: ProgramAnswer, messages: list[Message], audience: Audience) -
     """Messages that the program sent are not among them, nor calls that were answered here."""
     turn, names = row.turn, functions_of(row.given)
     stream = ProgramStream(audience, own=names, must_call=bool(row.given.get("must_call")), hosted=row.given.get("hosted") or NO_TOOLS)
-    written = [message for message in messages if message.author != Author.IMPORT]
-    steps = {place: lines for message in written if message.is_summary for place, lines in by_place(message.activities).items()}
-    for message in written:
+    frames = [transcripts.frame_of(message) for message in messages]
+    written = [(message, frame) for message, frame in zip(messages, frames, strict=True) if message.author != Author.IMPORT]
+    steps = {place: lines for message, _ in written if message.is_summary for place, lines in by_place(message.activities).items()}
+    for message, frame in written:
         # Lines without a place, of an earlier version, have that of the summary.
         lines = steps.get("" if message.is_summary else message.pk.hex, ())
-        _play(stream, message, [] if message.is_summary else _events_of(message), lines)
-    # Calls are checked once the sampling is over, and handed back with the end of the turn.
-    unanswered = _unanswered(messages) if turn.state != TurnState.RUNNING else set()
-    functions = {recipient.partition(".")[2]: name for recipient, name in names.items()}
-    for frame in (transcripts.frame_of(message) for message in written if message.call_id in unanswered and message.recipient in names):
-        if may_see(frame.header, audience, names):
-            stream.call(frame, functions)
-    yield from stream.taken()
+        _play(stream, message, [] if message.is_summary else _events_of(message, frame), lines)
     if turn.state != TurnState.RUNNING:
+        # Calls are checked once the sampling is over, and handed back with the end of the turn.
+        own = {message.call_id for message, frame in written if message.recipient in names and may_see(frame.header, audience, names)}
+        functions = {recipient.partition(".")[2]: name for recipient, name in names.items()}
+        for frame in unanswered(frames):
+            if frame.header.call_id in own:
+                stream.call(frame, functions)
         code = code_of(turn.error_code) if turn.error_code else None
-        yield Ended(turn.state, code, turn.input_tokens, turn.output_tokens, at=turn.finished_at)
+        stream.end(Ended(turn.state, code, turn.input_tokens, turn.output_tokens, at=turn.finished_at))
+    yield from stream.taken()
 
 
-def _events_of(message: Message) -> list[RawEvent]:
-    frame = transcripts.frame_of(message)
+def _events_of(message: Message, frame: Frame) -> list[RawEvent]:
     error = code_of(message.error_code) if message.error_code else None
     return [FrameOpened(frame.header), FrameText(frame.body), FrameClosed(frame.terminator if message.is_complete else None, error)]
 
@@ -100,10 +101,3 @@ def _play(stream: ProgramStream, message: Message, events: Sequence[RawEvent], l
         stream.step(activities.english(line))
     for event in events[1:]:
         stream.take(event, message.pk)
-
-
-def _unanswered(messages: Iterable[Message]) -> set[str]:
-    """The ids of calls that have no reply among these messages."""
-    rows = list(messages)
-    replied = {message.call_id for message in rows if message.role == Role.TOOL}
-    return {message.call_id for message in rows if message.terminator == Terminator.CALL} - replied

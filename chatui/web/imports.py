@@ -92,8 +92,8 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     conversation_list.tell(row.owner_id, conversation_list.listed(row))
     if not found.problems and not found.unheld:
         return redirect("conversation", row.pk)
-    details = [_rule(problem) for problem in found.reported]
-    report = {"links": [conversation_link(row)], "count": 1, "found": _sentences(found), "details": details}
+    rules = [_rule(problem) for problem in found.reported]
+    report = {"links": [conversation_link(row)], "count": 1, "found": _sentences(found), "rules": rules}
     return render(request, "account/imported.html", report)
 
 

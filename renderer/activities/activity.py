@@ -74,8 +74,7 @@ def by_place(value: object) -> dict[str, list[Activity]]:
 
 def from_stored(value: object) -> list[Activity]:
     """The lines in a column. What is no value of the table is left out."""
-    found = [_activity(item) for item in value] if isinstance(value, list) else []
-    return [activity for activity in found if activity is not None]
+    return [line for lines in by_place(value).values() for line in lines]
 
 
 def _activity(item: object) -> Activity | None:

@@ -170,7 +170,7 @@ class ProgramStream:
         visible = self._gate.admit(event)
         if isinstance(event, FrameOpened):
             self._header, self._key = event.header, key
-            self._note_hidden(event.header, is_hidden=visible is None or not isinstance(visible, VisibleOpened))
+            self._note_hidden(event.header, is_hidden=not isinstance(visible, VisibleOpened))
         elif isinstance(event, FrameClosed) and self._header is not None:
             self._note_reply(self._header, is_well=event.error is None)
             if event.terminator is Terminator.CALL:
