@@ -25,8 +25,9 @@ FILL = b".9255 .9255 1 rg"
 
 def drawn_on_paper(page: Page) -> bytes:
     """The decompressed content streams of the page's PDF."""
-    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", page.pdf(), re.DOTALL)
-    return b"\n".join(zlib.decompress(stream) for stream in streams if stream[:1] == b"x")
+    streams = re.findall(rb"stream\r?\n(.*?)endstream", page.pdf(), re.DOTALL)
+    # Each ends by itself: a line end behind it is no part of it, but its last byte may look like one.
+    return b"\n".join(zlib.decompressobj().decompress(stream) for stream in streams if stream[:1] == b"x")
 
 
 def place(page: Page) -> Locator:
