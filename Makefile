@@ -16,8 +16,8 @@ BENCH_FLAGS =
 CLIENT_FLAGS =
 MUTATION_FLAGS =
 ROUNDS = 10
-# Tests also wait, so there are more test processes than processors. Of those for tests with servers, as many as there are processors take
-# tests that need one; the others take tests that mostly wait (tests/two_queues.py).
+# Tests also wait, so there are more test processes than processors. Of those for tests with servers, half as many again as there are
+# processors take tests that need one; the others take tests that mostly wait (tests/two_queues.py).
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
 WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 4))
 LONGEST = .cache/longest.txt
@@ -26,7 +26,7 @@ ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS) and not extended"
 WITH_SERVERS = "not ($(ALONE_WORDS)) and not extended"
 
-.PHONY: help run test test-fast check format wire messages lock faults extended long mutations attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults extended release long mutations attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,12 @@ faults: development fault-programs ## Races and faults, each many times (ROUNDS=
 
 extended: development chromium fault-programs ## The tests that make test leaves out: more variants of what it covers
 	@$(PY) -m pytest --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder --quiet -m extended $(PYTEST_FLAGS)
+
+release: ## All of it, one after the other, before a release: it takes hours, and goes on where one part fails
+	@failed=; for part in test extended faults attack accessibility clients bench image-steps; do \
+	  $(MAKE) $$part || failed="$$failed $$part"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi
 
 long: development ## Tests without a browser or server, with all examples and random cases; make test runs a fifth
 	@CHATUI_TEST_LONG=$(ROUNDS) CHATUI_TEST_SHAPES=all $(PY) -m pytest --numprocesses auto --quiet -m "$(IN_PROCESS)" $(PYTEST_FLAGS)

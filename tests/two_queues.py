@@ -1,6 +1,7 @@
-"""Distributes tests over processes: what needs a processor to as many as there are processors, what mostly waits to the others.
+"""Distributes tests over processes: what needs a processor to half as many again as there are processors, what mostly waits to the others.
 
-In one queue, either the processors idle while tests wait, or so many browsers run at once that pages are slow."""
+In one queue, either the processors idle while tests wait, or so many browsers run at once that pages are slow. What needs a processor
+waits a third of its time, too: for a page, or for a server that starts."""
 
 from __future__ import annotations
 
@@ -11,18 +12,18 @@ from xdist.scheduler import LoadFileScheduling
 
 from tests.conftest import SPREAD, TOGETHER, WAITING
 
-PROCESSORS = os.cpu_count() or 2
+BUSY = (os.cpu_count() or 2) * 3 // 2
 
 
 class TwoQueues(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """The first ``PROCESSORS`` processes take what needs a processor, and then help with what waits. The others take only what waits."""
+    """The first ``BUSY`` processes take what needs a processor, and then help with what waits. The others take only what waits."""
 
     def _split_scope(self, nodeid: str) -> str:
         return shared(nodeid)
 
     def _assign_work_unit(self, node: Any) -> None:
         running = [each for each in self.assigned_work if not each.shutting_down]
-        kinds = (False, True) if node in running[:PROCESSORS] else (True,)
+        kinds = (False, True) if node in running[:BUSY] else (True,)
         scope = next((scope for waits in kinds for scope in self.workqueue if scope.startswith(WAITING) is waits), None)
         if scope is None:
             node.shutdown()

@@ -20,8 +20,8 @@ ADDRESSES = "CHATUI_TEST_CANARY_ADDRESSES"
 program asks."""
 
 ONE_IN = "CHATUI_TEST_CANARY_ONE_IN"
-"""Of the messages of a run, one in so many is requested by itself; each where it is empty. The pages of their conversation hold them all,
-and ``tests/canary/leaks`` requests each hidden one without a server."""
+"""Of the messages and turns of a run, one in so many is requested by itself; each where it is empty. The pages of their conversation hold
+them all, and ``tests/canary/leaks`` requests each hidden one without a server."""
 
 
 def patch() -> None:
@@ -52,7 +52,8 @@ def patch() -> None:
     one_in, visit = int(os.environ.get(ONE_IN) or 1), crawl.Crawl._visit
 
     def visit_some(self: crawl.Crawl, address: Address, known: Sequence[Values]) -> None:
-        visit(self, address, known[::one_in] if "message_id" in address.parameters else known)
+        is_of_one = "message_id" in address.parameters or "turn_id" in address.parameters
+        visit(self, address, known[::one_in] if is_of_one else known)
 
     crawl.Crawl._visit = visit_some  # type: ignore[method-assign]
     if names := os.environ.get(ADDRESSES, ""):
