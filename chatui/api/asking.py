@@ -132,7 +132,6 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
 
 
 def head_of(answer: Answering) -> ResponseHead:
-    """The fields of the response that are known before it is written."""
     asked, turn = answer.asked, answer.started.turn
     return ResponseHead(asked.id, asked.choice, turn.started_at, asked.settings_as_sent)
 

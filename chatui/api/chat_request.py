@@ -34,7 +34,6 @@ class ChatRequest(ProgramRequest):
 
     @property
     def token_limit(self) -> int | None:
-        """The token limit of the answer."""
         return self.max_completion_tokens or self.max_tokens
 
     @property
@@ -51,7 +50,6 @@ class ChatRequest(ProgramRequest):
 
     @property
     def effort(self) -> str | None:
-        """The reasoning effort, in gpt-oss's terms."""
         wished = self.reasoning_effort or (self.reasoning or {}).get("effort")
         if wished is None:
             return None
@@ -60,11 +58,9 @@ class ChatRequest(ProgramRequest):
         return EFFORTS[wished]
 
     def answer_format(self) -> AnswerFormat | None:
-        """The required format of the answer; None for text."""
         return request_parts.of_chat(self.response_format)
 
     def not_served(self) -> dict[str, str | bool]:
-        """See ``ProgramRequest``."""
         return super().not_served() | {
             "n": self.n not in (None, 1) and "One answer is written for each request.",
             "stop": bool(self.stop) and "Stop sequences are not served: they could cut inside hidden text.",
@@ -76,11 +72,9 @@ class ChatRequest(ProgramRequest):
         }
 
     def asked_tools(self) -> ToolFields:
-        """The tool fields."""
         return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
 
     def read(self) -> ParsedMessages:
-        """Its messages."""
         read = ParsedMessages()
         for index, message in enumerate(self.messages):
             where = f"messages[{index}]"

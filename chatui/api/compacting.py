@@ -70,7 +70,6 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 
 async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
-    """The messages up to a stored response, with the notes that they continue."""
     if not wanted.previous_response_id:
         return []
     try:

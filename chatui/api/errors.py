@@ -32,7 +32,6 @@ class ApiError(Exception):
         self.may_retry = True
 
     def body(self) -> dict[str, Any]:
-        """The error object."""
         return {"message": self.sentence, "type": self.kind, "param": self.param, "code": self.code}
 
     def response(self) -> JsonResponse:
@@ -48,7 +47,6 @@ class ApiError(Exception):
 
 
 def invalid(sentence: str, *, param: str | None = None, code: str = "invalid_value", status: int = 400) -> ApiError:
-    """The error for an invalid request."""
     return ApiError(status, INVALID, code, sentence, param=param)
 
 

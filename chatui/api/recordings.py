@@ -32,12 +32,10 @@ class BackgroundEvents(ResponseEvents):
     _has_begun = False
 
     def begin(self) -> Iterator[Event]:
-        """The events that announce the queued response."""
         for kind in ("response.created", "response.queued"):
             yield self._event(kind, response=queued(self._head))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """The API events for one event of the turn."""
         if not self._has_begun:
             self._has_begun = True
             yield self._event("response.in_progress", response=response_object(self._head, []))
@@ -45,7 +43,6 @@ class BackgroundEvents(ResponseEvents):
 
 
 def queued(head: ResponseHead) -> Item:
-    """The response object before any output is written."""
     return response_object(head, []) | {"status": "queued"}
 
 
@@ -82,11 +79,9 @@ class Recording:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the model has written anything."""
         return bool(self.events)
 
     async def record(self) -> None:
-        """Record the turn's events, up to its end."""
         try:
             async with aclosing(self._answer.events()) as events:
                 async for event in events:

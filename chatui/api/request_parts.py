@@ -82,7 +82,6 @@ class ProgramRequest(BaseModel):
         return {**body, "asks_for_reasoning": asks_for_reasoning(body)} if isinstance(body, dict) else body
 
     def sampling(self) -> dict[str, float]:
-        """The sampling parameters that the program sets."""
         wished = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in wished.items() if value is not None}
 
@@ -118,7 +117,6 @@ class ParsedMessages:
     calls: set[str] = field(default_factory=set)
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
-        """One message, in order."""
         match role:
             case "user":
                 self.messages.append(EarlierMessage(text, is_person=True))
@@ -173,7 +171,6 @@ def unknown_call(where: str) -> ApiError:
 
 
 def text_of(content: object, where: str) -> str:
-    """The text of a message's content."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -212,12 +209,10 @@ def take_call(read: ParsedMessages, call_id: object, function: object, where: st
 
 
 def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
-    """The output of a function."""
     read.messages.append(EarlierReply(_id(call_id, where), text_of(output, where)))
 
 
 def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:
-    """The calls in an assistant message of Chat Completions."""
     if not isinstance(calls, list):
         raise invalid("The calls have to be a list.", param=where)
     for place, call in enumerate(calls):
@@ -391,7 +386,6 @@ def _is_function(tool: Any, place: int) -> bool:
 
 
 def _function(tool: Mapping[str, Any], where: str, asked: ToolFields) -> tuple[str, Tool]:
-    """The name, and the tool for the model."""
     function = tool.get("function") if asked.is_nested else tool
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise invalid("A function has to have a name.", param=where)

@@ -74,12 +74,10 @@ class ResponseEvents:
         self._texts: list[str] = []
 
     def begin(self) -> Iterator[Event]:
-        """The events that begin the response."""
         for kind in ("response.created", "response.in_progress"):
             yield self._event(kind, response=response_object(self._head, []))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """The API events for one event of the turn."""
         if self.ended is not None:
             return
         match event:

@@ -44,7 +44,6 @@ class ResponsesRequest(ProgramRequest):
 
     @property
     def wants_summary(self) -> bool:
-        """Whether the program wants summary lines."""
         return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
 
     @property
@@ -54,11 +53,9 @@ class ResponsesRequest(ProgramRequest):
 
     @property
     def effort(self) -> str | None:
-        """The reasoning effort, in gpt-oss's terms."""
         return EFFORTS[self.reasoning.effort] if self.reasoning and self.reasoning.effort else None
 
     def answer_format(self) -> AnswerFormat | None:
-        """The required format of the answer; None for text."""
         return request_parts.of_responses(self.text)
 
     @property
@@ -67,7 +64,6 @@ class ResponsesRequest(ProgramRequest):
         return ENCRYPTED in (self.include or ())
 
     def not_served(self) -> dict[str, str | bool]:
-        """See ``ProgramRequest``."""
         included = [name for name in self.include or () if not name.startswith("reasoning")]
         return super().not_served() | {
             "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
@@ -77,15 +73,12 @@ class ResponsesRequest(ProgramRequest):
         }
 
     def asked_tools(self) -> ToolFields:
-        """The tool fields."""
         return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
 
     def references(self) -> list[object]:
-        """The ids of stored items that its input refers to."""
         return [item.get("id") for item in self.input if is_reference(item)] if isinstance(self.input, list) else []
 
     def read(self) -> ParsedMessages:
-        """Its messages."""
         read = ParsedMessages()
         if isinstance(self.input, str):
             read.take("user", self.input, "input")

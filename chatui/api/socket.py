@@ -48,7 +48,6 @@ class Chain:
         self._items: list[Any] = []
 
     def knows(self, previous: str) -> bool:
-        """Whether this response is remembered."""
         return bool(previous) and previous == self._last
 
     def input_of(self, given: str | list[Any]) -> list[Any]:
@@ -66,7 +65,6 @@ class Chain:
             _evict()
 
     def forget(self) -> None:
-        """Drop the remembered response."""
         self._last, self._items = "", []
         _sizes.pop(self, None)
 
@@ -100,7 +98,6 @@ _checking: asyncio.Task[None] | None = None
 
 
 def has_room(key: LiveKey) -> bool:
-    """Whether the person may open one more connection."""
     return _of_person[key.owner.pk] < MAX_OF_PERSON
 
 
@@ -122,14 +119,12 @@ def reserve(key: LiveKey, chars: int) -> bool:
 
 
 def release(key: LiveKey, chars: int) -> None:
-    """Release the room of a request."""
     _waiting_chars[key.owner.pk] -= chars
     if _waiting_chars[key.owner.pk] <= 0:
         del _waiting_chars[key.owner.pk]
 
 
 def remove(end: End) -> None:
-    """The connection was closed."""
     key = _open.pop(end)
     _of_person[key.owner.pk] -= 1
     if not _of_person[key.owner.pk]:

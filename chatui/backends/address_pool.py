@@ -43,7 +43,6 @@ class PooledBackend:
 
     @property
     def kind(self) -> str:
-        """The first member's wire format."""
         return self._members[0].backend.kind
 
     @property
@@ -52,7 +51,6 @@ class PooledBackend:
         return f"{self._members[0].backend.name} and {len(self._members) - 1} more"
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
         waiting = list(self._members)
         while waiting:
             member = self._best(waiting, request)
@@ -102,13 +100,11 @@ class PooledBackend:
         return found
 
     def watch(self, watcher: Watcher) -> None:
-        """See ``http.Watchable``."""
         for member in self._members:
             if isinstance(member.backend, Watchable):
                 member.backend.watch(watcher)
 
     async def aclose(self) -> None:
-        """See ``base.Backend``."""
         for member in self._members:
             await member.backend.aclose()
 

@@ -94,12 +94,10 @@ def in_words(request: SampleRequest) -> SampleRequest:
 
 
 def as_chat(wanted: AnswerFormat) -> dict[str, object]:
-    """The ``response_format`` of Chat Completions."""
     return {"type": "json_object"} if wanted.schema is None else {"type": "json_schema", "json_schema": _named(wanted)}
 
 
 def as_responses(wanted: AnswerFormat) -> dict[str, object]:
-    """The ``text.format`` of Responses."""
     return {"type": "json_object"} if wanted.schema is None else {"type": "json_schema", **_named(wanted)}
 
 

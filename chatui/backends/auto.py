@@ -208,11 +208,9 @@ class AutoBackend:
 
     @property
     def name(self) -> str:
-        """See ``base.Backend``."""
         return self._chosen[1].name if self._chosen else f"Model server at {self._place}"
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
         _, inner = await self._current()
         try:
             async with aclosing(inner.sample(request)) as events:
@@ -224,7 +222,6 @@ class AutoBackend:
             raise
 
     async def models(self) -> tuple[str, ...]:
-        """See ``base.Backend``."""
         _, inner = await self._current()
         return await inner.models()
 
@@ -237,12 +234,10 @@ class AutoBackend:
         return (await self._current())[0]
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context_window.HasContextWindow``."""
         inner = self._chosen[1] if self._chosen else None
         return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``."""
         inner = self._chosen[1] if self._chosen else None
         return inner.known_separations() if isinstance(inner, HasSeparation) else {}
 
@@ -253,7 +248,6 @@ class AutoBackend:
             self._chosen[1].watch(watcher)
 
     async def aclose(self) -> None:
-        """See ``base.Backend``."""
         self._is_closed = True
         if self._chosen:
             await self._chosen[1].aclose()

@@ -90,7 +90,6 @@ def _weight(request: SampleRequest, frame: Frame, factor: float) -> float:
 
 
 def hidden_weight(request: SampleRequest) -> float:
-    """The weight of the reasoning in a request."""
     return weight_of(frame for frame in request.frames if frame.header.channel == Channel.ANALYSIS)
 
 
@@ -141,13 +140,9 @@ class Attempt(Protocol):
     """One request that was made to fit, and how to sample it."""
 
     @property
-    def fit(self) -> Fit:
-        """The request."""
-        ...
+    def fit(self) -> Fit: ...
 
-    def events(self) -> AsyncGenerator[SampleEvent, None]:
-        """Sample it."""
-        ...
+    def events(self) -> AsyncGenerator[SampleEvent, None]: ...
 
 
 Plan = Callable[[float | None], Awaitable[Attempt]]
@@ -240,7 +235,6 @@ def _next_limit(window: ContextWindow, refused: Fit, overflow: Overflow, error: 
 
 
 def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
-    """Whether the prompt fits, but not with the tokens for its answer."""
     wanted = refused.request.max_tokens
     return bool(wanted and overflow.limit and overflow.prompt and overflow.prompt < overflow.limit < overflow.prompt + wanted)
 

@@ -108,7 +108,6 @@ def overflow_of(error: BackendError) -> Overflow | None:
 
 
 def _read(body: str) -> tuple[str, Mapping[str, object]]:
-    """The message, and the fields beside it."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -234,12 +233,10 @@ class Windows:
     """The windows of one backend, by model."""
 
     def __init__(self, given: int | None) -> None:
-        """As ``ContextWindow``."""
         self._given = given
         self._by_model: dict[str | None, ContextWindow] = {}
 
     def window_of(self, model: str | None) -> ContextWindow:
-        """The window of this model."""
         if model not in self._by_model and len(self._by_model) >= _MAX_MODELS:
             del self._by_model[next(iter(self._by_model))]
         return self._by_model.setdefault(model, ContextWindow(self._given))
@@ -314,10 +311,8 @@ def weight(text: str) -> float:
 
 
 def weight_of(frames: Iterable[Frame]) -> float:
-    """The estimated tokens of these frames in a prompt."""
     return sum(FRAME_TOKENS + weight(frame.body) for frame in frames)
 
 
 def weight_of_tools(tools: Iterable[FunctionTool]) -> float:
-    """The estimated tokens of these tools' definitions in a prompt."""
     return sum(FRAME_TOKENS + weight(tool.name + tool.description + json.dumps(tool.parameters or {})) for tool in tools)

@@ -79,7 +79,6 @@ class Seam:
         self._is_past = False
 
     def feed(self, text: str) -> str:
-        """More of the new text; returns what can be released now."""
         if self._is_past:
             return text
         self._starts_over = self._starts_over and self._before.startswith(text, len(self._buffer))
@@ -89,7 +88,6 @@ class Seam:
         return self._release()
 
     def finish(self) -> str:
-        """The new text has ended."""
         return "" if self._is_past else self._release()
 
     def _release(self) -> str:

@@ -184,7 +184,6 @@ class DemoBackend:
         self._tokens_per_second = tokens_per_second
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """Play the script that fits the last question."""
         if request.on_sent is not None:
             request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
         player = _Player(self._tokens_per_second, request.max_tokens)
@@ -199,7 +198,6 @@ class DemoBackend:
         yield player.ended(sum(len(_WORD.findall(frame.body)) for frame in request.frames))
 
     async def models(self) -> tuple[str, ...]:
-        """The one demo model."""
         return (MODEL,)
 
     async def aclose(self) -> None:
@@ -239,7 +237,6 @@ _CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
 
 
 def _script(question: str) -> tuple[_Part, ...]:
-    """The script for a question, with the city that it names."""
     city = _city(question)
     return tuple(replace(part, text=part.text.replace("CITY", city)) for part in _load(choose(question)))
 
@@ -250,7 +247,6 @@ def _city(question: str) -> str:
 
 
 def _replies(request: SampleRequest) -> int:
-    """The number of tool replies since the last question."""
     last = max((place for place, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=-1)
     return sum(frame.header.role == Role.TOOL for frame in request.frames[last + 1 :])
 
@@ -279,7 +275,6 @@ def _played(request: SampleRequest) -> tuple[_Part, ...]:
 
 
 def _line(text: str) -> tuple[_Part, ...]:
-    """A script of one short answer."""
     return (_Part(None, f"{_FINAL_MARKERS}{text}{Terminator.RETURN}", is_more=False),)
 
 

@@ -132,7 +132,6 @@ class DetectedServer:
 
     @property
     def name(self) -> str:
-        """The product, if known, and the address."""
         server = self._discovered[1].server if self._discovered else None
         return f"{server or 'Model server'} at {self._upstream.place}"
 
@@ -154,31 +153,25 @@ class DetectedServer:
         self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 
     def watch(self, watcher: Watcher) -> None:
-        """See ``http.Watchable``."""
         self._upstream.watcher = watcher
 
     async def aclose(self) -> None:
-        """See ``base.Backend``."""
         await self._upstream.aclose()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context_window.HasContextWindow``."""
         found = self._discovered[1] if self._discovered else None
         named = model or self._model or (next(iter(found.models), None) if found else None)
         return self._windows.window_of(named).size or (found.context(named) if found else None)
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``."""
         return self._separations.known()
 
     def _learn(self, model: str | None, read: Read) -> None:
-        """Take in how a completion was read."""
         self._separations.learn(model, read)
         if read.has_text:
             measures.ANSWERS_READ.labels(self.name, read.separation.value, "yes" if read.is_withheld else "no").inc()
 
     async def _product(self) -> str | None:
-        """The server's product name; None if unknown."""
         try:
             await self.models()
         except BackendError:

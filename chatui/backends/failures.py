@@ -241,7 +241,6 @@ class RejectedFields:
         self._names: list[str] = []
 
     def without(self, payload: Mapping[str, object]) -> dict[str, Any]:
-        """A copy of the request, without the rejected fields."""
         left = dict(payload)
         for name in self._names:
             _remove(left, name)
@@ -322,7 +321,6 @@ _TLS_RECORD = re.compile(r"\\x1[56]\\x03")
 
 
 def unreachable(error: httpx.HTTPError) -> BackendError:
-    """There was no answer."""
     name, said = type(error).__name__, str(error)
     cause = Cause.UNREACHABLE
     if isinstance(error, httpx.TimeoutException):
@@ -338,13 +336,11 @@ def unreachable(error: httpx.HTTPError) -> BackendError:
 
 
 def timed_out() -> BackendError:
-    """A deadline of ours has passed."""
     silent = "the server was silent, or slow, for too long"
     return BackendError(ProductCode.TIMEOUT, silent).because(Cause.SILENT)
 
 
 def connection_lost(error: httpx.HTTPError, *, response_started: bool) -> BackendError:
-    """The answer broke off."""
     if not response_started:
         return unreachable(error)
     return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(Cause.BROKEN_OFF, type(error).__name__)

@@ -67,7 +67,6 @@ _paces: WeakKeyDictionary[asyncio.AbstractEventLoop, Pace] = WeakKeyDictionary()
 
 
 def pace() -> Pace:
-    """The Pace of the running event loop."""
     loop = asyncio.get_running_loop()
     found = _paces.get(loop)
     if found is None:
@@ -88,7 +87,6 @@ class AnswerPace:
         self._at_once = AT_ONCE
 
     async def rest(self) -> None:
-        """Await this before each read."""
         is_hidden = self._is_hidden()
         if self._was_hidden and not is_hidden:
             self._at_once = AT_ONCE

@@ -43,7 +43,6 @@ def tool_name(name: str) -> str:
 
 
 def is_object(arguments: str) -> bool:
-    """Whether the arguments of a call are a JSON object."""
     try:
         return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):

@@ -35,7 +35,6 @@ class RecordedExchange:
 
     @property
     def suffix(self) -> str:
-        """The suffix of the file with the raw bytes."""
         kind = self.headers.get("content-type", "")
         return ".sse" if "event-stream" in kind else ".json" if "json" in kind else ".txt"
 
@@ -70,12 +69,10 @@ class Recorder:
         backend.watch(self)
 
     def asked(self, request: httpx.Request) -> None:
-        """See ``http.Watcher``."""
         if request.method == "POST":
             self.exchange = RecordedExchange(request.method, request.url.path, json.loads(request.content))
 
     def answered(self, response: httpx.Response) -> None:
-        """See ``http.Watcher``."""
         if self.exchange is None or response.request.method != "POST":
             return
         self.exchange.status = response.status_code

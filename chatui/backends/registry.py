@@ -79,5 +79,4 @@ def _chosen(endpoint: Endpoint, vocabulary: Callable[[], Vocabulary] | None, *, 
 
 
 def needs_vocabulary(kind: str) -> bool:
-    """Whether a backend of this kind uses token ids."""
     return kind.split("-")[0] == HARMONY

@@ -62,7 +62,6 @@ class Read:
 
     @property
     def is_held(self) -> bool:
-        """Whether its text waited for its end."""
         return self.has_text and self.separation is Separation.UNPROVEN
 
     @property
@@ -103,7 +102,6 @@ class Separations:
         return self._of(model).separation
 
     def known(self) -> dict[str, Known]:
-        """See ``HasSeparation.known_separations``."""
         return dict(self._known)
 
     def learn(self, model: str | None, read: Read) -> None:

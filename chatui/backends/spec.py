@@ -127,7 +127,6 @@ def _header(value: str) -> str:
 
 
 def without_credentials(proxy: str) -> str:
-    """The address of a proxy without its name and password."""
     return _CREDENTIALS.sub(r"\1", proxy)
 
 
@@ -289,7 +288,6 @@ class BackendSpec(BaseModel):
 
     @property
     def route(self) -> Route:
-        """How requests reach it."""
         return Route(
             self.api_root,
             tuple(self.query.items()),
@@ -306,12 +304,10 @@ class BackendSpec(BaseModel):
 
     @property
     def shown(self) -> str:
-        """Its name on pages."""
         return self.label or self.name
 
     @property
     def is_demo(self) -> bool:
-        """Whether its answers are scripted."""
         return self.kind == DEMO
 
     def limits(self, **changes: float) -> SampleLimits:

@@ -221,7 +221,6 @@ def gpt_oss_vocabulary() -> Vocabulary:
 
 
 def is_demo() -> bool:
-    """Whether every answer comes from the built-in demo."""
     known = specs()
     return bool(known) and all(each.is_demo for each in known)
 

@@ -282,7 +282,6 @@ def confirm(visitor: Visitor, row: StoredBackend) -> None:
 
 
 def remove(visitor: Visitor, row: StoredBackend) -> None:
-    """Remove this model server with its key, recorded."""
     with transaction.atomic():
         _record(visitor, row, "deleted", row.url)
         row.delete()
@@ -306,7 +305,6 @@ def description(row: StoredBackend) -> str:
 
 
 def _confirmation(row: StoredBackend) -> tuple[str, str]:
-    """The action and its description, for the audit log."""
     return (
         ("not confirmed", "offered to nobody until somebody who may see hidden channels confirms it")
         if row.unconfirmed_by

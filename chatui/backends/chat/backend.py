@@ -38,14 +38,12 @@ class ChatCompletionsBackend(TextBackend):
     kind = "chat"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``TextBackend``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
         super().__init__(endpoint)
         self._summaries_are_trusted = summaries_are_trusted
         self._wants_reasoning = endpoint.wants_reasoning
         self._is_open_router = httpx.URL(endpoint.url).host.endswith(_OPEN_ROUTER)
 
     def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
         request = in_words(request)
         return self._continue(request) if request.cut_answer else self._within(request, self._sample)
 

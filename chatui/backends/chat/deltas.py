@@ -41,7 +41,6 @@ class ReasoningCollector:
         self._details: dict[tuple[object, object], dict[str, Any]] = {}
 
     def feed(self, delta: Mapping[str, Any]) -> None:
-        """The next delta, or the whole message."""
         for name in _TEXT_FIELDS:
             text = delta.get(name)
             if isinstance(text, str) and text and self._spend(len(text)):
@@ -163,7 +162,6 @@ class Deltas:
 
     @property
     def reasoning(self) -> GivenReasoning | None:
-        """The reasoning as the server gave it."""
         return self._given.given()
 
     @property
@@ -468,7 +466,6 @@ def _string(value: object) -> str:
 
 
 def _labelled(label: SpeakerLabel) -> FrameSource:
-    """The frame for labelled text: reasoning, another speaker's text, or unknown."""
     if label.name == "role":
         return leak(0, is_withheld=False)
     return _ANALYSIS if label.is_known else leak(0, is_withheld=True)

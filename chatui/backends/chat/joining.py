@@ -38,7 +38,6 @@ class _Piece:
     texts: list[str] = field(repr=False)
 
     def matches(self, other: _Piece) -> bool:
-        """Whether the other one is the same, apart from its text."""
         return self.name == other.name and self.chunk == other.chunk
 
     def joined(self) -> Decoded:
@@ -63,7 +62,6 @@ class Repetitions:
         """Whether the server repeats its text."""
 
     def feed(self, events: Iterable[Decoded]) -> Iterator[Decoded]:
-        """The same events, without what they repeat."""
         for event in events:
             place = None if self._is_decided and not self.are_certain else self._text_of(event[1])
             if place is not None:
@@ -199,7 +197,6 @@ class StreamReader(ABC):
         return [*self._rest, *rest], reason
 
     def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The last raw events of a sample that failed."""
         self._take_waiting()
         return [*self._rest, *self.parser.break_off(error)]
 
@@ -247,7 +244,6 @@ class TextBackend(DetectedServer):
     async def _read(
         self, path: str, payload: Mapping[str, Any], reader: StreamReader, request: SampleRequest
     ) -> AsyncGenerator[SampleEvent, None]:
-        """Send the payload, and read its answer to the end."""
         parser, model, on_held, is_hidden = reader.parser, payload.get("model"), request.on_held, True
         try:
             async with aclosing(self._upstream.stream(path, payload, request.on_sent, lambda: is_hidden)) as read:

@@ -139,7 +139,6 @@ class HarmonyAnswer:
             raise BackendError(Code.STREAM_TRUNCATED, "the stream ended without an end")
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: closes the open frame, and returns why it ended."""
         is_at_limit = self.chunks.reason is EndReason.LENGTH and not (self._reader.ended or self.is_paused)
         is_cut = self._chars_left < 0 or is_at_limit
         rest = self._tracked(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
@@ -148,7 +147,6 @@ class HarmonyAnswer:
         return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
 
     def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The stream broke: the open frame is closed as incomplete."""
         return self._closed(error)
 
     def _closed(self, error: ErrorCode) -> list[RawEvent]:
@@ -215,7 +213,6 @@ def _without_open_frame(read: list[RawEvent]) -> list[RawEvent]:
 
 
 def is_end(event: ServerSentEvent) -> bool:
-    """Whether this event marks the end of the stream."""
     return event.data.strip() == "[DONE]"
 
 
@@ -255,11 +252,9 @@ class Wire:
     on_sent: OnSent | None = None
 
     def chunks(self) -> Chunks:
-        """A reader for one response."""
         return self.dialect(self.vocabulary)
 
     async def written(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
-        """Send one request, and read its answer until reading can stop."""
         stream = self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent, lambda: answer.is_hidden)
         async with aclosing(stream) as read:
             async for events in read:

@@ -54,7 +54,6 @@ class Forced:
 
     @property
     def recipients(self) -> dict[str, FunctionTool]:
-        """The tools, by the recipient of their calls."""
         return {tool.recipient or f"{_FUNCTIONS}{tool.name}": tool for tool in self.tools}
 
     def misses(self, header: Header) -> bool:
@@ -197,11 +196,9 @@ class HarmonyCompletionsBackend(DetectedServer):
         self._today = today
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``."""
         return {"": IDS}
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
         # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
         sample = partial(self._sample, min_turns=2 if in_words else 1)
@@ -261,7 +258,6 @@ class HarmonyCompletionsBackend(DetectedServer):
         yield SampleEnded(reason, answer.usage, self._own_name(answer.chunks.model, asked.model))
 
     def use_discovery(self, found: Discovered) -> None:
-        """Use another's discovery, see ``auto.AcceptsDiscovery``."""
         if self._dialect is not None:
             super().use_discovery(replace(found, server=self._dialect))
 
@@ -285,7 +281,6 @@ class _IdAttempt:
 
 
 async def _raw_events(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
-    """The raw events of all requests that the answer needs."""
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:
             yield raw

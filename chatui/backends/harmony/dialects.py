@@ -73,7 +73,6 @@ def refuse(label: SpeakerLabel | None) -> None:
 
 
 def no_ids() -> BackendError:
-    """The error for text without ids."""
     return BackendError(
         ProductCode.BACKEND_SETUP,
         "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
@@ -81,12 +80,10 @@ def no_ids() -> BackendError:
 
 
 def count(value: object) -> int | None:
-    """A token count; None if the server gives none."""
     return value if type(value) is int else None
 
 
 def model_name(value: object) -> str | None:
-    """The server's name for the model; None if it gives none."""
     return value if isinstance(value, str) and value else None
 
 
@@ -170,7 +167,6 @@ class LlamaCpp(Chunks):
         }
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """See Chunks."""
         refuse(label_of_envelope(chunk))
         content = chunk.get("content")
         pieces = self._noted(self._pieces(content if isinstance(content, str) else "", token_ids(chunk.get("tokens") or [])))
@@ -212,7 +208,6 @@ class SGLang(Chunks):
 
     @staticmethod
     def payload(asked: CompletionRequest) -> dict[str, object]:
-        """See Chunks."""
         sampling: dict[str, object] = {
             **asked.sampling,
             **({} if asked.schema is None else {"json_schema": json.dumps(asked.schema, ensure_ascii=False)}),
@@ -225,7 +220,6 @@ class SGLang(Chunks):
         return {"input_ids": list(asked.ids), "stream": True, "sampling_params": sampling}
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """See Chunks."""
         refuse(label_of_envelope(chunk))
         about = chunk.get("meta_info")
         about = about if isinstance(about, dict) else {}
@@ -278,7 +272,6 @@ class Vllm(Chunks):
         }
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """See Chunks."""
         self.model = model_name(chunk.get("model")) or self.model
         usage, choices = chunk.get("usage"), chunk.get("choices")
         if isinstance(usage, dict):

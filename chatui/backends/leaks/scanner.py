@@ -90,7 +90,6 @@ class Scanner:
         return patterns.matched(pattern, self._view, at, may_grow=not self._is_end)
 
     def _line_begins(self, at: int) -> int:
-        """Read the beginning of a line."""
         view, lead = self._view, self._match(_LEAD, at)
         place = lead.end() if lead else at
         if lead and view[place] == "\n":
@@ -239,7 +238,6 @@ class LeakGuard:
         return self._separation is Separation.UNPROVEN and any(text.strip() for text in self._text)
 
     def feed(self, text: str) -> list[TextSpan]:
-        """More text of the answer field."""
         self._text.append(text)
         if self._separation is Separation.UNPROVEN:
             return []

@@ -132,8 +132,6 @@ _READS_CHAT_FIELDS = "llama.cpp"
 
 
 class ResponsesBackend(TextBackend):
-    """A Backend for the Responses API."""
-
     kind = "responses"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:

@@ -48,7 +48,6 @@ class Flow:
 
     @property
     def text(self) -> str:
-        """All text, in order of arrival."""
         return "".join(self._all)
 
     def has(self, part: int) -> bool:
@@ -56,7 +55,6 @@ class Flow:
         return part in self._streamed
 
     def add(self, part: int, text: str) -> str:
-        """A delta; returns what to write."""
         claimed = self.settle() if part != self._last else ""
         return claimed + self._append(part, text)
 
@@ -190,7 +188,6 @@ class OutputItem:
         return self.is_done and isinstance(arguments, str) and arguments not in ("", self.whole_arguments())
 
     def whole_arguments(self) -> str:
-        """The arguments of the call."""
         return self.arguments or "".join(self.argument_deltas) or "{}"
 
 
@@ -324,7 +321,6 @@ class Items:
 
 
 def number(value: object) -> int | None:
-    """A JSON integer, or None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -333,7 +329,6 @@ def _string(value: object) -> str:
 
 
 def usage_of(reported: Mapping[str, Any]) -> Usage:
-    """The token counts that a server reports."""
     details = reported.get("input_tokens_details")
     cached = number(details.get("cached_tokens")) if isinstance(details, dict) else None
     return Usage(number(reported.get("input_tokens")), number(reported.get("output_tokens")), cached)

@@ -107,22 +107,18 @@ class Reducer:
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)
 
     def asks(self, asked: Asked) -> None:
-        """Take in what the request asked for."""
         self._speech.asked = asked
 
     @property
     def reasoning(self) -> GivenReasoning | None:
-        """See ``Items.reasoning``."""
         return self.items.reasoning()
 
     @property
     def is_holding(self) -> bool:
-        """Whether text of messages waits for the end of the sampling."""
         return self._speech.is_holding
 
     @property
     def read(self) -> Read:
-        """How it was read, at its end."""
         return self._speech.read
 
     @property
@@ -310,7 +306,6 @@ class Reducer:
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought))
 
     def _announce(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
-        """The line about a tool that the server is running."""
         line = self.server_tools.line(item.number, data)
         return self._speech.aside(*line) if line else []
 

@@ -88,11 +88,9 @@ class Allowance:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the limit was exceeded."""
         return self._left < 0
 
     def take(self, text: str) -> str:
-        """``text`` up to the limit."""
         room = max(self._left, 0)
         self.spend(len(text))
         return text[:room]
