@@ -9,10 +9,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
-from chatui.backends.context_window import HasContextWindow
-from chatui.backends.http import Watchable, Watcher
-from chatui.backends.separation import HasSeparation, Known, Separation
+from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest, Watcher
+from chatui.backends.separation import Known, Separation
 from chatui.codes import ProductCode
 from renderer.frames import Role
 
@@ -32,10 +30,8 @@ class _Member:
     unavailable_until: float = float("-inf")
 
 
-class PooledBackend:
-    """A Backend. Its members serve the same models in the same way. Like them, it belongs to one event loop."""
-
-    is_demo = False
+class PooledBackend(Backend):
+    """Its members serve the same models in the same way. Like them, it belongs to one event loop."""
 
     def __init__(self, members: Sequence[Backend]) -> None:
         """``members``: at least one; all are equal."""
@@ -47,7 +43,7 @@ class PooledBackend:
 
     @property
     def name(self) -> str:
-        """See ``base.Backend``: the first member's name, and the number of others."""
+        """The first member's name, and the number of others."""
         return f"{self._members[0].backend.name} and {len(self._members) - 1} more"
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
@@ -84,25 +80,21 @@ class PooledBackend:
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context_window.HasContextWindow``: the smallest known, because any member may get the request."""
-        backends = [member.backend for member in self._members]
-        sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
-        return min(sizes, default=None)
+        """The smallest known, because any member may get the request."""
+        return min(filter(None, (member.backend.known_context(model) for member in self._members)), default=None)
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``: what is known of the member that has proved the least."""
+        """What is known of the member that has proved the least."""
         found: dict[str, Known] = {}
         for member in self._members:
-            of_member = member.backend.known_separations() if isinstance(member.backend, HasSeparation) else {}
-            for model, known in of_member.items():
+            for model, known in member.backend.known_separations().items():
                 if model not in found or known.separation is Separation.UNPROVEN:
                     found[model] = known
         return found
 
     def watch(self, watcher: Watcher) -> None:
         for member in self._members:
-            if isinstance(member.backend, Watchable):
-                member.backend.watch(watcher)
+            member.backend.watch(watcher)
 
     async def aclose(self) -> None:
         for member in self._members:

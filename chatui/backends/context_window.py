@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from chatui.backends.base import BackendError, Usage
 from chatui.backends.failures import error_objects
@@ -126,15 +125,6 @@ def _first(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:
 
 def _plain(value: object) -> int | None:
     return value if type(value) is int and 0 < value <= MAX_TOKENS else None
-
-
-@runtime_checkable
-class HasContextWindow(Protocol):
-    """A backend that may know its models' context lengths."""
-
-    def known_context(self, model: str | None) -> int | None:
-        """In tokens of prompt and answer together. May be called in any thread, and never blocks."""
-        ...
 
 
 LEARNED_SECONDS = 3600.0

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.base import Backend, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -172,7 +172,7 @@ _KEYWORDS = {
 _PARAGRAPHS: dict[Effort, int] = {"low": 1, "medium": 2, "high": 100}
 
 
-class DemoBackend:
+class DemoBackend(Backend):
     """A Backend that needs no network, no vocabulary and no model. Its answers say that they are scripted."""
 
     name = "Demo"
@@ -199,9 +199,6 @@ class DemoBackend:
 
     async def models(self) -> tuple[str, ...]:
         return (MODEL,)
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
 
 
 def choose(question: str) -> str:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import httpx
 
-from chatui.backends.base import BackendError, Endpoint, SampleLimits
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleLimits, Watcher
 from chatui.backends.context_window import ContextWindow, Windows, asked_contexts
-from chatui.backends.http import Upstream, Watcher
+from chatui.backends.http import Upstream
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Read, Separations
 from chatui.codes import ProductCode
@@ -113,10 +113,8 @@ _KEEP_SECONDS = 60.0
 _KEEP_CONTEXT_SECONDS = 300.0
 
 
-class DetectedServer:
+class DetectedServer(Backend):
     """A connection pool shared by all samples, and what was detected about its server. It belongs to the event loop of its first use."""
-
-    is_demo = False
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Raises ValueError if the endpoint's ``url`` is not an http address."""
@@ -146,7 +144,7 @@ class DetectedServer:
         return await ask(self._upstream)
 
     def use_discovery(self, found: Discovered) -> None:
-        """Use another's discovery, see ``auto.AcceptsDiscovery``."""
+        """Use this as if the server had just reported it."""
         self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
         if found.is_gpt_oss:
             self._separations.is_gpt_oss()

@@ -15,11 +15,11 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 import httpx
 
-from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest
+from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest, Watcher
 from chatui.backends.failures import RejectedFields, blame_request, connection_lost, error_of_status, timed_out, unreachable
 from chatui.backends.http1 import READING, BodyReading, Transport
 from chatui.backends.pace import AnswerPace
@@ -42,27 +42,6 @@ _NO_STREAM = "something else in the place of an answer"
 _NO_OBJECT = "JSON that is cut, or no object"
 _MIN_KEY_CHARS = 6
 """Shorter keys, such as "none", are not secrets, and may be words of a message."""
-
-
-class Watcher(Protocol):
-    """Observes exchanges on the wire, for recordings and examinations. They contain hidden text."""
-
-    def asked(self, request: httpx.Request) -> None:
-        """A request was sent."""
-        ...
-
-    def answered(self, response: httpx.Response) -> None:
-        """The headers of its response arrived; the body is read from ``response.stream``."""
-        ...
-
-
-@runtime_checkable
-class Watchable(Protocol):
-    """A backend that makes requests."""
-
-    def watch(self, watcher: Watcher) -> None:
-        """Let ``watcher`` see each exchange from now on."""
-        ...
 
 
 class Upstream:

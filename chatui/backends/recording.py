@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import httpx
 
 from chatui.backends.base import Backend
-from chatui.backends.http import Watchable
 
 # Other headers may identify an account, or contain a session.
 _HEADERS = ("cache-control", "content-length", "content-type", "retry-after", "server", "transfer-encoding")
@@ -62,8 +61,6 @@ class Recorder:
         Raises:
             ValueError: the backend makes no requests.
         """
-        if not isinstance(backend, Watchable):
-            raise ValueError("this backend makes no requests")
         self.exchange: RecordedExchange | None = None
         self._max_bytes = max_bytes
         backend.watch(self)

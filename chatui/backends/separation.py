@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 
 class Separation(StrEnum):
@@ -68,15 +68,6 @@ class Read:
     def is_withheld(self) -> bool:
         """Whether some of it was not shown: a sign, or a cut where the sign may be missing."""
         return self.has_sign or (self.is_held and not self.is_whole)
-
-
-@runtime_checkable
-class HasSeparation(Protocol):
-    """A backend that knows how its answers are read."""
-
-    def known_separations(self) -> dict[str, Known]:
-        """What is known in this process, by model; empty for a model without a name."""
-        ...
 
 
 IDS = Known(Separation.STRUCTURED, "token ids say which text is reasoning")

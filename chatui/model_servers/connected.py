@@ -21,10 +21,9 @@ from chatui.backends import spec as backend_spec
 from chatui.backends.address_pool import PooledBackend
 from chatui.backends.auto import AUTO, AutoBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
-from chatui.backends.context_window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import origin
-from chatui.backends.separation import HasSeparation, Known
+from chatui.backends.separation import Known
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause, ProductCode
 from chatui.env import environment
@@ -115,7 +114,7 @@ def known_context(choice: str = "") -> int | None:
         return wanted.context_tokens
     model = backend_spec.split_choice(choice)[1]
     for known in [each.get(wanted.name) for each in list(_connected.values())]:
-        if known is not None and isinstance(known.backend, HasContextWindow) and (size := known.backend.known_context(model)):
+        if known is not None and (size := known.backend.known_context(model)):
             return size
     return None
 
@@ -124,7 +123,7 @@ def separations(name: str) -> dict[str, Known]:
     """How the answers of this model server are read in this process, by model. Never queries a server."""
     found: dict[str, Known] = {}
     for known in [each.get(name) for each in list(_connected.values())]:
-        if known is not None and isinstance(known.backend, HasSeparation):
+        if known is not None:
             found |= known.backend.known_separations()
     return found
 
