@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chatui.api import request_parts
 from chatui.api.errors import invalid, unsupported
-from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, ToolFields, take_reply, take_tool_calls, text_of
+from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, take_reply, take_tool_calls, text_of
 from chatui.json_schemas import AnswerFormat
 
 
@@ -16,6 +16,7 @@ class ChatRequest(ProgramRequest):
     """The fields of a request for a chat completion."""
 
     messages_field = "messages"
+    nests_functions = True
     messages: list[Any] = Field(repr=False)
     stream_options: dict[str, Any] | None = None
     max_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
@@ -58,7 +59,7 @@ class ChatRequest(ProgramRequest):
         return EFFORTS[wished]
 
     def answer_format(self) -> AnswerFormat | None:
-        return request_parts.of_chat(self.response_format)
+        return request_parts.parsed_format(self.response_format, "response_format", is_nested=True)
 
     def not_served(self) -> dict[str, str | bool]:
         return super().not_served() | {
@@ -70,9 +71,6 @@ class ChatRequest(ProgramRequest):
             "functions": bool(self.functions) and "Functions are offered as tools here.",
             "function_call": self.function_call not in (None, "auto", "none") and "Functions are chosen by tool_choice here.",
         }
-
-    def asked_tools(self) -> ToolFields:
-        return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
 
     def read(self) -> ParsedMessages:
         read = ParsedMessages()

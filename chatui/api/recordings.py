@@ -60,10 +60,6 @@ MAX_READERS = 8
 NOTHING = VisibleText.joined(())
 
 
-class TooManyReadersError(Exception):
-    """The person already follows the maximum number of responses."""
-
-
 class Recording:
     """The recorded events of one background response, kept for some time after its end."""
 
@@ -163,12 +159,6 @@ def record(answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> Rec
 def recording_of(answer_id: UUID) -> Recording | None:
     """The recording of a response. None if there is none in this process. The caller has checked access."""
     return _recordings.get(answer_id)
-
-
-def check_room(owner_id: UUID) -> None:
-    """Raises TooManyReadersError."""
-    if readers[owner_id] >= MAX_READERS:
-        raise TooManyReadersError
 
 
 def _keep(key: UUID) -> None:
