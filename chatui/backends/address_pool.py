@@ -58,7 +58,9 @@ class PooledBackend(Backend):
                     async for event in events:
                         has_begun = True
                         yield event
-                self._mark_working(member)
+                if member.unavailable_until != float("-inf"):
+                    _log.info("%s answers again", member.backend.name)
+                    member.unavailable_until = float("-inf")
                 return
             except BackendError as error:
                 may_help = error.retryable and not has_begun and error.code in _RETRIED_ELSEWHERE
@@ -108,22 +110,14 @@ class PooledBackend(Backend):
         """
         first = next((frame.body for frame in request.frames if frame.header.role == Role.USER), "")
         key = first[:2000].encode("utf-8", "replace")
-        candidates = self._available(members)
+        now = asyncio.get_running_loop().time()
+        candidates = [member for member in members if member.unavailable_until <= now]
         if not candidates:
             return min(members, key=lambda member: member.unavailable_until)
         return min(candidates, key=lambda member: (member.running, hashlib.sha256(b"%d %b" % (member.number, key)).digest()))
-
-    def _available(self, members: Sequence[_Member]) -> list[_Member]:
-        now = asyncio.get_running_loop().time()
-        return [member for member in members if member.unavailable_until <= now]
 
     def _mark_failed(self, member: _Member, error: BackendError) -> None:
         seconds = min(error.retry_after or COOLDOWN_SECONDS, COOLDOWN_SECONDS)
         if member.unavailable_until == float("-inf"):
             _log.warning("%s rests for %.0f seconds (%s): another address is asked", member.backend.name, seconds, error.code.value)
         member.unavailable_until = asyncio.get_running_loop().time() + seconds
-
-    def _mark_working(self, member: _Member) -> None:
-        if member.unavailable_until != float("-inf"):
-            _log.info("%s answers again", member.backend.name)
-        member.unavailable_until = float("-inf")

@@ -8,16 +8,18 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import httpx
 
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Separates
+from chatui.backends.sse import number, table
 from chatui.codes import Cause
 from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
@@ -102,6 +104,11 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
+
+    @classmethod
+    def reported(cls, counts: Mapping[str, Any], prompt: str, written: str, details: str = "") -> Usage:
+        """What a server reports under these names."""
+        return cls(number(counts.get(prompt)), number(counts.get(written)), number(table(counts.get(details)).get("cached_tokens")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +216,29 @@ class BackendError(Exception):
 def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:
     """The error to record on the frames that this failure left open. A cancelled sample counts as a stream that ended early."""
     return error.code if isinstance(error, BackendError) else Code.STREAM_TRUNCATED
+
+
+AnyEvent = TypeVar("AnyEvent")
+
+
+async def with_fallback(
+    events: AsyncGenerator[AnyEvent, None], fallback: Callable[[BackendError], AsyncGenerator[AnyEvent, None] | None]
+) -> AsyncGenerator[AnyEvent, None]:
+    """``events``; or if these fail before the first one, those of ``fallback``. Where that has none, the error is raised."""
+    has_begun = False
+    try:
+        async with aclosing(events):
+            async for event in events:
+                has_begun = True
+                yield event
+        return
+    except BackendError as error:
+        other = None if has_begun else fallback(error)
+        if other is None:
+            raise
+    async with aclosing(other):
+        async for event in other:
+            yield event
 
 
 class Watcher(Protocol):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from chatui.backends.base import BackendError, Usage
 from chatui.backends.failures import error_objects
 from chatui.backends.http import Upstream
+from chatui.backends.sse import decoded, table, tables
 from chatui.codes import ProductCode
 from renderer.frames import Frame
 from renderer.harmony.prompt import FunctionTool
@@ -107,9 +108,8 @@ def overflow_of(error: BackendError) -> Overflow | None:
 
 
 def _read(body: str) -> tuple[str, Mapping[str, object]]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+    found = decoded(body)
+    if found is None:
         return body.strip(), {}
     for fields in error_objects(found):
         message = next((text for name in ("message", "error", "detail") if isinstance(text := fields.get(name), str)), None)
@@ -252,26 +252,17 @@ async def asked_contexts(upstream: Upstream, server: str | None, listed: object)
 
 
 def _props(body: object) -> Contexts:
-    settings = body.get("default_generation_settings") if isinstance(body, dict) else None
-    length = _tokens(settings.get("n_ctx")) if isinstance(settings, dict) else None
+    length = _plain(table(table(body).get("default_generation_settings")).get("n_ctx"))
     return ((None, length),) if length else ()
 
 
 def _lengths(body: object, field: str) -> Iterator[tuple[str | None, int]]:
-    entries = body.get(field) if isinstance(body, dict) else None
-    for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict):
-            continue
+    for entry in tables(table(body).get(field)):
         known = next((name for key in ("id", "name", "model") if isinstance(name := entry.get(key), str)), None)
-        meta = entry.get("meta")
-        length = next((tokens for key in _FIELDS if (tokens := _tokens(entry.get(key)))), None)
-        length = length or (_tokens(meta.get("n_ctx")) if isinstance(meta, dict) else None)
+        length = next((tokens for key in _FIELDS if (tokens := _plain(entry.get(key)))), None)
+        length = length or _plain(table(entry.get("meta")).get("n_ctx"))
         if known is not None and length:
             yield known, length
-
-
-def _tokens(value: object) -> int | None:
-    return value if type(value) is int and 0 < value <= MAX_TOKENS else None
 
 
 SEEN_CHARS = 1_000_000

@@ -1,4 +1,7 @@
-"""Asks a model server for its product name, its models, and their context lengths, and is the base of the backends that do so."""
+"""Says what a model server is: its product, its models with their context lengths, and whether its tokenizer is that of gpt-oss.
+
+Here is also the base of the backends that have to know it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,21 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import httpx
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleLimits, Watcher
 from chatui.backends.context_window import ContextWindow, Windows, asked_contexts
-from chatui.backends.http import Upstream
+from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Read, Separations
+from chatui.backends.sse import decoded, table, tables
 from chatui.codes import ProductCode
 from chatui.observability import measures
+from renderer.harmony.vocabulary import MARKER_IDS
+from renderer.tokens import Token
 
 _LITELLM = "x-litellm-version"
 _VERSION = re.compile(r"[-_.:@\d]*")
@@ -59,18 +66,20 @@ async def discover(url: str, key: str | None = None, limits: SampleLimits | None
         await upstream.aclose()
 
 
-async def ask(upstream: Upstream) -> Discovered:
-    """As ``discover``, over existing connections."""
+async def ask(upstream: Upstream, product: str | None = None) -> Discovered:
+    """As ``discover``, over existing connections. ``product``: what the operator says that the server is."""
     try:
         async with asyncio.timeout(upstream.limits.discover):
             headers, body = await upstream.get("/v1/models")
-            entries = _entries(body)
+            entries = tables(table(body).get("data"))
             server = _by_header(headers) or _by_owner(entries) or await _by_version(upstream)
     except TimeoutError as error:
         raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
     names = (entry.get("id") for entry in entries)
     contexts = await asked_contexts(upstream, server, body)
-    return Discovered(server, tuple(name for name in names if isinstance(name, str)), contexts, version=headers.get(_LITELLM))
+    if product not in (None, server) and not contexts:
+        contexts = await asked_contexts(upstream, product, None)
+    return Discovered(product or server, tuple(name for name in names if isinstance(name, str)), contexts, version=headers.get(_LITELLM))
 
 
 def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
@@ -81,11 +90,6 @@ def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) ->
     known = [name for name in (asked, *offered) if name]
     is_name = reported is not None and any(reported.startswith(name) and _VERSION.fullmatch(reported[len(name) :]) for name in known)
     return reported if is_name else asked
-
-
-def _entries(body: object) -> list[dict[str, object]]:
-    data = body.get("data") if isinstance(body, dict) else None
-    return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
 
 
 def _by_header(headers: httpx.Headers) -> str | None:
@@ -104,8 +108,29 @@ async def _by_version(upstream: Upstream) -> str | None:
             _, body = await upstream.get(path)
         except BackendError:
             continue
-        if isinstance(body, dict) and "version" in body:
+        if "version" in table(body):
             return server
+    return None
+
+
+_MARKERS = (Token.CHANNEL, Token.MESSAGE)
+
+
+async def knows_markers(upstream: Upstream, product: str | None, model: str | None) -> bool | None:
+    """Whether the tokenizer gives the markers the ids of gpt-oss; None if the server does not say, or not in time."""
+    text = "".join(map(str, _MARKERS))
+    payload: dict[str, object] = {"content": text, "parse_special": True, "add_special": False}
+    if product != "llama.cpp":
+        payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
+    try:
+        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
+            async for event, *_ in read:
+                ids = table(decoded(event.data)).get("tokens") if event.name == WHOLE else None
+                if not isinstance(ids, list) or not all(type(number) is int for number in ids):
+                    return None
+                return ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
+    except (BackendError, TimeoutError):
+        pass
     return None
 
 
@@ -121,7 +146,8 @@ class DetectedServer(Backend):
         self._limits = endpoint.limits
         self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         self._model = endpoint.model
-        self._discovered: tuple[float, Discovered] | None = None
+        self._found = Discovered(None, ())
+        self._ask_at = float("-inf")
         self._windows = Windows(endpoint.context)
         self._separations = Separations(endpoint.separates)
         self._is_context_given = endpoint.context is not None
@@ -130,25 +156,25 @@ class DetectedServer(Backend):
 
     @property
     def name(self) -> str:
-        server = self._discovered[1].server if self._discovered else None
-        return f"{server or 'Model server'} at {self._upstream.place}"
+        return f"{self._found.server or 'Model server'} at {self._upstream.place}"
 
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
         now = asyncio.get_running_loop().time()
-        if self._discovered is None or now > self._discovered[0]:
-            self._discovered = (now + _KEEP_SECONDS, await self._discover())
-        return self._discovered[1].models
+        if now > self._ask_at:
+            self._found = await self._discover()
+            self._ask_at = now + _KEEP_SECONDS
+        return self._found.models
 
     async def _discover(self) -> Discovered:
         return await ask(self._upstream)
 
     def use_discovery(self, found: Discovered) -> None:
         """Use this as if the server had just reported it."""
-        self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
+        now = asyncio.get_running_loop().time()
+        self._found, self._ask_at, self._ask_context_at = found, now + _KEEP_SECONDS, now + _KEEP_CONTEXT_SECONDS
         if found.is_gpt_oss:
             self._separations.is_gpt_oss()
-        self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 
     def watch(self, watcher: Watcher) -> None:
         self._upstream.watcher = watcher
@@ -157,9 +183,8 @@ class DetectedServer(Backend):
         await self._upstream.aclose()
 
     def known_context(self, model: str | None) -> int | None:
-        found = self._discovered[1] if self._discovered else None
-        named = model or self._model or (next(iter(found.models), None) if found else None)
-        return self._windows.window_of(named).size or (found.context(named) if found else None)
+        named = self._named(model)
+        return self._windows.window_of(named).size or self._found.context(named)
 
     def known_separations(self) -> dict[str, Known]:
         return self._separations.known()
@@ -174,7 +199,7 @@ class DetectedServer(Backend):
             await self.models()
         except BackendError:
             return None
-        return self._discovered[1].server if self._discovered else None
+        return self._found.server
 
     async def _model_for(self, asked: str | None) -> str | None:
         """The model to request. None if none is named: many servers have just one and need no name."""
@@ -189,10 +214,13 @@ class DetectedServer(Backend):
         """The window of this model. Its server is asked at most once in five minutes."""
         if not self._is_context_given:
             await self._ask_context()
-        named = model or self._model or (next(iter(self._discovered[1].models), None) if self._discovered else None)
+        named = self._named(model)
         window = self._windows.window_of(named)
-        window.ask(self._discovered[1].context(named) if self._discovered else None)
+        window.ask(self._found.context(named))
         return window
+
+    def _named(self, model: str | None) -> str | None:
+        return model or self._model or next(iter(self._found.models), None)
 
     async def _ask_context(self) -> None:
         now = asyncio.get_running_loop().time
@@ -205,4 +233,4 @@ class DetectedServer(Backend):
             self._ask_context_at = now() + _KEEP_CONTEXT_SECONDS
 
     def _own_name(self, reported: str | None, asked: str | None) -> str | None:
-        return own_name(reported, asked, self._discovered[1].models if self._discovered else ())
+        return own_name(reported, asked, self._found.models)

@@ -120,12 +120,10 @@ class Separations:
         if known.separation is not Separation.UNPROVEN or not (read.has_text and read.is_whole):
             return known
         known = replace(known, plain=known.plain + 1)
-        if known.plain < _ANSWERS_FOR_PLAIN or self._separates != "proved" or self._may_be_gpt_oss(model):
+        may_be_gpt_oss = self._is_gpt_oss or model is None or _GPT_OSS.search(model)
+        if known.plain < _ANSWERS_FOR_PLAIN or self._separates != "proved" or may_be_gpt_oss:
             return known
         return _now(known, Separation.PLAIN, f"{_ANSWERS_FOR_PLAIN} answers in a row had no reasoning and no sign of it")
-
-    def _may_be_gpt_oss(self, model: str | None) -> bool:
-        return self._is_gpt_oss or model is None or bool(_GPT_OSS.search(model))
 
 
 def _now(known: Known, separation: Separation, why: str) -> Known:

@@ -232,11 +232,6 @@ class LeakGuard:
         """At the end: whether the text is data that nobody asked for."""
         return not self._asked.is_json and labels.begins(self._whole)
 
-    @property
-    def is_holding(self) -> bool:
-        """Whether text waits for its end."""
-        return self._separation is Separation.UNPROVEN and any(text.strip() for text in self._text)
-
     def feed(self, text: str) -> list[TextSpan]:
         self._text.append(text)
         if self._separation is Separation.UNPROVEN:
