@@ -129,7 +129,6 @@ def _plain(value: object) -> int | None:
 
 LEARNED_SECONDS = 3600.0
 """How long a limit from a refusal is trusted: the server may have been restarted with a larger one."""
-_MAX_MODELS = 200
 _MIN_WEIGHT = 300.0
 """Shorter prompts are mostly template, so they are not used to measure the factor."""
 _LOWEST, _HIGHEST = 0.3, 3.0
@@ -217,19 +216,6 @@ class ContextWindow:
         if self._learned and self._now() >= self._learned.until:
             self._learned = None
         return self._learned.limit if self._learned else None
-
-
-class Windows:
-    """The windows of one backend, by model."""
-
-    def __init__(self, given: int | None) -> None:
-        self._given = given
-        self._by_model: dict[str | None, ContextWindow] = {}
-
-    def window_of(self, model: str | None) -> ContextWindow:
-        if model not in self._by_model and len(self._by_model) >= _MAX_MODELS:
-            del self._by_model[next(iter(self._by_model))]
-        return self._by_model.setdefault(model, ContextWindow(self._given))
 
 
 Contexts = tuple[tuple[str | None, int], ...]

@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 import httpx
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleLimits, Watcher
-from chatui.backends.context_window import ContextWindow, Windows, asked_contexts
+from chatui.backends.context_window import ContextWindow, asked_contexts
 from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Read, Separations
@@ -148,7 +150,7 @@ class DetectedServer(Backend):
         self._model = endpoint.model
         self._found = Discovered(None, ())
         self._ask_at = float("-inf")
-        self._windows = Windows(endpoint.context)
+        self._windows = defaultdict[str | None, ContextWindow](partial(ContextWindow, endpoint.context))
         self._separations = Separations(endpoint.separates)
         self._is_context_given = endpoint.context is not None
         self._asking = asyncio.Lock()
@@ -184,7 +186,7 @@ class DetectedServer(Backend):
 
     def known_context(self, model: str | None) -> int | None:
         named = self._named(model)
-        return self._windows.window_of(named).size or self._found.context(named)
+        return self._windows[named].size or self._found.context(named)
 
     def known_separations(self) -> dict[str, Known]:
         return self._separations.known()
@@ -215,7 +217,7 @@ class DetectedServer(Backend):
         if not self._is_context_given:
             await self._ask_context()
         named = self._named(model)
-        window = self._windows.window_of(named)
+        window = self._windows[named]
         window.ask(self._found.context(named))
         return window
 
