@@ -121,7 +121,6 @@ async def stop(started: RunningTurn) -> None:
 
 
 def stop_from_thread(started: RunningTurn) -> None:
-    """As ``stop``, from synchronous code."""
     running.stop_from_thread(TurnPlace(started.turn.pk, PROCESS))
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -17,7 +17,7 @@ from chatui.api import answering, background, reasoning_access, request_parts, s
 from chatui.api.answering import Answering
 from chatui.api.chat_chunks import ChatChunks
 from chatui.api.chat_request import ChatRequest
-from chatui.api.errors import ApiError, invalid, of_code
+from chatui.api.errors import check_format, invalid, of_code
 from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of
 from chatui.api.recordings import BackgroundEvents
@@ -38,23 +38,23 @@ from renderer.errors import ErrorCode
 
 log = logging.getLogger(__name__)
 
+Events = TypeVar("Events", bound=ResponseEvents)
+
 RESTART_SECONDS = 5
 """When a program may ask again a process that is being restarted."""
 
 
 async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """Create a response, streamed or whole."""
-    if not key.for_responses:
-        raise _wrong_format()
+    check_format(key.for_responses)
     wanted = checked(ResponsesRequest, json_of(request))
     wanted.refuse_what_is_not_served()
     if wanted.background and wanted.stream:
         background.check_room(key)
     answer = await begin(address_of(request), key, wanted)
     if wanted.background:
-        new_writer = partial(BackgroundEvents, head_of(answer), wants_summary=wanted.wants_summary, thought=wanted.thought)
-        return background.start_response(answer, new_writer, stream=bool(wanted.stream))
-    events = ResponseEvents(head_of(answer), wants_summary=wanted.wants_summary, thought=wanted.thought)
+        return background.start_response(answer, partial(events_of, answer, wanted, BackgroundEvents), stream=bool(wanted.stream))
+    events = events_of(answer, wanted, ResponseEvents)
     if wanted.stream:
         return answering.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))
     await until_end(answer, events)
@@ -63,8 +63,7 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """Create a chat completion, streamed or whole."""
-    if not key.for_chat:
-        raise _wrong_format()
+    check_format(key.for_chat)
     wanted = checked(ChatRequest, json_of(request))
     wanted.refuse_what_is_not_served()
     answer = await begin(address_of(request), key, wanted)
@@ -104,7 +103,7 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         wanted = await stored_responses.resolved(key, wanted)
     choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model)
     # In threads: schemas may have hundreds of kilobytes and many patterns, and must not block others.
-    read, tools = wanted.read(), await asyncio.to_thread(parse_tools, wanted.asked_tools(), key)
+    read, (offer, given_tools) = wanted.read(), await asyncio.to_thread(parse_tools, wanted, key)
     answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
     before, question = read.question(wanted.messages_field, goes_on=previous is not None)
@@ -113,8 +112,8 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         id=uuid4(),
         key_id=key.id,
         question=question,
-        stream=reasoning_access.stream_for(key, wanted, tools.offer),
-        offer=tools.offer,
+        stream=reasoning_access.stream_for(key, wanted, offer),
+        offer=offer,
         choice=choice.value,
         effort=effort,
         before=before,
@@ -127,14 +126,18 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),
         is_kept=wanted.store is not False,
         reads_all=key.reads_all,
-        settings_as_sent={**wanted.given(effort), **tools.given},
+        settings_as_sent={**wanted.given(effort), **given_tools},
     )
 
 
 def head_of(answer: Answering) -> ResponseHead:
-    """The fields of the response that are known before it is written."""
     asked, turn = answer.asked, answer.started.turn
     return ResponseHead(asked.id, asked.choice, turn.started_at, asked.settings_as_sent)
+
+
+def events_of(answer: Answering, wanted: ResponsesRequest, kind: type[Events]) -> Events:
+    """A writer for the events of the response."""
+    return kind(head_of(answer), wants_summary=wanted.summary is not None, thought=wanted.thought)
 
 
 async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_named: bool) -> AsyncIterator[bytes]:
@@ -194,7 +197,3 @@ async def until_end(answer: Answering, writer: ResponseEvents | ChatChunks) -> N
         error = of_code(ended.code, ended.retry_after)
         error.may_retry = ended.retry_after is not None
         raise error
-
-
-def _wrong_format() -> ApiError:
-    return ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")

@@ -40,11 +40,7 @@ MAX_EVENTS = 500
 
 
 class LostError(Exception):
-    """The other process is silent, or no longer has the recording."""
-
-
-class SilentProcessError(Exception):
-    """The other process does not report whether it has a recording."""
+    """The other process is silent. It may be busy or dead. Or it no longer has the recording that is followed."""
 
 
 class FollowedElsewhere:
@@ -125,7 +121,7 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
     """The recording of a response that ``process`` writes or has written. None if it no longer has it.
 
     Raises:
-        SilentProcessError: the process does not answer. It may be busy or dead.
+        LostError: the process does not answer. It may be busy or dead.
     """
     if not process or process == PROCESS:
         return None
@@ -137,7 +133,7 @@ async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | 
                 if reply := await channel.ask(None, ASK_SECONDS):
                     views_hidden = reply.get("views_hidden")
                     return FollowedElsewhere(key, process, owner_id, views_hidden=views_hidden) if isinstance(views_hidden, bool) else None
-    raise SilentProcessError
+    raise LostError
 
 
 _replying: set[asyncio.Task[None]] = set()
@@ -225,50 +221,38 @@ async def _recording_elsewhere(key: LiveKey, answer: StoredProgramAnswer) -> Fol
         return None
     try:
         return await found(answer.id, answer.process, key.owner.pk)
-    except SilentProcessError:
+    except LostError:
         if answer.state != "running":
             return None  # nothing is missing from the whole response
     sentence = "The process that writes this response does not answer now. Try again, or read the response as it is so far."
-    error = ApiError(503, SERVER_ERROR, "server_busy", sentence, param="stream")
-    error.retry_after = 1
-    raise error
+    raise ApiError(503, SERVER_ERROR, "server_busy", sentence, param="stream").after(1)
 
 
 def check_room(key: LiveKey) -> None:
     """Check that the owner of the key may follow one more response. Raises ApiError."""
-    try:
-        recordings.check_room(key.owner.pk)
-    except recordings.TooManyReadersError:
-        error = ApiError(429, TOO_MANY, "too_many_at_once", "Too many streams are followed at once.")
-        error.retry_after = 1
-        raise error from None
+    if recordings.readers[key.owner.pk] >= recordings.MAX_READERS:
+        raise ApiError(429, TOO_MANY, "too_many_at_once", "Too many streams are followed at once.").after(1)
 
 
 async def _stream(recording: Recording | FollowedElsewhere, key: LiveKey, after: int) -> AsyncIterator[bytes]:
     watch, number = KeyWatch(key), after
-    async with aclosing(_unless_lost(recording, after, watch)) as events:
-        async for body in events:
-            if not watch.wait:
-                if code := await watch.why_over():
-                    # Not an event of the response, which continues for others: it only ends this stream.
-                    yield answering.event({"type": "error", "sequence_number": number + 1, "error": of_code(code).body()})
-                    break
-                if body is None:
-                    yield answering.STILL_HERE
-            if body is not None:
-                number = body["sequence_number"]
-                yield answering.event(body)
-    yield answering.DONE
-
-
-async def _unless_lost(recording: Recording | FollowedElsewhere, after: int, watch: KeyWatch) -> AsyncGenerator[Event | None, None]:
-    """Ends early if the process with the recording is gone: the reader notices the missing end, and requests the response."""
     try:
         async with aclosing(recording.follow(after, lambda: watch.wait)) as events:
             async for body in events:
-                yield body
+                if not watch.wait:
+                    if code := await watch.why_over():
+                        # Not an event of the response, which continues for others: it only ends this stream.
+                        yield answering.event({"type": "error", "sequence_number": number + 1, "error": of_code(code).body()})
+                        break
+                    if body is None:
+                        yield answering.STILL_HERE
+                if body is not None:
+                    number = body["sequence_number"]
+                    yield answering.event(body)
     except LostError:
+        # The reader notices the missing end, and requests the response.
         log.warning("a background response could not be followed to its end: the process that has it does not answer")
+    yield answering.DONE
 
 
 def _after(wished: str | None) -> int:

@@ -32,11 +32,9 @@ class ChatChunks:
         self.ended: Ended | None = None
 
     def begin(self) -> Iterator[Chunk]:
-        """The first chunk, with the role."""
         yield self._chunk({"role": "assistant", "content": ""})
 
     def feed(self, event: ProgramEvent) -> Iterator[Chunk]:
-        """The chunks for one event of the turn."""
         if self.ended is not None:
             return
         match event:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chatui.api import request_parts
 from chatui.api.errors import invalid, unsupported
-from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, ToolFields, take_reply, take_tool_calls, text_of
+from chatui.api.request_parts import EFFORTS, Names, ParsedMessages, ProgramRequest, take_reply, take_tool_calls, text_of
 from chatui.json_schemas import AnswerFormat
 
 
@@ -16,6 +16,7 @@ class ChatRequest(ProgramRequest):
     """The fields of a request for a chat completion."""
 
     messages_field = "messages"
+    nests_functions = True
     messages: list[Any] = Field(repr=False)
     stream_options: dict[str, Any] | None = None
     max_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
@@ -34,7 +35,6 @@ class ChatRequest(ProgramRequest):
 
     @property
     def token_limit(self) -> int | None:
-        """The token limit of the answer."""
         return self.max_completion_tokens or self.max_tokens
 
     @property
@@ -51,7 +51,6 @@ class ChatRequest(ProgramRequest):
 
     @property
     def effort(self) -> str | None:
-        """The reasoning effort, in gpt-oss's terms."""
         wished = self.reasoning_effort or (self.reasoning or {}).get("effort")
         if wished is None:
             return None
@@ -60,11 +59,9 @@ class ChatRequest(ProgramRequest):
         return EFFORTS[wished]
 
     def answer_format(self) -> AnswerFormat | None:
-        """The required format of the answer; None for text."""
-        return request_parts.of_chat(self.response_format)
+        return request_parts.parsed_format(self.response_format, "response_format", is_nested=True)
 
     def not_served(self) -> dict[str, str | bool]:
-        """See ``ProgramRequest``."""
         return super().not_served() | {
             "n": self.n not in (None, 1) and "One answer is written for each request.",
             "stop": bool(self.stop) and "Stop sequences are not served: they could cut inside hidden text.",
@@ -75,12 +72,7 @@ class ChatRequest(ProgramRequest):
             "function_call": self.function_call not in (None, "auto", "none") and "Functions are chosen by tool_choice here.",
         }
 
-    def asked_tools(self) -> ToolFields:
-        """The tool fields."""
-        return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
-
     def read(self) -> ParsedMessages:
-        """Its messages."""
         read = ParsedMessages()
         for index, message in enumerate(self.messages):
             where = f"messages[{index}]"

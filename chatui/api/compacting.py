@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import asking
-from chatui.api.errors import ApiError, invalid, of_code
+from chatui.api.errors import check_format, invalid, of_code
 from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of, record_attempt
 from chatui.api.request_parts import asks_for_reasoning
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import Item, item, response_id, usage
-from chatui.api.response_request import ResponsesRequest, no_previous
+from chatui.api.response_request import ResponsesRequest, items_of, no_previous
 from chatui.api.stored_responses import is_running, item_of_input
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -40,13 +40,12 @@ class CompactRequest(BaseModel):
 
 async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """The compacted conversation, as a single item. Nothing stays here."""
-    if not key.for_responses:
-        raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
+    check_format(key.for_responses)
     body = json_of(request)
     wanted = checked(CompactRequest, body)
     if asks_for_reasoning(body) and not key.views_hidden:
         await record_attempt(address_of(request), key)
-    messages = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": REQUEST}]
+    messages = [*await _before(key, wanted), *items_of(wanted.input), {"role": "user", "content": REQUEST}]
     asked = ResponsesRequest(model=wanted.model, input=messages, instructions=wanted.instructions, store=False, tool_choice="none")
     answer = await asking.begin(address_of(request), key, asked)
     events = ResponseEvents(asking.head_of(answer), wants_summary=False)
@@ -70,7 +69,6 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 
 async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
-    """The messages up to a stored response, with the notes that they continue."""
     if not wanted.previous_response_id:
         return []
     try:
@@ -90,10 +88,6 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
 
 def _compaction(token: str) -> Item:
     return item("compaction", uuid4().hex, encrypted_content=token)
-
-
-def _items(given: str | list[Any] | None) -> list[Any]:
-    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
 
 
 def _notes(events: ResponseEvents) -> str:

@@ -48,7 +48,7 @@ _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
 def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
-    """The document. ``patterns``: the addresses, whose views were made by ``guarded.endpoint``."""
+    """``patterns``: the addresses, whose views were made by ``guarded.endpoint``."""
     models = {model.__name__: model for model in BODIES.values()}
     return {
         "openapi": "3.1.0",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import JsonResponse
@@ -31,8 +30,12 @@ class ApiError(Exception):
         self.retry_after: int | None = None
         self.may_retry = True
 
+    def after(self, seconds: int) -> ApiError:
+        """This error, with the time after which the program may ask again."""
+        self.retry_after = seconds
+        return self
+
     def body(self) -> dict[str, Any]:
-        """The error object."""
         return {"message": self.sentence, "type": self.kind, "param": self.param, "code": self.code}
 
     def response(self) -> JsonResponse:
@@ -48,8 +51,13 @@ class ApiError(Exception):
 
 
 def invalid(sentence: str, *, param: str | None = None, code: str = "invalid_value", status: int = 400) -> ApiError:
-    """The error for an invalid request."""
     return ApiError(status, INVALID, code, sentence, param=param)
+
+
+def check_format(may_use: bool) -> None:
+    """Raises ApiError for a key that may not use this format."""
+    if not may_use:
+        raise ApiError(403, INVALID, "insufficient_scope", "This key may not use this format.")
 
 
 def unsupported(param: str, sentence: str) -> ApiError:
@@ -57,42 +65,36 @@ def unsupported(param: str, sentence: str) -> ApiError:
     return invalid(sentence, param=param, code="unsupported_value")
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    status: int
-    kind: str
-    code: str
-
-
-_KNOWN: dict[ErrorCode, _Known] = {
-    ProductCode.BACKEND_BUSY: _Known(503, MODEL, "model_overloaded"),
-    ProductCode.BUSY: _Known(409, INVALID, "conversation_busy"),
-    ProductCode.CONTENT_REFUSED: _Known(400, INVALID, "content_filter"),
-    ProductCode.CONVERSATION_TOO_LONG: _Known(400, INVALID, "context_length_exceeded"),
-    ProductCode.EMPTY: _Known(400, INVALID, "empty_input"),
-    ProductCode.INTERNAL: _Known(500, SERVER_ERROR, "server_error"),
-    ProductCode.NO_SUCH_MODEL: _Known(404, NOT_FOUND, "model_not_found"),
-    ProductCode.NOT_FOUND: _Known(404, NOT_FOUND, "not_found"),
-    ProductCode.QUESTION_TOO_LONG: _Known(400, INVALID, "context_length_exceeded"),
-    ProductCode.QUOTA_DAY: _Known(429, QUOTA, "quota_exceeded"),
-    ProductCode.QUOTA_MONTH: _Known(429, QUOTA, "quota_exceeded"),
-    ProductCode.RATE: _Known(429, TOO_MANY, "rate_limit_exceeded"),
-    ProductCode.SERVER_BUSY: _Known(503, SERVER_ERROR, "server_busy"),
-    ProductCode.SIGNED_OUT: _Known(401, INVALID, "invalid_api_key"),
-    ProductCode.STORAGE_FULL: _Known(503, SERVER_ERROR, "server_busy"),
-    ProductCode.TOO_LARGE: _Known(400, INVALID, "input_too_long"),
-    ProductCode.TOO_MANY: _Known(429, TOO_MANY, "too_many_at_once"),
-    Code.STREAM_TRUNCATED: _Known(500, MODEL, "model_error"),
+# The status, the type and the code of the error for each.
+_KNOWN: dict[ErrorCode, tuple[int, str, str]] = {
+    ProductCode.BACKEND_BUSY: (503, MODEL, "model_overloaded"),
+    ProductCode.BUSY: (409, INVALID, "conversation_busy"),
+    ProductCode.CONTENT_REFUSED: (400, INVALID, "content_filter"),
+    ProductCode.CONVERSATION_TOO_LONG: (400, INVALID, "context_length_exceeded"),
+    ProductCode.EMPTY: (400, INVALID, "empty_input"),
+    ProductCode.INTERNAL: (500, SERVER_ERROR, "server_error"),
+    ProductCode.NO_SUCH_MODEL: (404, NOT_FOUND, "model_not_found"),
+    ProductCode.NOT_FOUND: (404, NOT_FOUND, "not_found"),
+    ProductCode.QUESTION_TOO_LONG: (400, INVALID, "context_length_exceeded"),
+    ProductCode.QUOTA_DAY: (429, QUOTA, "quota_exceeded"),
+    ProductCode.QUOTA_MONTH: (429, QUOTA, "quota_exceeded"),
+    ProductCode.RATE: (429, TOO_MANY, "rate_limit_exceeded"),
+    ProductCode.SERVER_BUSY: (503, SERVER_ERROR, "server_busy"),
+    ProductCode.SIGNED_OUT: (401, INVALID, "invalid_api_key"),
+    ProductCode.STORAGE_FULL: (503, SERVER_ERROR, "server_busy"),
+    ProductCode.TOO_LARGE: (400, INVALID, "input_too_long"),
+    ProductCode.TOO_MANY: (429, TOO_MANY, "too_many_at_once"),
+    Code.STREAM_TRUNCATED: (500, MODEL, "model_error"),
 }
-_OTHER = _Known(500, MODEL, "model_error")
+_OTHER = (500, MODEL, "model_error")
 
 
 def of_code(code: ErrorCode | None, retry_after: int | None = None) -> ApiError:
     """The error for a product code. ``retry_after``: seconds, if a server asked to wait."""
     code = code or ProductCode.INTERNAL
-    known = _KNOWN.get(code, _OTHER)
-    error = ApiError(known.status, known.kind, known.code, f"{code.sentence} ({code.value})")
-    error.retry_after = retry_after if retry_after is not None else 1 if known.status in (429, 503) else None
+    status, kind, name = _KNOWN.get(code, _OTHER)
+    error = ApiError(status, kind, name, f"{code.sentence} ({code.value})")
+    error.retry_after = retry_after if retry_after is not None else 1 if status in (429, 503) else None
     return error
 
 

@@ -80,9 +80,10 @@ def errors() -> Iterator[None]:
     except KeyRefusedError:
         raise ApiError(401, "invalid_request", "invalid_api_key", "This key does not work (any more).") from None
     except MustWaitError as wait:
-        raise _too_often("Too many wrong keys came from this address.", wait.seconds) from None
+        raise ApiError(429, TOO_MANY, "rate_limit_exceeded", "Too many wrong keys came from this address.").after(wait.seconds) from None
     except ThrottledError:
-        raise _too_often("This key has asked too often within a minute.", api_keys.WINDOW_SECONDS) from None
+        sentence = "This key has asked too often within a minute."
+        raise ApiError(429, TOO_MANY, "rate_limit_exceeded", sentence).after(api_keys.WINDOW_SECONDS) from None
 
 
 def _busy(error: Exception) -> ApiError:
@@ -93,12 +94,6 @@ def _busy(error: Exception) -> ApiError:
         raise error
     log.warning("a program was told to come again: the database could not be used (%s)", type(error).__name__)
     return of_code(busy_error(error).code)
-
-
-def _too_often(sentence: str, seconds: int) -> ApiError:
-    error = ApiError(429, TOO_MANY, "rate_limit_exceeded", sentence)
-    error.retry_after = seconds
-    return error
 
 
 async def _key(request: HttpRequest) -> LiveKey:

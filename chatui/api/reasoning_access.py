@@ -20,7 +20,6 @@ from renderer.gate import Audience
 
 
 def stream_for(key: LiveKey, wanted: ResponsesRequest | ChatRequest, offer: FunctionOffer) -> ProgramStream:
-    """The event stream of the program's turn."""
     seals = isinstance(wanted, ResponsesRequest) and wanted.wants_sealed
     asks = wanted.asks_for_reasoning if isinstance(wanted, ResponsesRequest) else wanted.wants_reasoning
     audience = Audience.TRUSTED_PROGRAM if key.views_hidden and asks else Audience.PROGRAM
@@ -38,7 +37,6 @@ async def recorded(address: str, answer: Answering) -> Answering:
 
 
 async def record_reading(address: str, key: LiveKey, conversation_id: UUID) -> None:
-    """Record that a key is sent raw reasoning."""
     await pools.commands.run(programs.record_reading, _visitor(address, key), conversation_id, key.prefix)
 
 
@@ -58,13 +56,11 @@ async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
 
 
 def asks_for_reasoning(request: HttpRequest) -> bool:
-    """Whether the query of a request asks for raw reasoning."""
     lists = {name: request.GET.getlist(name) for name in ("include", "include[]")}
     return request_parts.asks_for_reasoning({**request.GET.dict(), **lists})
 
 
 def address_of(request: HttpRequest) -> str:
-    """The network address of the program."""
     return request.META.get("REMOTE_ADDR") or ""
 
 

@@ -32,12 +32,10 @@ class BackgroundEvents(ResponseEvents):
     _has_begun = False
 
     def begin(self) -> Iterator[Event]:
-        """The events that announce the queued response."""
         for kind in ("response.created", "response.queued"):
             yield self._event(kind, response=queued(self._head))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """The API events for one event of the turn."""
         if not self._has_begun:
             self._has_begun = True
             yield self._event("response.in_progress", response=response_object(self._head, []))
@@ -45,7 +43,6 @@ class BackgroundEvents(ResponseEvents):
 
 
 def queued(head: ResponseHead) -> Item:
-    """The response object before any output is written."""
     return response_object(head, []) | {"status": "queued"}
 
 
@@ -63,10 +60,6 @@ MAX_READERS = 8
 NOTHING = VisibleText.joined(())
 
 
-class TooManyReadersError(Exception):
-    """The person already follows the maximum number of responses."""
-
-
 class Recording:
     """The recorded events of one background response, kept for some time after its end."""
 
@@ -82,11 +75,9 @@ class Recording:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the model has written anything."""
         return bool(self.events)
 
     async def record(self) -> None:
-        """Record the turn's events, up to its end."""
         try:
             async with aclosing(self._answer.events()) as events:
                 async for event in events:
@@ -168,12 +159,6 @@ def record(answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> Rec
 def recording_of(answer_id: UUID) -> Recording | None:
     """The recording of a response. None if there is none in this process. The caller has checked access."""
     return _recordings.get(answer_id)
-
-
-def check_room(owner_id: UUID) -> None:
-    """Raises TooManyReadersError."""
-    if readers[owner_id] >= MAX_READERS:
-        raise TooManyReadersError
 
 
 def _keep(key: UUID) -> None:

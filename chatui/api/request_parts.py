@@ -60,6 +60,8 @@ class ProgramRequest(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
     messages_field: ClassVar[str]
     """The name of the field with the messages."""
+    nests_functions: ClassVar[bool] = False
+    """Whether a function is described in an object ``function`` inside of its tool."""
     model: str | None
     store: bool | None = None
     stream: bool | None = None
@@ -81,8 +83,12 @@ class ProgramRequest(BaseModel):
     def _see_what_is_asked(cls, body: object) -> object:
         return {**body, "asks_for_reasoning": asks_for_reasoning(body)} if isinstance(body, dict) else body
 
+    @property
+    def max_calls(self) -> int | None:
+        """The most calls of the product's own tools; None for the product's limit."""
+        return None
+
     def sampling(self) -> dict[str, float]:
-        """The sampling parameters that the program sets."""
         wished = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in wished.items() if value is not None}
 
@@ -118,7 +124,6 @@ class ParsedMessages:
     calls: set[str] = field(default_factory=set)
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
-        """One message, in order."""
         match role:
             case "user":
                 self.messages.append(EarlierMessage(text, is_person=True))
@@ -173,7 +178,6 @@ def unknown_call(where: str) -> ApiError:
 
 
 def text_of(content: object, where: str) -> str:
-    """The text of a message's content."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -212,12 +216,10 @@ def take_call(read: ParsedMessages, call_id: object, function: object, where: st
 
 
 def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
-    """The output of a function."""
     read.messages.append(EarlierReply(_id(call_id, where), text_of(output, where)))
 
 
 def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:
-    """The calls in an assistant message of Chat Completions."""
     if not isinstance(calls, list):
         raise invalid("The calls have to be a list.", param=where)
     for place, call in enumerate(calls):
@@ -262,16 +264,6 @@ def chosen(choices: Iterable[ModelChoice], model: str | None) -> ModelChoice:
 TEXT = {"type": "text"}
 
 
-def of_responses(text: Mapping[str, Any] | None) -> AnswerFormat | None:
-    """The format of a response; None for text. Raises ApiError if it is invalid."""
-    return _read((text or {}).get("format"), "text.format", is_nested=False)
-
-
-def of_chat(response_format: Mapping[str, Any] | None) -> AnswerFormat | None:
-    """The format of a chat completion; None for text. Raises ApiError if it is invalid."""
-    return _read(response_format, "response_format", is_nested=True)
-
-
 def given(text: Mapping[str, Any] | None) -> dict[str, Any]:
     """The format, as repeated in a response."""
     wanted = (text or {}).get("format")
@@ -283,7 +275,12 @@ def given(text: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"type": "json_schema", **described, "strict": bool(wanted.get("strict"))}
 
 
-def _read(wanted: object, param: str, *, is_nested: bool) -> AnswerFormat | None:
+def parsed_format(wanted: object, param: str, *, is_nested: bool) -> AnswerFormat | None:
+    """The required format of an answer; None for text. ``is_nested``: its schema stands in an object of its own (Chat Completions).
+
+    Raises:
+        ApiError: it is invalid.
+    """
     if wanted is None:
         return None
     if not isinstance(wanted, Mapping):
@@ -317,27 +314,9 @@ def _described(described: Mapping[str, Any], param: str) -> AnswerFormat:
 _MODES = ("none", "auto", "required")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFields:
-    """The tool fields of a request. ``is_nested``: functions are described in a nested ``function`` object (Chat Completions)."""
-
-    tools: list[Any] | None
-    choice: Any
-    is_parallel: bool | None
-    max_calls: int | None = None
-    is_nested: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedTools:
-    """The parsed tools: the ``offer``, and the fields that the response repeats."""
-
-    offer: FunctionOffer = field(default_factory=FunctionOffer, repr=False)
-    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-
-def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
-    """The functions and the choice, checked. ``key``: names the product's tools that may run besides.
+def parse_tools(asked: ProgramRequest, key: LiveKey) -> tuple[FunctionOffer, dict[str, Any]]:
+    """The functions and the choice, checked, and the fields about them that the response repeats. ``key``: names the product's tools that
+    may run besides.
 
     Raises:
         ApiError: a function, or the choice, cannot be served.
@@ -360,13 +339,13 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
         own_tools=own,
         hosted=catalogue.labels_of(own) if own else {},
         must_call=choice.mode == "required",
-        is_parallel=asked.is_parallel is not False,
+        is_parallel=asked.parallel_tool_calls is not False,
         max_calls=asked.max_calls,
     )
-    return ParsedTools(offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read]))
+    return offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read])
 
 
-def _given(asked: ToolFields, offer: FunctionOffer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
+def _given(asked: ProgramRequest, offer: FunctionOffer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
     """The fields that the response repeats. ``functions`` and ``hosted``: what may be called, to recognize the calls."""
     return {
         "tools": shown,
@@ -390,9 +369,8 @@ def _is_function(tool: Any, place: int) -> bool:
     return bool(tool["type"] == "function")
 
 
-def _function(tool: Mapping[str, Any], where: str, asked: ToolFields) -> tuple[str, Tool]:
-    """The name, and the tool for the model."""
-    function = tool.get("function") if asked.is_nested else tool
+def _function(tool: Mapping[str, Any], where: str, asked: ProgramRequest) -> tuple[str, Tool]:
+    function = tool.get("function") if asked.nests_functions else tool
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise invalid("A function has to have a name.", param=where)
     name, description, parameters = function["name"], function.get("description") or "", function.get("parameters")
@@ -423,8 +401,8 @@ class _Choice:
     is_limited: bool = False
 
 
-def _chosen(asked: ToolFields, offered: list[str]) -> _Choice:
-    choice = asked.choice
+def _chosen(asked: ProgramRequest, offered: list[str]) -> _Choice:
+    choice = asked.tool_choice
     if choice is None or isinstance(choice, str):
         mode = choice or "auto"
         if mode not in _MODES:
@@ -435,11 +413,11 @@ def _chosen(asked: ToolFields, offered: list[str]) -> _Choice:
         names = _offered([choice], offered, asked)
         return _Choice("required", names, {"type": "function", "name": names[0]}, is_limited=True)
     if kind == "allowed_tools":
-        return _listed(choice.get("allowed_tools") if asked.is_nested else choice, offered, asked)
+        return _listed(choice.get("allowed_tools") if asked.nests_functions else choice, offered, asked)
     raise unsupported("tool_choice", "Only functions can be chosen here.")
 
 
-def _listed(listed: Any, offered: list[str], asked: ToolFields) -> _Choice:
+def _listed(listed: Any, offered: list[str], asked: ProgramRequest) -> _Choice:
     tools = listed.get("tools") if isinstance(listed, Mapping) else None
     mode = listed.get("mode", "auto") if isinstance(listed, Mapping) else None
     if not isinstance(tools, list) or not tools or mode not in ("auto", "required"):
@@ -449,11 +427,11 @@ def _listed(listed: Any, offered: list[str], asked: ToolFields) -> _Choice:
     return _Choice(mode, names, shown, is_limited=True)
 
 
-def _offered(tools: Iterable[Any], offered: list[str], asked: ToolFields) -> list[str]:
+def _offered(tools: Iterable[Any], offered: list[str], asked: ProgramRequest) -> list[str]:
     """The names of these functions, each once. Raises ApiError if the request does not define one of them."""
     names = []
     for tool in tools:
-        function = tool.get("function") if asked.is_nested and isinstance(tool, Mapping) else tool
+        function = tool.get("function") if asked.nests_functions and isinstance(tool, Mapping) else tool
         name = function.get("name") if isinstance(function, Mapping) else None
         if name not in offered or tool.get("type", "function") != "function":
             raise invalid("There is no such function among the tools of the request.", param="tool_choice")

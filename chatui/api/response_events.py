@@ -74,12 +74,10 @@ class ResponseEvents:
         self._texts: list[str] = []
 
     def begin(self) -> Iterator[Event]:
-        """The events that begin the response."""
         for kind in ("response.created", "response.in_progress"):
             yield self._event(kind, response=response_object(self._head, []))
 
     def feed(self, event: ProgramEvent) -> Iterator[Event]:
-        """The API events for one event of the turn."""
         if self.ended is not None:
             return
         match event:
@@ -92,7 +90,9 @@ class ResponseEvents:
             case Called() | ToolRun():
                 yield from self._call(event)
             case Withdrawn():
-                yield from self._end(self._withheld())
+                # Sent text cannot be withdrawn, so the response fails; at least the message is not repeated.
+                self._opened, self._texts = None, []
+                yield from self._end(Ended("failed", ProductCode.WITHHELD))
             case Ended():
                 yield from self._end(event)
             case _:
@@ -172,11 +172,6 @@ class ResponseEvents:
         yield self._event("response.function_call_arguments.delta", **place, delta=call.arguments)
         yield self._event("response.function_call_arguments.done", **place, arguments=call.arguments)
         yield self._done(call_item(self._key, call))
-
-    def _withheld(self) -> Ended:
-        """Sent text cannot be withdrawn, so the response fails; at least the message is not repeated."""
-        self._opened, self._texts = None, []
-        return Ended("failed", ProductCode.WITHHELD)
 
     def _end(self, ended: Ended) -> Iterator[Event]:
         self.ended = ended

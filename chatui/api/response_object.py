@@ -36,7 +36,6 @@ class ResponseHead:
 
 
 def response_id(key: UUID) -> str:
-    """The public id of a response."""
     return f"resp_{key.hex}"
 
 
@@ -92,7 +91,6 @@ _PREFIXES = {
 
 
 def item_id(kind: str, key: str) -> str:
-    """The public id of an item of this type."""
     return f"{_PREFIXES[kind]}_{key}"
 
 
@@ -180,7 +178,6 @@ def usage(ended: Ended | None) -> Item | None:
 
 
 def error_of(ended: Ended | None) -> Item:
-    """The error of a failed response."""
     code = (ended.code if ended else None) or ProductCode.INTERNAL
     return {"code": "server_error" if code is ProductCode.INTERNAL else "model_error", "message": f"{code.sentence} ({code.value})"}
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.api import request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
-from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ParsedMessages, ProgramRequest, ToolFields, take_call, take_reply, text_of
+from chatui.api.request_parts import EFFORTS, ENCRYPTED, Names, ParsedMessages, ProgramRequest, take_call, take_reply, text_of
 from chatui.api.response_object import THOUGHT, THOUGHT_OF_SCHEMA, PartType
 from chatui.json_schemas import AnswerFormat
 
@@ -43,9 +43,9 @@ class ResponsesRequest(ProgramRequest):
     reasoning_events: Literal["openai", "open_responses"] = Field("openai", alias="chatui:reasoning_events")
 
     @property
-    def wants_summary(self) -> bool:
-        """Whether the program wants summary lines."""
-        return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
+    def summary(self) -> str | None:
+        """How detailed the program wants summaries; None if it wants none."""
+        return self.reasoning.summary or self.reasoning.generate_summary if self.reasoning else None
 
     @property
     def thought(self) -> PartType:
@@ -54,12 +54,10 @@ class ResponsesRequest(ProgramRequest):
 
     @property
     def effort(self) -> str | None:
-        """The reasoning effort, in gpt-oss's terms."""
         return EFFORTS[self.reasoning.effort] if self.reasoning and self.reasoning.effort else None
 
     def answer_format(self) -> AnswerFormat | None:
-        """The required format of the answer; None for text."""
-        return request_parts.of_responses(self.text)
+        return request_parts.parsed_format((self.text or {}).get("format"), "text.format", is_nested=False)
 
     @property
     def wants_sealed(self) -> bool:
@@ -67,7 +65,6 @@ class ResponsesRequest(ProgramRequest):
         return ENCRYPTED in (self.include or ())
 
     def not_served(self) -> dict[str, str | bool]:
-        """See ``ProgramRequest``."""
         included = [name for name in self.include or () if not name.startswith("reasoning")]
         return super().not_served() | {
             "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
@@ -76,21 +73,17 @@ class ResponsesRequest(ProgramRequest):
             "include": bool(included) and "Nothing can be included here.",
         }
 
-    def asked_tools(self) -> ToolFields:
-        """The tool fields."""
-        return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
+    @property
+    def max_calls(self) -> int | None:
+        return self.max_tool_calls
 
     def references(self) -> list[object]:
-        """The ids of stored items that its input refers to."""
-        return [item.get("id") for item in self.input if is_reference(item)] if isinstance(self.input, list) else []
+        return [item.get("id") for item in items_of(self.input) if is_reference(item)]
 
     def read(self) -> ParsedMessages:
-        """Its messages."""
         read = ParsedMessages()
-        if isinstance(self.input, str):
-            read.take("user", self.input, "input")
-            return read
-        for index, (item, following) in enumerate(zip_longest(self.input, self.input[1:])):
+        items = items_of(self.input)
+        for index, (item, following) in enumerate(zip_longest(items, items[1:])):
             _take(read, item, following, f"input[{index}]")
         return read
 
@@ -105,7 +98,6 @@ class ResponsesRequest(ProgramRequest):
 
     def given(self, effort: str) -> dict[str, Any]:
         """Its settings, as repeated in the response."""
-        wished = self.reasoning.summary or self.reasoning.generate_summary if self.reasoning else None
         return {
             "format": "responses",
             "instructions": self.instructions,
@@ -113,13 +105,18 @@ class ResponsesRequest(ProgramRequest):
             "max_output_tokens": self.max_output_tokens,
             "temperature": self.temperature,
             "top_p": self.top_p,
-            "reasoning": {"effort": effort, "summary": wished},
+            "reasoning": {"effort": effort, "summary": self.summary},
             "metadata": self.metadata or {},
             "store": self.store is not False,
             "background": bool(self.background),
             "text": {"format": request_parts.given(self.text)},
             "truncation": self.truncation or "disabled",
         }
+
+
+def items_of(given: str | list[Any] | None) -> list[Any]:
+    """The items of an input: text alone is a message of the user."""
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
 
 
 def no_previous() -> ApiError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -24,7 +24,7 @@ from chatui.api.guarded import checked, read_json
 from chatui.api.request_parts import ENCRYPTED
 from chatui.api.response_events import ResponseEvents
 from chatui.api.response_object import Item, response_id
-from chatui.api.response_request import ResponsesRequest, no_previous
+from chatui.api.response_request import ResponsesRequest, items_of, no_previous
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
@@ -48,39 +48,29 @@ class Chain:
         self._items: list[Any] = []
 
     def knows(self, previous: str) -> bool:
-        """Whether this response is remembered."""
         return bool(previous) and previous == self._last
 
     def input_of(self, given: str | list[Any]) -> list[Any]:
         """The input of a request that continues: everything before, and its own."""
-        return [*self._items, *_items(given)]
+        return [*self._items, *items_of(given)]
 
     def remember(self, answer_id: UUID, whole_input: str | list[Any], output: list[Item]) -> None:
         """Remember a response, unless it is too long."""
         self.forget()
-        items = [*_items(whole_input), *output]
+        items = [*items_of(whole_input), *output]
         size = len(json.dumps(items))
         if size <= MAX_RESPONSE_CHARS:
             self._last, self._items = response_id(answer_id), items
             _sizes[self] = size
-            _evict()
+            while sum(_sizes.values()) > MAX_CHARS_IN_ALL:
+                next(iter(_sizes)).forget()
 
     def forget(self) -> None:
-        """Drop the remembered response."""
         self._last, self._items = "", []
         _sizes.pop(self, None)
 
 
 _sizes: dict[Chain, int] = {}
-
-
-def _evict() -> None:
-    while sum(_sizes.values()) > MAX_CHARS_IN_ALL:
-        next(iter(_sizes)).forget()
-
-
-def _items(given: str | list[Any]) -> list[Any]:
-    return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
 log = logging.getLogger(__name__)
@@ -91,49 +81,9 @@ MAX_OF_PERSON = 1000
 MAX_WAITING_CHARS = 16 * 1024 * 1024
 """The most characters in one person's queued requests, on all connections together."""
 
-End = Callable[[], None]
-
-_open: dict[End, LiveKey] = {}
-_of_person: Counter[UUID] = Counter()
-_waiting_chars: Counter[UUID] = Counter()
+_open: dict[UUID, set[Connection]] = defaultdict(set)
+"""The connections of each person."""
 _checking: asyncio.Task[None] | None = None
-
-
-def has_room(key: LiveKey) -> bool:
-    """Whether the person may open one more connection."""
-    return _of_person[key.owner.pk] < MAX_OF_PERSON
-
-
-def add(key: LiveKey, end: End) -> None:
-    """A connection was opened. ``end`` is called if its key stops working."""
-    global _checking
-    _open[end] = key
-    _of_person[key.owner.pk] += 1
-    if _checking is None or _checking.done():
-        _checking = asyncio.create_task(_check_often(), name="keys of open connections")
-
-
-def reserve(key: LiveKey, chars: int) -> bool:
-    """Reserve room for a queued request. False if there is not enough."""
-    if _waiting_chars[key.owner.pk] + chars > MAX_WAITING_CHARS:
-        return False
-    _waiting_chars[key.owner.pk] += chars
-    return True
-
-
-def release(key: LiveKey, chars: int) -> None:
-    """Release the room of a request."""
-    _waiting_chars[key.owner.pk] -= chars
-    if _waiting_chars[key.owner.pk] <= 0:
-        del _waiting_chars[key.owner.pk]
-
-
-def remove(end: End) -> None:
-    """The connection was closed."""
-    key = _open.pop(end)
-    _of_person[key.owner.pk] -= 1
-    if not _of_person[key.owner.pk]:
-        del _of_person[key.owner.pk]
 
 
 async def _check_often() -> None:
@@ -148,12 +98,12 @@ async def _check_often() -> None:
 
 
 async def _check() -> None:
-    asked = dict(_open)
+    asked = [(connection, connection.key.id) for connections in _open.values() for connection in connections]
     if asked:
-        good = await pools.commands.run(api_keys.valid_among, {key.id for key in asked.values()})
-        for end, key in asked.items():
-            if key.id not in good and end in _open:
-                end()
+        good = await pools.commands.run(api_keys.valid_among, {key_id for _, key_id in asked})
+        for connection, key_id in asked:
+            if key_id not in good:
+                connection.close(of_code(ProductCode.SIGNED_OUT), CLOSE_POLICY)
 
 
 LIFE_SECONDS = 60 * 60.0
@@ -172,7 +122,7 @@ async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     """The ASGI application at ``/v1/responses``. A connection needs a valid key."""
     address = client_address(dict(scope))
     key = await _key(scope, address)
-    if key is None or not key.for_responses or not has_room(key):
+    if key is None or not key.for_responses or len(_open.get(key.owner.pk, ())) >= MAX_OF_PERSON:
         await send({"type": "websocket.close"})
         return
     await send({"type": "websocket.accept"})
@@ -194,7 +144,9 @@ class Connection:
     """One connection from accept to close. ``run`` is its task; requests are answered in another task, one at a time."""
 
     def __init__(self, key: LiveKey, address: str, send: Send) -> None:
-        self._key = key
+        self.key = key
+        self.waiting_chars = 0
+        """Of the requests in its queue."""
         self._address = address
         self._send = send
         self._chain = Chain()
@@ -205,7 +157,10 @@ class Connection:
 
     async def run(self, receive: Receive) -> None:
         """Run until the program disconnects, or the connection has to end."""
-        add(self._key, self._revoked)
+        global _checking
+        _open[self.key.owner.pk].add(self)
+        if _checking is None or _checking.done():
+            _checking = asyncio.create_task(_check_often(), name="keys of open connections")
         bus().join(wire_bus.OWN_PROCESS, self._process_ends, elsewhere=False)
         timer = asyncio.get_running_loop().call_later(LIFE_SECONDS, self._too_old)
         tasks = [asyncio.create_task(work) for work in (self._read(receive), self._answer(), self._end())]
@@ -216,26 +171,29 @@ class Connection:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            while not self._waiting.empty():
-                release(self._key, len(self._waiting.get_nowait() or ""))
             self._chain.forget()
             bus().leave(wire_bus.OWN_PROCESS, self._process_ends)
-            remove(self._revoked)
+            mine = _open[self.key.owner.pk]
+            mine.remove(self)
+            if not mine:
+                del _open[self.key.owner.pk]
 
     async def _read(self, receive: Receive) -> None:
         while (message := await receive())["type"] != "websocket.disconnect":
             if message["type"] != "websocket.receive":
                 continue
             text = message.get("text")
-            if self._waiting.qsize() >= MAX_WAITING or not reserve(self._key, len(text or "")):
-                self._close(ApiError(429, TOO_MANY, "too_many_requests", "Too many requests wait on this connection."), CLOSE_POLICY)
+            chars = sum(each.waiting_chars for each in _open[self.key.owner.pk]) + len(text or "")
+            if self._waiting.qsize() >= MAX_WAITING or chars > MAX_WAITING_CHARS:
+                self.close(ApiError(429, TOO_MANY, "too_many_requests", "Too many requests wait on this connection."), CLOSE_POLICY)
             else:
+                self.waiting_chars += len(text or "")
                 self._waiting.put_nowait(text)
 
     async def _answer(self) -> None:
         while True:
             text = await self._waiting.get()
-            release(self._key, len(text or ""))
+            self.waiting_chars -= len(text or "")
             self._is_busy = True
             try:
                 await self._respond(text)
@@ -250,7 +208,7 @@ class Connection:
 
     async def _respond(self, text: str | None) -> None:
         with guarded.errors():
-            self._key = await pools.commands.run(api_keys.admit_again, self._key, self._address)
+            self.key = await pools.commands.run(api_keys.admit_again, self.key, self._address)
             wanted = self._wanted(_object(text))
             whole_input = wanted.input
             if wanted.previous_response_id and self._chain.knows(wanted.previous_response_id):
@@ -261,8 +219,8 @@ class Connection:
             shows_sealed, is_kept_here = wanted.wants_sealed, wanted.store is False
             if is_kept_here:  # the next request may go on from here, with the reasoning of a tool loop
                 wanted = wanted.model_copy(update={"include": [*(wanted.include or ()), ENCRYPTED]})
-            answer = await asking.begin(self._address, self._key, wanted)
-            events = ResponseEvents(asking.head_of(answer), wants_summary=wanted.wants_summary, thought=wanted.thought)
+            answer = await asking.begin(self._address, self.key, wanted)
+            events = asking.events_of(answer, wanted, ResponseEvents)
             for body in events.begin():
                 await self._tell(body)
             async with aclosing(answer.events()) as following:
@@ -294,21 +252,19 @@ class Connection:
             await self._tell(_error(error))
         await self._send({"type": "websocket.close", "code": code})
 
-    def _close(self, error: ApiError | None, code: int) -> None:
+    def close(self, error: ApiError | None, code: int) -> None:
+        """End the connection, with an error for the program if there is one."""
         if not self._ended.is_set():
             self._last_words = (error, code)
             self._ended.set()
 
-    def _revoked(self) -> None:
-        self._close(of_code(ProductCode.SIGNED_OUT), CLOSE_POLICY)
-
     def _too_old(self) -> None:
         sentence = "A connection lasts an hour. Open another one."
-        self._close(invalid(sentence, code="websocket_connection_limit_reached"), CLOSE_DONE)
+        self.close(invalid(sentence, code="websocket_connection_limit_reached"), CLOSE_DONE)
 
     def _process_ends(self, group: str, message: Message) -> None:
         if not self._is_busy:
-            self._close(None, CLOSE_RESTART)
+            self.close(None, CLOSE_RESTART)
 
 
 def _without_sealed(body: dict[str, Any]) -> dict[str, Any]:

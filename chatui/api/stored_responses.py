@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api import background, reasoning_access, recordings, request_parts
-from chatui.api.errors import NOT_FOUND, ApiError, invalid
+from chatui.api.errors import NOT_FOUND, ApiError, check_format, invalid
 from chatui.api.recordings import queued
 from chatui.api.request_parts import MAX_MESSAGES
 from chatui.api.response_events import ResponseEvents
@@ -100,7 +100,7 @@ async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpRespon
 
 async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """A stored response, whole or as a resumed stream."""
-    _may_speak(key)
+    check_format(key.for_responses)
     audience = await reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id, audience)
     if request.GET.get("stream") == "true":
@@ -112,7 +112,7 @@ async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """Delete a stored response."""
-    _may_speak(key)
+    check_format(key.for_responses)
     found = _uuid(answer_id)
     await pools.commands.run(programs.delete_answer, key.owner, found, key.only_key)
     return JsonResponse({"id": response_id(found), "object": "response", "deleted": True})
@@ -120,7 +120,7 @@ async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """Stop a response that is being written. The reply is what there is of it then, without reasoning."""
-    _may_speak(key)
+    check_format(key.for_responses)
     await reasoning_access.audience_of(request, key)
     answer = await _stored(key, answer_id)
     if answer.state != "running":
@@ -137,7 +137,7 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """The input of a stored response, the latest item first. It holds no reasoning, for anybody."""
-    _may_speak(key)
+    check_format(key.for_responses)
     await reasoning_access.audience_of(request, key)
     parts = await pools.commands.run(programs.input_of, key.owner, _uuid(answer_id), key.only_key)
     items = [item_of_input(part) for part in parts]
@@ -165,11 +165,6 @@ async def is_running(key: LiveKey, answer_id: UUID) -> bool:
 
 async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredProgramAnswer:
     return await pools.commands.run(stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
-
-
-def _may_speak(key: LiveKey) -> None:
-    if not key.for_responses:
-        raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
 
 
 def _uuid(answer_id: str) -> UUID:

@@ -9,10 +9,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
-from chatui.backends.context_window import HasContextWindow
-from chatui.backends.http import Watchable, Watcher
-from chatui.backends.separation import HasSeparation, Known, Separation
+from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest, Watcher
+from chatui.backends.separation import Known, Separation
 from chatui.codes import ProductCode
 from renderer.frames import Role
 
@@ -32,10 +30,8 @@ class _Member:
     unavailable_until: float = float("-inf")
 
 
-class PooledBackend:
-    """A Backend. Its members serve the same models in the same way. Like them, it belongs to one event loop."""
-
-    is_demo = False
+class PooledBackend(Backend):
+    """Its members serve the same models in the same way. Like them, it belongs to one event loop."""
 
     def __init__(self, members: Sequence[Backend]) -> None:
         """``members``: at least one; all are equal."""
@@ -43,16 +39,14 @@ class PooledBackend:
 
     @property
     def kind(self) -> str:
-        """The first member's wire format."""
         return self._members[0].backend.kind
 
     @property
     def name(self) -> str:
-        """See ``base.Backend``: the first member's name, and the number of others."""
+        """The first member's name, and the number of others."""
         return f"{self._members[0].backend.name} and {len(self._members) - 1} more"
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
         waiting = list(self._members)
         while waiting:
             member = self._best(waiting, request)
@@ -64,7 +58,9 @@ class PooledBackend:
                     async for event in events:
                         has_begun = True
                         yield event
-                self._mark_working(member)
+                if member.unavailable_until != float("-inf"):
+                    _log.info("%s answers again", member.backend.name)
+                    member.unavailable_until = float("-inf")
                 return
             except BackendError as error:
                 may_help = error.retryable and not has_begun and error.code in _RETRIED_ELSEWHERE
@@ -86,29 +82,23 @@ class PooledBackend:
         return await last.backend.models()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context_window.HasContextWindow``: the smallest known, because any member may get the request."""
-        backends = [member.backend for member in self._members]
-        sizes = [size for backend in backends if isinstance(backend, HasContextWindow) and (size := backend.known_context(model))]
-        return min(sizes, default=None)
+        """The smallest known, because any member may get the request."""
+        return min(filter(None, (member.backend.known_context(model) for member in self._members)), default=None)
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``: what is known of the member that has proved the least."""
+        """What is known of the member that has proved the least."""
         found: dict[str, Known] = {}
         for member in self._members:
-            of_member = member.backend.known_separations() if isinstance(member.backend, HasSeparation) else {}
-            for model, known in of_member.items():
+            for model, known in member.backend.known_separations().items():
                 if model not in found or known.separation is Separation.UNPROVEN:
                     found[model] = known
         return found
 
     def watch(self, watcher: Watcher) -> None:
-        """See ``http.Watchable``."""
         for member in self._members:
-            if isinstance(member.backend, Watchable):
-                member.backend.watch(watcher)
+            member.backend.watch(watcher)
 
     async def aclose(self) -> None:
-        """See ``base.Backend``."""
         for member in self._members:
             await member.backend.aclose()
 
@@ -120,22 +110,14 @@ class PooledBackend:
         """
         first = next((frame.body for frame in request.frames if frame.header.role == Role.USER), "")
         key = first[:2000].encode("utf-8", "replace")
-        candidates = self._available(members)
+        now = asyncio.get_running_loop().time()
+        candidates = [member for member in members if member.unavailable_until <= now]
         if not candidates:
             return min(members, key=lambda member: member.unavailable_until)
         return min(candidates, key=lambda member: (member.running, hashlib.sha256(b"%d %b" % (member.number, key)).digest()))
-
-    def _available(self, members: Sequence[_Member]) -> list[_Member]:
-        now = asyncio.get_running_loop().time()
-        return [member for member in members if member.unavailable_until <= now]
 
     def _mark_failed(self, member: _Member, error: BackendError) -> None:
         seconds = min(error.retry_after or COOLDOWN_SECONDS, COOLDOWN_SECONDS)
         if member.unavailable_until == float("-inf"):
             _log.warning("%s rests for %.0f seconds (%s): another address is asked", member.backend.name, seconds, error.code.value)
         member.unavailable_until = asyncio.get_running_loop().time() + seconds
-
-    def _mark_working(self, member: _Member) -> None:
-        if member.unavailable_until != float("-inf"):
-            _log.info("%s answers again", member.backend.name)
-        member.unavailable_until = float("-inf")

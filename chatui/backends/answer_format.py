@@ -10,12 +10,12 @@ import json
 import logging
 import re
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 
-from chatui.backends.base import BackendError, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, SampleEvent, SampleRequest, with_fallback
 from chatui.backends.context_fitting import Sample
 from chatui.backends.context_window import overflow_of
+from chatui.backends.sse import is_object
 from chatui.codes import ProductCode
 from chatui.json_schemas import ANY_OBJECT, AnswerFormat
 from renderer.frames import Frame, Header, Role
@@ -31,25 +31,17 @@ _OWN_FAILURE = re.compile(r"\bHTTP 5[0-9]{2}\b|server_error|internal_error")
 
 def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     """As ``sample``. Raises as ``sample`` does, also if the request is refused without the format and the tool choice."""
-    has_format = request.answer_format is not None or tool_choice(request)
-    return _sample_with_fallback(request, sample) if has_format else sample(request)
+    if request.answer_format is None and not tool_choice(request):
+        return sample(request)
 
-
-async def _sample_with_fallback(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    has_begun = False
-    try:
-        async with aclosing(sample(request)) as events:
-            async for event in events:
-                has_begun = True
-                yield event
-        return
-    except BackendError as error:
-        if has_begun or not (_is_refused_format(request, error) or _is_refused_choice(request, error)):
-            raise
+    def without_format(error: BackendError) -> AsyncGenerator[SampleEvent, None] | None:
+        is_refused_format = request.answer_format is not None and refuses_format(error)
+        if not (is_refused_format or _is_refused_choice(request, error)):
+            return None
         _log.info("a model server refused a format or a choice of tools (%s): asking without", error.told)
-    async with aclosing(sample(replace(request, asks_for_format=False, must_call=False))) as events:
-        async for event in events:
-            yield event
+        return sample(replace(request, asks_for_format=False, must_call=False))
+
+    return with_fallback(sample(request), without_format)
 
 
 def tool_choice(request: SampleRequest) -> dict[str, str]:
@@ -58,10 +50,6 @@ def tool_choice(request: SampleRequest) -> dict[str, str]:
     The request lists only the allowed tools, so no name is needed, which some servers do not support.
     """
     return {"tool_choice": "required"} if request.must_call and request.tools else {}
-
-
-def _is_refused_format(request: SampleRequest, error: BackendError) -> bool:
-    return request.answer_format is not None and refuses_format(error)
 
 
 def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
@@ -94,12 +82,10 @@ def in_words(request: SampleRequest) -> SampleRequest:
 
 
 def as_chat(wanted: AnswerFormat) -> dict[str, object]:
-    """The ``response_format`` of Chat Completions."""
     return {"type": "json_object"} if wanted.schema is None else {"type": "json_schema", "json_schema": _named(wanted)}
 
 
 def as_responses(wanted: AnswerFormat) -> dict[str, object]:
-    """The ``text.format`` of Responses."""
     return {"type": "json_object"} if wanted.schema is None else {"type": "json_schema", **_named(wanted)}
 
 
@@ -143,7 +129,4 @@ def arguments(body: str) -> str:
     Servers parse them as JSON, and many fail on every later request if they are not an object: then they are empty, and the reply explains
     the error.
     """
-    try:
-        return body if isinstance(json.loads(body), dict) else "{}"
-    except (ValueError, RecursionError):
-        return "{}"
+    return body if is_object(body) else "{}"

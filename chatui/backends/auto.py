@@ -12,42 +12,15 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
-from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest
-from chatui.backends.context_window import HasContextWindow
-from chatui.backends.discovery import Discovered, ask
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest, Watcher
+from chatui.backends.discovery import DetectedServer, Discovered, ask, knows_markers
 from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
-from chatui.backends.http import WHOLE, Upstream, Watchable, Watcher
-from chatui.backends.separation import HasSeparation, Known
+from chatui.backends.http import WHOLE, Upstream
+from chatui.backends.separation import Known
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
 from renderer.tokens import Token
-
-_MARKERS = (Token.CHANNEL, Token.MESSAGE)
-
-
-async def knows_markers(upstream: Upstream, product: str | None, model: str | None) -> bool | None:
-    """Whether the tokenizer gives the markers the ids of gpt-oss; None if the server does not say, or not in time."""
-    ids = await _ids_of_markers(upstream, product, model)
-    return None if ids is None else ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
-
-
-async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | None) -> list[int] | None:
-    text = "".join(map(str, _MARKERS))
-    payload: dict[str, object] = {"content": text, "parse_special": True, "add_special": False}
-    if product != "llama.cpp":
-        payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
-    try:
-        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
-            async for event, *_ in read:
-                body = json.loads(event.data)
-                ids = body.get("tokens") if event.name == WHOLE and isinstance(body, dict) else None
-                return ids if isinstance(ids, list) and all(type(number) is int for number in ids) else None
-    except (BackendError, TimeoutError, ValueError, RecursionError):
-        return None
-    return None
-
 
 AUTO = "auto"
 """The kind of a backend whose wire format is chosen here."""
@@ -175,19 +148,8 @@ _RECHECK_AFTER = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
 """After these errors, there may be another server at the address, or the same one with other options."""
 
 
-@runtime_checkable
-class AcceptsDiscovery(Protocol):
-    """A backend that accepts what was already discovered about its server, so that it need not ask again."""
-
-    def use_discovery(self, found: Discovered) -> None:
-        """Use this as if the server had just reported it."""
-        ...
-
-
-class AutoBackend:
+class AutoBackend(Backend):
     """A Backend that chooses its wire format. It queries the server on first use, and chooses nothing while the server is unreachable."""
-
-    is_demo = False
 
     def __init__(self, endpoint: Endpoint, question: Question, build: Callable[[str], Backend]) -> None:
         """``build`` makes the backend of a kind. Raises ValueError if the endpoint's ``url`` is not an http address."""
@@ -208,11 +170,9 @@ class AutoBackend:
 
     @property
     def name(self) -> str:
-        """See ``base.Backend``."""
         return self._chosen[1].name if self._chosen else f"Model server at {self._place}"
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
         _, inner = await self._current()
         try:
             async with aclosing(inner.sample(request)) as events:
@@ -224,7 +184,6 @@ class AutoBackend:
             raise
 
     async def models(self) -> tuple[str, ...]:
-        """See ``base.Backend``."""
         _, inner = await self._current()
         return await inner.models()
 
@@ -237,23 +196,18 @@ class AutoBackend:
         return (await self._current())[0]
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context_window.HasContextWindow``."""
-        inner = self._chosen[1] if self._chosen else None
-        return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
+        return self._chosen[1].known_context(model) if self._chosen else None
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``."""
-        inner = self._chosen[1] if self._chosen else None
-        return inner.known_separations() if isinstance(inner, HasSeparation) else {}
+        return self._chosen[1].known_separations() if self._chosen else {}
 
     def watch(self, watcher: Watcher) -> None:
-        """See ``http.Watchable``. It does not see the requests that make the choice."""
+        """It does not see the requests that make the choice."""
         self._watcher = watcher
-        if self._chosen and isinstance(self._chosen[1], Watchable):
+        if self._chosen:
             self._chosen[1].watch(watcher)
 
     async def aclose(self) -> None:
-        """See ``base.Backend``."""
         self._is_closed = True
         if self._chosen:
             await self._chosen[1].aclose()
@@ -280,7 +234,7 @@ class AutoBackend:
         before = self._chosen
         if before is None or before[0].kind != choice.kind:
             inner = self._build(choice.kind)
-            if self._watcher is not None and isinstance(inner, Watchable):
+            if self._watcher is not None:
                 inner.watch(self._watcher)
             if self._is_closed:
                 await inner.aclose()  # it may be used once more: it then closes each connection after its request
@@ -288,7 +242,7 @@ class AutoBackend:
                 await before[1].aclose()  # a running sample keeps its connection to its end
         else:
             inner = before[1]
-        if choice.found is not None and isinstance(inner, AcceptsDiscovery):
+        if choice.found is not None and isinstance(inner, DetectedServer):
             inner.use_discovery(choice.found)
         if before is None or (before[0].kind, before[0].why) != (choice.kind, choice.why):
             _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._place, choice.why)

@@ -6,15 +6,20 @@ No Django in this package: a backend can be tried from a plain script.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
+
+import httpx
 
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
-from chatui.backends.separation import Separates
+from chatui.backends.separation import Known, Separates
+from chatui.backends.sse import number, table
 from chatui.codes import Cause
 from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
@@ -99,6 +104,11 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
+
+    @classmethod
+    def reported(cls, counts: Mapping[str, Any], prompt: str, written: str, details: str = "") -> Usage:
+        """What a server reports under these names."""
+        return cls(number(counts.get(prompt)), number(counts.get(written)), number(table(counts.get(details)).get("cached_tokens")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,24 +218,57 @@ def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:
     return error.code if isinstance(error, BackendError) else Code.STREAM_TRUNCATED
 
 
-class Backend(Protocol):
-    """A model server and how to reach it."""
+AnyEvent = TypeVar("AnyEvent")
+
+
+async def with_fallback(
+    events: AsyncGenerator[AnyEvent, None], fallback: Callable[[BackendError], AsyncGenerator[AnyEvent, None] | None]
+) -> AsyncGenerator[AnyEvent, None]:
+    """``events``; or if these fail before the first one, those of ``fallback``. Where that has none, the error is raised."""
+    has_begun = False
+    try:
+        async with aclosing(events):
+            async for event in events:
+                has_begun = True
+                yield event
+        return
+    except BackendError as error:
+        other = None if has_begun else fallback(error)
+        if other is None:
+            raise
+    async with aclosing(other):
+        async for event in other:
+            yield event
+
+
+class Watcher(Protocol):
+    """Observes exchanges on the wire, for recordings and examinations. They contain hidden text."""
+
+    def asked(self, request: httpx.Request) -> None:
+        """A request was sent."""
+
+    def answered(self, response: httpx.Response) -> None:
+        """The headers of its response arrived; the body is read from ``response.stream``."""
+
+
+class Backend(ABC):
+    """A model server and how to reach it.
+
+    ``name``: its name on pages, such as ``Demo`` or ``llama.cpp at 127.0.0.1:8080``. ``kind``: its wire format, a key of
+    ``registry.KINDS``. ``is_demo``: its answers are scripted; pages say so.
+    """
+
+    is_demo = False
 
     @property
-    def name(self) -> str:
-        """Its name on pages, such as ``Demo`` or ``llama.cpp at 127.0.0.1:8080``."""
-        ...
+    @abstractmethod
+    def name(self) -> str: ...
 
     @property
-    def kind(self) -> str:
-        """Its wire format: a key of ``chatui.backends.registry``."""
-        ...
+    @abstractmethod
+    def kind(self) -> str: ...
 
-    @property
-    def is_demo(self) -> bool:
-        """Whether its answers are scripted; pages say so."""
-        ...
-
+    @abstractmethod
     def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """Sample the model once. Every opened frame is closed, even if an error is raised.
 
@@ -236,16 +279,26 @@ class Backend(Protocol):
         Raises:
             BackendError: the server refused, failed, timed out or closed the stream early.
         """
-        ...
 
+    @abstractmethod
     async def models(self) -> tuple[str, ...]:
         """The model names that the server offers, the best default first; empty if it lists none.
 
         Raises:
             BackendError: the server cannot be reached.
         """
-        ...
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # noqa: B027 - the demo has nothing to close
         """Close the connections; those of a running sample once it is over. The backend may be used again afterwards."""
-        ...
+
+    def known_context(self, model: str | None) -> int | None:
+        """How many tokens of prompt and answer together the model can read, if that is known. In any thread; never blocks."""
+        return None
+
+    def known_separations(self) -> dict[str, Known]:
+        """How answers are read, as far as this process knows, by model; empty for a model without a name."""
+        return {}
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let ``watcher`` see each exchange from now on. Raises ValueError if this backend makes no requests."""
+        raise ValueError("this backend makes no requests")

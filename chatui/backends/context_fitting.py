@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
 
 from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.context_window import (
@@ -90,7 +90,6 @@ def _weight(request: SampleRequest, frame: Frame, factor: float) -> float:
 
 
 def hidden_weight(request: SampleRequest) -> float:
-    """The weight of the reasoning in a request."""
     return weight_of(frame for frame in request.frames if frame.header.channel == Channel.ANALYSIS)
 
 
@@ -137,39 +136,24 @@ _FEW_FRAMES = 500
 Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
 
-class Attempt(Protocol):
-    """One request that was made to fit, and how to sample it."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request that was made to fit, and how it is sampled."""
 
-    @property
-    def fit(self) -> Fit:
-        """The request."""
-        ...
-
-    def events(self) -> AsyncGenerator[SampleEvent, None]:
-        """Sample it."""
-        ...
+    fit: Fit
+    events: Callable[[], AsyncGenerator[SampleEvent, None]]
 
 
 Plan = Callable[[float | None], Awaitable[Attempt]]
 """Makes an attempt of at most this weight; None: only the window limits it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _DirectAttempt:
-    """A request in a wire format for which the server counts the tokens."""
-
-    fit: Fit
-    sample: Sample
-
-    def events(self) -> AsyncGenerator[SampleEvent, None]:
-        return self.sample(self.fit.request)
-
-
 def sample_within(window: ContextWindow, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     """As ``sample``, with as much of the request as fits. Raises as ``sample_attempts``."""
 
     async def plan(max_weight: float | None) -> Attempt:
-        return _DirectAttempt(await _fitted(request, window, max_weight), sample)
+        found = await _fitted(request, window, max_weight)
+        return Attempt(found, partial(sample, found.request))
 
     return sample_attempts(window, plan)
 
@@ -240,7 +224,6 @@ def _next_limit(window: ContextWindow, refused: Fit, overflow: Overflow, error: 
 
 
 def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
-    """Whether the prompt fits, but not with the tokens for its answer."""
     wanted = refused.request.max_tokens
     return bool(wanted and overflow.limit and overflow.prompt and overflow.prompt < overflow.limit < overflow.prompt + wanted)
 

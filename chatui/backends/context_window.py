@@ -11,11 +11,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from chatui.backends.base import BackendError, Usage
 from chatui.backends.failures import error_objects
 from chatui.backends.http import Upstream
+from chatui.backends.sse import decoded, table, tables
 from chatui.codes import ProductCode
 from renderer.frames import Frame
 from renderer.harmony.prompt import FunctionTool
@@ -108,10 +108,8 @@ def overflow_of(error: BackendError) -> Overflow | None:
 
 
 def _read(body: str) -> tuple[str, Mapping[str, object]]:
-    """The message, and the fields beside it."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+    found = decoded(body)
+    if found is None:
         return body.strip(), {}
     for fields in error_objects(found):
         message = next((text for name in ("message", "error", "detail") if isinstance(text := fields.get(name), str)), None)
@@ -129,18 +127,8 @@ def _plain(value: object) -> int | None:
     return value if type(value) is int and 0 < value <= MAX_TOKENS else None
 
 
-@runtime_checkable
-class HasContextWindow(Protocol):
-    """A backend that may know its models' context lengths."""
-
-    def known_context(self, model: str | None) -> int | None:
-        """In tokens of prompt and answer together. May be called in any thread, and never blocks."""
-        ...
-
-
 LEARNED_SECONDS = 3600.0
 """How long a limit from a refusal is trusted: the server may have been restarted with a larger one."""
-_MAX_MODELS = 200
 _MIN_WEIGHT = 300.0
 """Shorter prompts are mostly template, so they are not used to measure the factor."""
 _LOWEST, _HIGHEST = 0.3, 3.0
@@ -230,21 +218,6 @@ class ContextWindow:
         return self._learned.limit if self._learned else None
 
 
-class Windows:
-    """The windows of one backend, by model."""
-
-    def __init__(self, given: int | None) -> None:
-        """As ``ContextWindow``."""
-        self._given = given
-        self._by_model: dict[str | None, ContextWindow] = {}
-
-    def window_of(self, model: str | None) -> ContextWindow:
-        """The window of this model."""
-        if model not in self._by_model and len(self._by_model) >= _MAX_MODELS:
-            del self._by_model[next(iter(self._by_model))]
-        return self._by_model.setdefault(model, ContextWindow(self._given))
-
-
 Contexts = tuple[tuple[str | None, int], ...]
 """Tokens of prompt and answer together, by model; None is the key for any model."""
 
@@ -265,26 +238,17 @@ async def asked_contexts(upstream: Upstream, server: str | None, listed: object)
 
 
 def _props(body: object) -> Contexts:
-    settings = body.get("default_generation_settings") if isinstance(body, dict) else None
-    length = _tokens(settings.get("n_ctx")) if isinstance(settings, dict) else None
+    length = _plain(table(table(body).get("default_generation_settings")).get("n_ctx"))
     return ((None, length),) if length else ()
 
 
 def _lengths(body: object, field: str) -> Iterator[tuple[str | None, int]]:
-    entries = body.get(field) if isinstance(body, dict) else None
-    for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict):
-            continue
+    for entry in tables(table(body).get(field)):
         known = next((name for key in ("id", "name", "model") if isinstance(name := entry.get(key), str)), None)
-        meta = entry.get("meta")
-        length = next((tokens for key in _FIELDS if (tokens := _tokens(entry.get(key)))), None)
-        length = length or (_tokens(meta.get("n_ctx")) if isinstance(meta, dict) else None)
+        length = next((tokens for key in _FIELDS if (tokens := _plain(entry.get(key)))), None)
+        length = length or _plain(table(entry.get("meta")).get("n_ctx"))
         if known is not None and length:
             yield known, length
-
-
-def _tokens(value: object) -> int | None:
-    return value if type(value) is int and 0 < value <= MAX_TOKENS else None
 
 
 SEEN_CHARS = 1_000_000
@@ -314,10 +278,8 @@ def weight(text: str) -> float:
 
 
 def weight_of(frames: Iterable[Frame]) -> float:
-    """The estimated tokens of these frames in a prompt."""
     return sum(FRAME_TOKENS + weight(frame.body) for frame in frames)
 
 
 def weight_of_tools(tools: Iterable[FunctionTool]) -> float:
-    """The estimated tokens of these tools' definitions in a prompt."""
     return sum(FRAME_TOKENS + weight(tool.name + tool.description + json.dumps(tool.parameters or {})) for tool in tools)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
 from chatui import prompts
 from chatui.backends.base import SampleEvent, SampleRequest
+from chatui.backends.context_fitting import Sample, without_last_reasoning
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
-from renderer.frame_kinds import ANALYSIS, is_answer
+from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role, Terminator
 
 _MAX_REPEATED = 2000
@@ -21,8 +22,6 @@ _FEWEST_REPEATED = 8
 """A shorter match at the seam may be chance."""
 _FIRST_WITHOUT_SPACES = "\u2e80"
 """From here on, scripts are written without spaces between words."""
-
-Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
 
 async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
@@ -59,13 +58,8 @@ def _in_words(request: SampleRequest) -> SampleRequest:
         tail = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
         return replace(request, frames=(*request.frames, *tail), cut_answer=None)
     # Without the reasoning that was cut, which a model may continue in its answer, and with low effort for new reasoning.
-    frames = (*_without_reasoning_at_the_end(request.frames), Frame(Header(Role.USER), prompts.read("finish")))
+    frames = (*without_last_reasoning(request).frames, Frame(Header(Role.USER), prompts.read("finish")))
     return replace(request, frames=frames, cut_answer=None, effort="low")
-
-
-def _without_reasoning_at_the_end(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    last = next((place for place in range(len(frames), 0, -1) if frames[place - 1].header != ANALYSIS), 0)
-    return frames[:last]
 
 
 class Seam:
@@ -79,7 +73,6 @@ class Seam:
         self._is_past = False
 
     def feed(self, text: str) -> str:
-        """More of the new text; returns what can be released now."""
         if self._is_past:
             return text
         self._starts_over = self._starts_over and self._before.startswith(text, len(self._buffer))
@@ -89,7 +82,6 @@ class Seam:
         return self._release()
 
     def finish(self) -> str:
-        """The new text has ended."""
         return "" if self._is_past else self._release()
 
     def _release(self) -> str:
@@ -99,13 +91,11 @@ class Seam:
         repeated = len(self._before) if stripped.startswith(self._before) else self._overlap(stripped)
         if repeated:
             return stripped[repeated:]
-        return f" {text}" if self._would_run_together(text) else text
+        last, first = self._before[-1:], text[:1]
+        would_run_together = last.isalnum() and first.isalnum() and max(last, first) < _FIRST_WITHOUT_SPACES
+        return f" {text}" if would_run_together else text
 
     def _overlap(self, text: str) -> int:
         """How many characters at the beginning of ``text`` are already at the end of the cut text."""
         longest = min(len(text), len(self._end))
         return next((size for size in range(longest, _FEWEST_REPEATED - 1, -1) if self._end.endswith(text[:size])), 0)
-
-    def _would_run_together(self, text: str) -> bool:
-        last, first = self._before[-1:], text[:1]
-        return last.isalnum() and first.isalnum() and max(last, first) < _FIRST_WITHOUT_SPACES

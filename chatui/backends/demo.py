@@ -13,14 +13,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.base import Backend, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.raw_frames import new_call_id
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -31,6 +31,7 @@ from renderer.tokens import TOKEN_RUN
 _SCRIPTED = {"get_current_weather": {"city", "unit"}, "keep_note": {"text"}}
 """The arguments that the demo's own scripts give the demo's tools. A program's function may have such a name, and take others."""
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_NAMES_A_PLACE = re.compile("city|location|place|town", re.IGNORECASE)
 _MAX_DEPTH = 4
 _REPLY_CHARS = 500
 
@@ -42,7 +43,7 @@ def script(request: SampleRequest, place: str) -> str | None:
     """
     functions = [tool for tool in request.tools if not _is_scripted(tool) and tool.recipient is None]
     scripted = _SCRIPTED.keys() - {tool.name for tool in functions}
-    frames = _since_question(request.frames)
+    frames = request.frames[_question_place(request) :]
     replies = [frame for frame in frames[1:] if frame.header.role == Role.TOOL and _name(frame) not in scripted]
     if replies and not request.must_call:
         return _answer(replies)
@@ -57,9 +58,8 @@ def _is_scripted(tool: FunctionTool) -> bool:
     return tool.name in _SCRIPTED and isinstance(properties, Mapping) and _SCRIPTED[tool.name] <= properties.keys()
 
 
-def _since_question(frames: Sequence[Frame]) -> Sequence[Frame]:
-    last = max((place for place, frame in enumerate(frames) if frame.header.role == Role.USER), default=0)
-    return frames[last:]
+def _question_place(request: SampleRequest) -> int:
+    return max((place for place, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=0)
 
 
 def _name(reply: Frame) -> str:
@@ -71,7 +71,8 @@ def _fits(name: str, question: str) -> bool:
 
 
 def _call(tool: FunctionTool, place: str, question: str) -> str:
-    made = json.dumps(_argument(dict(tool.parameters or {}), "", (place, question[:80]), 0), ensure_ascii=False)
+    made_up = _MadeUp(lambda name: place if _NAMES_A_PLACE.search(name) else question[:80], is_brief=True)
+    made = json.dumps(made_up.value({"type": "object", **(tool.parameters or {})}), ensure_ascii=False)
     return (
         "<|channel|>analysis<|message|>The program offers a function for this. I call it; I should not guess.<|end|>\n"
         f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_escaped(made)}<|call|>"
@@ -86,70 +87,52 @@ def _answer(replies: Sequence[Frame]) -> str:
     )
 
 
-def _argument(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: int) -> Any:
-    """A value that fits a schema, as far as the demo understands it: required properties only, and the first of each choice."""
-    if schema.get("enum"):
-        return schema["enum"][0]
-    variants = schema.get("anyOf")
-    if isinstance(variants, list) and variants:
-        return _argument(variants[0], name, words, depth)
-    match schema.get("type"):
-        case "object" | None if depth == 0 or "properties" in schema:
-            return _object(schema, words, depth)
-        case "array":
-            fill = range(int(schema.get("minItems", 0)) if depth < _MAX_DEPTH else 0)
-            return [_argument(schema.get("items") or {}, name, words, depth + 1) for _ in fill]
-        case "integer" | "number":
-            return max(1, schema.get("minimum", 1))
-        case "boolean":
-            return True
-    return words[0] if re.search("city|location|place|town", name, re.IGNORECASE) else words[1]
+@dataclass(frozen=True, slots=True)
+class _MadeUp:
+    """Values that fit a schema, as far as the demo understands it: the first of each choice.
 
+    ``text``: a text for the property of that name. ``is_brief``: only what is required; otherwise every property, and one value in a list.
+    """
 
-def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> dict[str, Any]:
-    properties = schema.get("properties") or {}
-    needed = [name for name in schema.get("required") or () if name in properties and depth < _MAX_DEPTH]
-    return {name: _argument(properties[name], name, words, depth + 1) for name in needed}
+    text: Callable[[str], str]
+    is_brief: bool
+
+    def value(self, schema: Any, name: str = "", depth: int = 0) -> Any:
+        if not isinstance(schema, Mapping):
+            return None
+        if "const" in schema:
+            return schema["const"]
+        for word in ("enum", "examples"):
+            if isinstance(schema.get(word), list) and schema[word]:
+                return schema[word][0]
+        for word in ("anyOf", "oneOf"):
+            if isinstance(schema.get(word), list) and schema[word]:
+                return self.value(schema[word][0], name, depth)
+        return self._typed(schema, schema.get("type", "object" if "properties" in schema else "string"), name, depth)
+
+    def _typed(self, schema: Mapping[str, Any], kind: object, name: str, depth: int) -> Any:
+        match kind[0] if isinstance(kind, list) and kind else kind:
+            case "object":
+                properties = schema.get("properties")
+                properties = properties if isinstance(properties, Mapping) else {}
+                required = (schema.get("required") or ()) if depth < _MAX_DEPTH else ()
+                names = [each for each in required if each in properties] if self.is_brief else properties
+                return {each: self.value(properties[each], each, depth + 1) for each in names}
+            case "array":
+                fewest = int(schema.get("minItems", 0)) if depth < _MAX_DEPTH else 0
+                return [self.value(schema.get("items", {}), name, depth + 1) for _ in range(fewest if self.is_brief else 1)]
+            case "integer" | "number":
+                return schema.get("minimum", 1)
+            case "boolean":
+                return True
+            case "null":
+                return None
+        return self.text(name)
 
 
 def _escaped(text: str) -> str:
     """Without anything that would be parsed as part of a script."""
     return text.replace("<|", "< |")
-
-
-def sample_answer(schema: Mapping[str, Any]) -> str:
-    """JSON, as a model would write it."""
-    return json.dumps(_sample(schema), indent=2, ensure_ascii=False)
-
-
-def _sample(schema: Any) -> Any:
-    if not isinstance(schema, Mapping):
-        return None
-    if "const" in schema:
-        return schema["const"]
-    for word in ("enum", "examples"):
-        if isinstance(schema.get(word), list) and schema[word]:
-            return schema[word][0]
-    for word in ("anyOf", "oneOf"):
-        if isinstance(schema.get(word), list) and schema[word]:
-            return _sample(schema[word][0])
-    return _typed(schema, schema.get("type", "object" if "properties" in schema else "string"))
-
-
-def _typed(schema: Mapping[str, Any], kind: object) -> Any:
-    match kind[0] if isinstance(kind, list) and kind else kind:
-        case "object":
-            properties = schema.get("properties")
-            return {name: _sample(each) for name, each in properties.items()} if isinstance(properties, Mapping) else {}
-        case "array":
-            return [_sample(schema.get("items", {}))]
-        case "integer" | "number":
-            return schema.get("minimum", 1)
-        case "boolean":
-            return True
-        case "null":
-            return None
-    return "This is the demo: no model wrote it."
 
 
 MODEL = "demo"
@@ -172,7 +155,7 @@ _KEYWORDS = {
 _PARAGRAPHS: dict[Effort, int] = {"low": 1, "medium": 2, "high": 100}
 
 
-class DemoBackend:
+class DemoBackend(Backend):
     """A Backend that needs no network, no vocabulary and no model. Its answers say that they are scripted."""
 
     name = "Demo"
@@ -184,7 +167,6 @@ class DemoBackend:
         self._tokens_per_second = tokens_per_second
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """Play the script that fits the last question."""
         if request.on_sent is not None:
             request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
         player = _Player(self._tokens_per_second, request.max_tokens)
@@ -193,17 +175,14 @@ class DemoBackend:
             async for event in player.continue_answer(_final_text(script), request.cut_answer):
                 yield event
         else:
-            for part in _after_replies(script, _replies(request)):
+            replies = sum(frame.header.role == Role.TOOL for frame in request.frames[_question_place(request) :])
+            for part in _after_replies(script, replies):
                 async for event in player.play(part, request.effort):
                     yield event
         yield player.ended(sum(len(_WORD.findall(frame.body)) for frame in request.frames))
 
     async def models(self) -> tuple[str, ...]:
-        """The one demo model."""
         return (MODEL,)
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
 
 
 def choose(question: str) -> str:
@@ -239,7 +218,6 @@ _CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
 
 
 def _script(question: str) -> tuple[_Part, ...]:
-    """The script for a question, with the city that it names."""
     city = _city(question)
     return tuple(replace(part, text=part.text.replace("CITY", city)) for part in _load(choose(question)))
 
@@ -247,12 +225,6 @@ def _script(question: str) -> tuple[_Part, ...]:
 def _city(question: str) -> str:
     found = _CITY.search(question)
     return found[1] if found else "Tokyo"
-
-
-def _replies(request: SampleRequest) -> int:
-    """The number of tool replies since the last question."""
-    last = max((place for place, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=-1)
-    return sum(frame.header.role == Role.TOOL for frame in request.frames[last + 1 :])
 
 
 def _after_replies(script: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:
@@ -274,13 +246,10 @@ def _played(request: SampleRequest) -> tuple[_Part, ...]:
     if made := script(request, _city(_question(request))):
         return (_Part(None, made, is_more=False),)
     if request.answer_format:
-        return _line(sample_answer(request.answer_format.checked_schema))
+        made = _MadeUp(lambda _: "This is the demo: no model wrote it.", is_brief=False).value(request.answer_format.checked_schema)
+        text = f"{_FINAL_MARKERS}{json.dumps(made, indent=2, ensure_ascii=False)}{Terminator.RETURN}"
+        return (_Part(None, text, is_more=False),)
     return _script(_question(request))
-
-
-def _line(text: str) -> tuple[_Part, ...]:
-    """A script of one short answer."""
-    return (_Part(None, f"{_FINAL_MARKERS}{text}{Terminator.RETURN}", is_more=False),)
 
 
 def _final_text(script: tuple[_Part, ...]) -> str:
@@ -310,7 +279,8 @@ class _Player:
                 await self._wait()
                 yield event
             return
-        async for event in self._write(_shorten(part.text, effort)):
+        script = _ANALYSIS.sub(lambda found: "\n\n".join(found[0].split("\n\n")[: _PARAGRAPHS[effort]]), part.text)
+        async for event in self._write(script):
             yield event
 
     async def _write(self, script: str) -> AsyncGenerator[RawEvent, None]:
@@ -352,7 +322,7 @@ class _Player:
         await asyncio.sleep(max(0.0, pause))
 
     def _new_call_id(self) -> str:
-        self._call_id = f"call_{uuid4().hex}"
+        self._call_id = new_call_id()
         return self._call_id
 
 
@@ -362,10 +332,6 @@ def _reply(tool: str, call_id: str, text: str) -> list[RawEvent]:
 
 
 _ANALYSIS = re.compile(r"(?<=<\|channel\|>analysis<\|message\|>).*?(?=<\|end\|>)", re.DOTALL)
-
-
-def _shorten(script: str, effort: Effort) -> str:
-    return _ANALYSIS.sub(lambda found: "\n\n".join(found[0].split("\n\n")[: _PARAGRAPHS[effort]]), script)
 
 
 _WORD = re.compile(r"\s*(?:\w{1,8}|[^\w\s])|\s+")

@@ -1,22 +1,31 @@
-"""Asks a model server for its product name, its models, and their context lengths, and is the base of the backends that do so."""
+"""Says what a model server is: its product, its models with their context lengths, and whether its tokenizer is that of gpt-oss.
+
+Here is also the base of the backends that have to know it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import re
+from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 import httpx
 
-from chatui.backends.base import BackendError, Endpoint, SampleLimits
-from chatui.backends.context_window import ContextWindow, Windows, asked_contexts
-from chatui.backends.http import Upstream, Watcher
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleLimits, Watcher
+from chatui.backends.context_window import ContextWindow, asked_contexts
+from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Read, Separations
+from chatui.backends.sse import decoded, table, tables
 from chatui.codes import ProductCode
 from chatui.observability import measures
+from renderer.harmony.vocabulary import MARKER_IDS
+from renderer.tokens import Token
 
 _LITELLM = "x-litellm-version"
 _VERSION = re.compile(r"[-_.:@\d]*")
@@ -59,18 +68,20 @@ async def discover(url: str, key: str | None = None, limits: SampleLimits | None
         await upstream.aclose()
 
 
-async def ask(upstream: Upstream) -> Discovered:
-    """As ``discover``, over existing connections."""
+async def ask(upstream: Upstream, product: str | None = None) -> Discovered:
+    """As ``discover``, over existing connections. ``product``: what the operator says that the server is."""
     try:
         async with asyncio.timeout(upstream.limits.discover):
             headers, body = await upstream.get("/v1/models")
-            entries = _entries(body)
+            entries = tables(table(body).get("data"))
             server = _by_header(headers) or _by_owner(entries) or await _by_version(upstream)
     except TimeoutError as error:
         raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
     names = (entry.get("id") for entry in entries)
     contexts = await asked_contexts(upstream, server, body)
-    return Discovered(server, tuple(name for name in names if isinstance(name, str)), contexts, version=headers.get(_LITELLM))
+    if product not in (None, server) and not contexts:
+        contexts = await asked_contexts(upstream, product, None)
+    return Discovered(product or server, tuple(name for name in names if isinstance(name, str)), contexts, version=headers.get(_LITELLM))
 
 
 def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
@@ -81,11 +92,6 @@ def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) ->
     known = [name for name in (asked, *offered) if name]
     is_name = reported is not None and any(reported.startswith(name) and _VERSION.fullmatch(reported[len(name) :]) for name in known)
     return reported if is_name else asked
-
-
-def _entries(body: object) -> list[dict[str, object]]:
-    data = body.get("data") if isinstance(body, dict) else None
-    return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
 
 
 def _by_header(headers: httpx.Headers) -> str | None:
@@ -104,8 +110,29 @@ async def _by_version(upstream: Upstream) -> str | None:
             _, body = await upstream.get(path)
         except BackendError:
             continue
-        if isinstance(body, dict) and "version" in body:
+        if "version" in table(body):
             return server
+    return None
+
+
+_MARKERS = (Token.CHANNEL, Token.MESSAGE)
+
+
+async def knows_markers(upstream: Upstream, product: str | None, model: str | None) -> bool | None:
+    """Whether the tokenizer gives the markers the ids of gpt-oss; None if the server does not say, or not in time."""
+    text = "".join(map(str, _MARKERS))
+    payload: dict[str, object] = {"content": text, "parse_special": True, "add_special": False}
+    if product != "llama.cpp":
+        payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
+    try:
+        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
+            async for event, *_ in read:
+                ids = table(decoded(event.data)).get("tokens") if event.name == WHOLE else None
+                if not isinstance(ids, list) or not all(type(number) is int for number in ids):
+                    return None
+                return ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
+    except (BackendError, TimeoutError):
+        pass
     return None
 
 
@@ -113,18 +140,17 @@ _KEEP_SECONDS = 60.0
 _KEEP_CONTEXT_SECONDS = 300.0
 
 
-class DetectedServer:
+class DetectedServer(Backend):
     """A connection pool shared by all samples, and what was detected about its server. It belongs to the event loop of its first use."""
-
-    is_demo = False
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Raises ValueError if the endpoint's ``url`` is not an http address."""
         self._limits = endpoint.limits
         self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         self._model = endpoint.model
-        self._discovered: tuple[float, Discovered] | None = None
-        self._windows = Windows(endpoint.context)
+        self._found = Discovered(None, ())
+        self._ask_at = float("-inf")
+        self._windows = defaultdict[str | None, ContextWindow](partial(ContextWindow, endpoint.context))
         self._separations = Separations(endpoint.separates)
         self._is_context_given = endpoint.context is not None
         self._asking = asyncio.Lock()
@@ -132,58 +158,50 @@ class DetectedServer:
 
     @property
     def name(self) -> str:
-        """The product, if known, and the address."""
-        server = self._discovered[1].server if self._discovered else None
-        return f"{server or 'Model server'} at {self._upstream.place}"
+        return f"{self._found.server or 'Model server'} at {self._upstream.place}"
 
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
         now = asyncio.get_running_loop().time()
-        if self._discovered is None or now > self._discovered[0]:
-            self._discovered = (now + _KEEP_SECONDS, await self._discover())
-        return self._discovered[1].models
+        if now > self._ask_at:
+            self._found = await self._discover()
+            self._ask_at = now + _KEEP_SECONDS
+        return self._found.models
 
     async def _discover(self) -> Discovered:
         return await ask(self._upstream)
 
     def use_discovery(self, found: Discovered) -> None:
-        """Use another's discovery, see ``auto.AcceptsDiscovery``."""
-        self._discovered = (asyncio.get_running_loop().time() + _KEEP_SECONDS, found)
+        """Use this as if the server had just reported it."""
+        now = asyncio.get_running_loop().time()
+        self._found, self._ask_at, self._ask_context_at = found, now + _KEEP_SECONDS, now + _KEEP_CONTEXT_SECONDS
         if found.is_gpt_oss:
             self._separations.is_gpt_oss()
-        self._ask_context_at = asyncio.get_running_loop().time() + _KEEP_CONTEXT_SECONDS
 
     def watch(self, watcher: Watcher) -> None:
-        """See ``http.Watchable``."""
         self._upstream.watcher = watcher
 
     async def aclose(self) -> None:
-        """See ``base.Backend``."""
         await self._upstream.aclose()
 
     def known_context(self, model: str | None) -> int | None:
-        """See ``context_window.HasContextWindow``."""
-        found = self._discovered[1] if self._discovered else None
-        named = model or self._model or (next(iter(found.models), None) if found else None)
-        return self._windows.window_of(named).size or (found.context(named) if found else None)
+        named = self._named(model)
+        return self._windows[named].size or self._found.context(named)
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``."""
         return self._separations.known()
 
     def _learn(self, model: str | None, read: Read) -> None:
-        """Take in how a completion was read."""
         self._separations.learn(model, read)
         if read.has_text:
             measures.ANSWERS_READ.labels(self.name, read.separation.value, "yes" if read.is_withheld else "no").inc()
 
     async def _product(self) -> str | None:
-        """The server's product name; None if unknown."""
         try:
             await self.models()
         except BackendError:
             return None
-        return self._discovered[1].server if self._discovered else None
+        return self._found.server
 
     async def _model_for(self, asked: str | None) -> str | None:
         """The model to request. None if none is named: many servers have just one and need no name."""
@@ -198,10 +216,13 @@ class DetectedServer:
         """The window of this model. Its server is asked at most once in five minutes."""
         if not self._is_context_given:
             await self._ask_context()
-        named = model or self._model or (next(iter(self._discovered[1].models), None) if self._discovered else None)
-        window = self._windows.window_of(named)
-        window.ask(self._discovered[1].context(named) if self._discovered else None)
+        named = self._named(model)
+        window = self._windows[named]
+        window.ask(self._found.context(named))
         return window
+
+    def _named(self, model: str | None) -> str | None:
+        return model or self._model or next(iter(self._found.models), None)
 
     async def _ask_context(self) -> None:
         now = asyncio.get_running_loop().time
@@ -214,4 +235,4 @@ class DetectedServer:
             self._ask_context_at = now() + _KEEP_CONTEXT_SECONDS
 
     def _own_name(self, reported: str | None, asked: str | None) -> str | None:
-        return own_name(reported, asked, self._discovered[1].models if self._discovered else ())
+        return own_name(reported, asked, self._found.models)

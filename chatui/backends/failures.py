@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 
 from chatui.backends.base import BackendError
+from chatui.backends.sse import decoded, table, tables
 from chatui.codes import Cause, ProductCode
 from renderer.errors import Code
 
@@ -127,7 +128,7 @@ _ENDPOINT = re.compile(r"/(?:chat/completions|completions?|responses|messages|ge
 
 def error_of_status(status: int, body: str, retry_after: str | None, now: datetime) -> BackendError:
     """The error for an HTTP ``status`` other than 200 with its ``body`` and the header Retry-After. ``now`` has a time zone."""
-    error = _error(_decoded(body), str(status), _message_of(body), f"HTTP {status}: {body}")
+    error = _error(decoded(body), str(status), _message_of(body), f"HTTP {status}: {body}")
     error.retry_after = _seconds(retry_after, now) if error.retryable else None
     return error
 
@@ -161,8 +162,8 @@ def _error(body: object, status: str, message: str, detail: str) -> BackendError
 
 
 def _message_of(body: str) -> str:
-    decoded = _decoded(body)
-    return body[:_MAX_READ] if decoded is None else _message(decoded)
+    found = decoded(body)
+    return body[:_MAX_READ] if found is None else _message(found)
 
 
 def _message(body: object) -> str:
@@ -177,13 +178,6 @@ def _seen(status: str, types: Collection[str]) -> str:
     """
     named = sorted({name.rstrip("_") for name in _KNOWN if any(word.startswith(name) for word in types)})
     return ", ".join([*([f"HTTP {status}"] if status else []), *named])
-
-
-def _decoded(body: str) -> object:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _seconds(value: str | None, now: datetime) -> float | None:
@@ -241,7 +235,6 @@ class RejectedFields:
         self._names: list[str] = []
 
     def without(self, payload: Mapping[str, object]) -> dict[str, Any]:
-        """A copy of the request, without the rejected fields."""
         left = dict(payload)
         for name in self._names:
             _remove(left, name)
@@ -266,25 +259,20 @@ class RejectedFields:
 
 def _complaints(body: str) -> Iterator[tuple[str, str]]:
     """For each object of an error, the field that it names and the beginning of its message."""
-    decoded = _decoded(body)
-    if decoded is None:
+    found = decoded(body)
+    if found is None:
         yield "", body[:_MAX_READ]
     else:
-        yield from _complaints_of(decoded)
+        yield from _complaints_of(found)
 
 
-def _complaints_of(decoded: object) -> Iterator[tuple[str, str]]:
-    for each in [*error_objects(decoded), *_problems(decoded)]:
+def _complaints_of(body: object) -> Iterator[tuple[str, str]]:
+    # Pydantic's format is a list of problems, each with its location.
+    for each in [*error_objects(body), *tables(table(body).get("detail"))]:
         place = each.get("loc")
         field = ".".join(str(part) for part in place if part != "body") if isinstance(place, list) else each.get("param")
         words = " ".join(text[:_MAX_READ] for name in _MESSAGE_FIELDS if isinstance(text := each.get(name), str))
         yield field if isinstance(field, str) else "", words
-
-
-def _problems(decoded: object) -> list[Mapping[str, object]]:
-    """Pydantic's format: a list of problems, each with its location."""
-    listed = decoded.get("detail") if isinstance(decoded, dict) else None
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 def _is_about(complaints: tuple[str, str], name: str) -> bool:
@@ -322,7 +310,6 @@ _TLS_RECORD = re.compile(r"\\x1[56]\\x03")
 
 
 def unreachable(error: httpx.HTTPError) -> BackendError:
-    """There was no answer."""
     name, said = type(error).__name__, str(error)
     cause = Cause.UNREACHABLE
     if isinstance(error, httpx.TimeoutException):
@@ -338,13 +325,11 @@ def unreachable(error: httpx.HTTPError) -> BackendError:
 
 
 def timed_out() -> BackendError:
-    """A deadline of ours has passed."""
     silent = "the server was silent, or slow, for too long"
     return BackendError(ProductCode.TIMEOUT, silent).because(Cause.SILENT)
 
 
 def connection_lost(error: httpx.HTTPError, *, response_started: bool) -> BackendError:
-    """The answer broke off."""
     if not response_started:
         return unreachable(error)
     return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(Cause.BROKEN_OFF, type(error).__name__)

@@ -37,7 +37,6 @@ class HostedTools:
     sources: dict[str, str] = field(default_factory=dict, repr=False)
 
     def used(self, kind: str) -> None:
-        """Record that a tool of this type was used."""
         name = kind if kind.isprintable() and len(kind) <= _KIND_CHARS else _OTHER
         if name not in self.kinds and len(self.kinds) < _MAX_KINDS:
             self.kinds.append(name)
@@ -72,14 +71,12 @@ def problem_of(definitions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def holds_key(value: Any) -> bool:
-    """Whether a definition, or anything inside it, has a field for a key."""
     if isinstance(value, Mapping):
         return any(is_key_field(name) or holds_key(each) for name, each in value.items())
     return isinstance(value, list) and any(map(holds_key, value))
 
 
 def is_key_field(name: str) -> bool:
-    """Whether a field of that name may hold a key."""
     return any(word in name.lower() for word in KEY_WORDS)
 
 

@@ -15,16 +15,16 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 import httpx
 
-from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest
+from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest, Watcher
 from chatui.backends.failures import RejectedFields, blame_request, connection_lost, error_of_status, timed_out, unreachable
 from chatui.backends.http1 import READING, BodyReading, Transport
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, credentials
-from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError
+from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
 from chatui.codes import Cause, ProductCode
 from chatui.observability import measures, spans
 from renderer.errors import Code
@@ -42,27 +42,6 @@ _NO_STREAM = "something else in the place of an answer"
 _NO_OBJECT = "JSON that is cut, or no object"
 _MIN_KEY_CHARS = 6
 """Shorter keys, such as "none", are not secrets, and may be words of a message."""
-
-
-class Watcher(Protocol):
-    """Observes exchanges on the wire, for recordings and examinations. They contain hidden text."""
-
-    def asked(self, request: httpx.Request) -> None:
-        """A request was sent."""
-        ...
-
-    def answered(self, response: httpx.Response) -> None:
-        """The headers of its response arrived; the body is read from ``response.stream``."""
-        ...
-
-
-@runtime_checkable
-class Watchable(Protocol):
-    """A backend that makes requests."""
-
-    def watch(self, watcher: Watcher) -> None:
-        """Let ``watcher`` see each exchange from now on."""
-        ...
 
 
 class Upstream:
@@ -124,10 +103,7 @@ class Upstream:
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(request, deadline) as response:
             body = await _read_whole(response, deadline, self.limits)
-        try:
-            return response.headers, json.loads(body)
-        except (ValueError, RecursionError):
-            return response.headers, None
+        return response.headers, decoded(body)
 
     async def try_get(self, path: str) -> object:
         """Like ``get``, for an endpoint that not every server has: only the decoded body; None on any failure."""
@@ -209,7 +185,7 @@ class Upstream:
                 if self.watcher:
                     self.watcher.answered(response)
                 if response.status_code != 200:
-                    async with _deadline(deadline):
+                    async with _in_time(deadline):
                         raise await _refusal(response, self.limits, self._route)
                 if response.headers.get("content-encoding", "identity") != "identity":
                     raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(
@@ -223,21 +199,13 @@ class Upstream:
             await self._close_if_idle()
 
     async def _answered(self, request: httpx.Request, deadline: float) -> httpx.Response:
-        try:
-            async with asyncio.timeout_at(deadline):
-                return await self._sent(request)
-        except TimeoutError as error:
-            raise timed_out() from error
-        except httpx.HTTPError as error:
-            raise unreachable(error) from error
-
-    async def _sent(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and read the head of its response.
 
         Not through httpx's client: what it adds is not wanted here, such as redirects, proxies and .netrc from the environment, and its
         search of each response for cookies takes as long as building a request. A load balancer's cookie is still sent back to it.
         """
-        response = await self._transport.handle_async_request(request)
+        async with _in_time(deadline):
+            response = await self._transport.handle_async_request(request)
         response.request = request
         if "set-cookie" in response.headers:
             self._cookies = self._cookies or httpx.Cookies()
@@ -284,34 +252,27 @@ def _fed(decoder: Decoder, chunk: bytes) -> list[ServerSentEvent]:
 
 
 @asynccontextmanager
-async def _deadline(when: float) -> AsyncIterator[None]:
-    """Never use this around a ``yield``: it would time, and cancel, the caller's work."""
+async def _in_time(deadline: float) -> AsyncIterator[None]:
+    """Never use this around a ``yield``: it would time, and cancel, the caller's work. What breaks off counts as no answer."""
     try:
-        async with asyncio.timeout_at(when):
+        async with asyncio.timeout_at(deadline):
             yield
-    except TimeoutError as error:
-        raise timed_out() from error
-
-
-async def _read_whole(response: httpx.Response, deadline: float, limits: SampleLimits) -> bytes:
-    """The body of an answer that is not a stream. One that breaks off counts as no answer: nothing of it was passed on."""
-    try:
-        async with _deadline(deadline):
-            return await _bounded(response, limits.max_line_bytes)
-    except httpx.ReadTimeout as error:
+    except (TimeoutError, httpx.ReadTimeout) as error:
         raise timed_out() from error
     except httpx.HTTPError as error:
         raise unreachable(error) from error
 
 
+async def _read_whole(response: httpx.Response, deadline: float, limits: SampleLimits) -> bytes:
+    """The body of an answer that is not a stream."""
+    async with _in_time(deadline):
+        return await _bounded(response, limits.max_line_bytes)
+
+
 def _json_object(body: bytes) -> str:
     """The text of a body, which must be a JSON object. Any other was cut, or does not come from a model server."""
     text = body.decode("utf-8", "replace")
-    try:
-        is_object = isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    if not is_object:
+    if not is_object(text):
         raise BackendError(ProductCode.BACKEND, f"{_NO_OBJECT}: {text[:_SHOWN]}", retryable=True).because(Cause.UNREADABLE, _NO_OBJECT)
     return text
 

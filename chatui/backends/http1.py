@@ -48,7 +48,6 @@ class Transport(httpx.AsyncBaseTransport):
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """See httpx."""
         with _errors_of_httpx():
             response = await self._answer(request)
         content = _Content(response, request.extensions.get(READING))

@@ -11,7 +11,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 TICK_SECONDS = 0.01
 LOOK_SECONDS = 0.5
@@ -24,13 +23,12 @@ AT_ONCE = 3
 
 
 class Pace:
-    """Await ``rest`` between two reads. There is one Pace for each event loop."""
+    """Await ``rest`` between two reads. There is one Pace for all event loops: they share the process."""
 
     def __init__(self) -> None:
         self._measured_at = time.monotonic()
         self._spent = time.process_time()
         self._factor = 1.0
-        self._waiting: dict[int, list[asyncio.Future[None]]] = {}
 
     def factor(self) -> float:
         """How many times longer pauses are now: 1 to SLOWEST."""
@@ -47,32 +45,12 @@ class Pace:
         if seconds <= TICK_SECONDS:
             await asyncio.sleep(seconds)
             return
-        loop = asyncio.get_running_loop()
-        tick = math.ceil((loop.time() + seconds * (self.factor() if may_lengthen else 1)) / TICK_SECONDS)
-        waiting = self._waiting.get(tick)
-        if waiting is None:
-            waiting = self._waiting[tick] = []
-            loop.call_at(tick * TICK_SECONDS, self._wake, tick)
-        due = loop.create_future()
-        waiting.append(due)
-        await due
-
-    def _wake(self, tick: int) -> None:
-        for due in self._waiting.pop(tick):
-            if not due.done():
-                due.set_result(None)
+        now = asyncio.get_running_loop().time()
+        tick = math.ceil((now + seconds * (self.factor() if may_lengthen else 1)) / TICK_SECONDS)
+        await asyncio.sleep(tick * TICK_SECONDS - now)
 
 
-_paces: WeakKeyDictionary[asyncio.AbstractEventLoop, Pace] = WeakKeyDictionary()
-
-
-def pace() -> Pace:
-    """The Pace of the running event loop."""
-    loop = asyncio.get_running_loop()
-    found = _paces.get(loop)
-    if found is None:
-        found = _paces[loop] = Pace()
-    return found
+PACE = Pace()
 
 
 class AnswerPace:
@@ -88,7 +66,6 @@ class AnswerPace:
         self._at_once = AT_ONCE
 
     async def rest(self) -> None:
-        """Await this before each read."""
         is_hidden = self._is_hidden()
         if self._was_hidden and not is_hidden:
             self._at_once = AT_ONCE
@@ -96,4 +73,4 @@ class AnswerPace:
         if self._at_once:
             self._at_once -= 1
         else:
-            await pace().rest(self._seconds, may_lengthen=not is_hidden)
+            await PACE.rest(self._seconds, may_lengthen=not is_hidden)

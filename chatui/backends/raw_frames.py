@@ -5,12 +5,13 @@ A call that cannot be executed becomes a hidden frame. In a stream, beginning a 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from uuid import uuid4
 
 from chatui.backends.speaker import restored
+from chatui.backends.sse import is_object
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent, hidden
@@ -42,14 +43,6 @@ def tool_name(name: str) -> str:
     return match[1] if match else _NO_NAME
 
 
-def is_object(arguments: str) -> bool:
-    """Whether the arguments of a call are a JSON object."""
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
 def _end(error: ErrorCode | None, *, is_valid: bool) -> FrameClosed:
     if error is None or (error is ProductCode.LENGTH and is_valid):
         return FrameClosed(Terminator.CALL, None if is_valid else Code.CALL_SCHEMA)
@@ -66,10 +59,16 @@ class FrameSource:
     fault: ErrorCode | None = None
 
 
+def new_call_id() -> str:
+    """For a call whose server gives it none."""
+    return f"call_{uuid4().hex}"
+
+
 class FrameWriter:
     """Text in, raw events out. Echoes of markers that were escaped in the request are restored."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_call_id: Callable[[], str] = new_call_id) -> None:
+        self._new_call_id = new_call_id
         self._last = ""
         self.open: FrameSource | None = None
 
@@ -103,9 +102,16 @@ class FrameWriter:
         is_answer = source.header is ANSWER and becomes is None
         return [FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
 
-    def call(self, call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
-        """A complete call. ``call_id``: already valid in a header."""
-        return [*self.close(Terminator.END), *call_frame(call_id, name, restored(arguments), error)]
+    def calls(self, calls: Iterable[tuple[str, str, str]], error: ErrorCode | None) -> list[RawEvent]:
+        """Complete calls, with the id, the name and the arguments of each. An id that no header can hold, or that another has, is
+        replaced."""
+        events, used = self.close(Terminator.END), set[str]()
+        for call_id, name, arguments in calls:
+            if not HEADER_VALUE.fullmatch(call_id) or call_id in used:
+                call_id = self._new_call_id()
+            used.add(call_id)
+            events += call_frame(call_id, name, restored(arguments), error)
+        return events
 
 
 def leak(item: int, *, is_withheld: bool) -> FrameSource:
@@ -118,9 +124,21 @@ def after_call(source: FrameSource) -> FrameSource:
     return replace(source, header=hidden(source.header), fault=Code.CALL_SCHEMA)
 
 
-def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str]) -> str:
-    """``call_id`` if it is valid in a header and unique in this sample; else a new one. It is added to ``used``."""
-    if not HEADER_VALUE.fullmatch(call_id) or call_id in used:
-        call_id = new_call_id()
-    used.add(call_id)
-    return call_id
+class Allowance:
+    """Counts text on arrival, so that buffered text is limited too."""
+
+    def __init__(self, chars: int) -> None:
+        self._left = chars
+
+    @property
+    def is_spent(self) -> bool:
+        return self._left < 0
+
+    def take(self, text: str) -> str:
+        room = max(self._left, 0)
+        self.spend(len(text))
+        return text[:room]
+
+    def spend(self, chars: int) -> None:
+        """Count text that is not returned."""
+        self._left -= chars

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import httpx
 
 from chatui.backends.base import Backend
-from chatui.backends.http import Watchable
 
 # Other headers may identify an account, or contain a session.
 _HEADERS = ("cache-control", "content-length", "content-type", "retry-after", "server", "transfer-encoding")
@@ -35,7 +34,6 @@ class RecordedExchange:
 
     @property
     def suffix(self) -> str:
-        """The suffix of the file with the raw bytes."""
         kind = self.headers.get("content-type", "")
         return ".sse" if "event-stream" in kind else ".json" if "json" in kind else ".txt"
 
@@ -63,19 +61,15 @@ class Recorder:
         Raises:
             ValueError: the backend makes no requests.
         """
-        if not isinstance(backend, Watchable):
-            raise ValueError("this backend makes no requests")
         self.exchange: RecordedExchange | None = None
         self._max_bytes = max_bytes
         backend.watch(self)
 
     def asked(self, request: httpx.Request) -> None:
-        """See ``http.Watcher``."""
         if request.method == "POST":
             self.exchange = RecordedExchange(request.method, request.url.path, json.loads(request.content))
 
     def answered(self, response: httpx.Response) -> None:
-        """See ``http.Watcher``."""
         if self.exchange is None or response.request.method != "POST":
             return
         self.exchange.status = response.status_code

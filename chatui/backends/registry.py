@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from chatui.backends.auto import AUTO, AutoBackend, Question
+from chatui.backends.auto import AUTO, KIND_OF, AutoBackend, Question
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.demo import DemoBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
 from renderer.harmony.vocabulary import Vocabulary
 
 HARMONY = "harmony"
 
 
-def _responses(endpoint: Endpoint, **options: Any) -> Backend:
-    from chatui.backends.responses.backend import ResponsesBackend  # loaded where it is used, as the next one: both take 1 MB
-
-    return ResponsesBackend(endpoint, **options)
-
-
-def _harmony(endpoint: Endpoint, **options: Any) -> Backend:
-    from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-
-    return HarmonyCompletionsBackend(endpoint, **options)
-
-
 KINDS: dict[str, Callable[..., Backend]] = {
     "chat": ChatCompletionsBackend,
-    "responses": _responses,
-    HARMONY: _harmony,
-    f"{HARMONY}-llamacpp": partial(_harmony, dialect="llama.cpp"),
-    f"{HARMONY}-vllm": partial(_harmony, dialect="vLLM"),
-    f"{HARMONY}-sglang": partial(_harmony, dialect="SGLang"),
+    "responses": ResponsesBackend,
+    HARMONY: HarmonyCompletionsBackend,
+    **{kind: partial(HarmonyCompletionsBackend, dialect=product) for product, kind in KIND_OF.items()},
 }
 """Wire formats by the name that operators use. A new one needs one line here."""
 
@@ -79,5 +66,4 @@ def _chosen(endpoint: Endpoint, vocabulary: Callable[[], Vocabulary] | None, *, 
 
 
 def needs_vocabulary(kind: str) -> bool:
-    """Whether a backend of this kind uses token ids."""
     return kind.split("-")[0] == HARMONY

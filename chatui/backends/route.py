@@ -27,12 +27,11 @@ class Proxy:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers for the proxy only: they are never sent to a server."""
+        """They are never sent to a server."""
         return {"Proxy-Authorization": self.authorization} if self.authorization else {}
 
     @property
     def address(self) -> str:
-        """Where it is."""
         return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
@@ -72,13 +71,11 @@ class Route:
         return f"{root.removesuffix(_V1)}{path}"
 
     def key_headers(self, key: str | None) -> dict[str, str]:
-        """The header that holds the key, if there is one."""
         if not key:
             return {}
         return {self.key_header: key} if self.key_header else {"Authorization": f"Bearer {key}"}
 
     def through(self) -> Proxy | None:
-        """The proxy, if there is one."""
         if not self.proxy:
             return None
         url = httpx.URL(self.proxy)
@@ -103,7 +100,6 @@ DIRECT = Route()
 
 
 def credentials(address: httpx.URL) -> dict[str, str]:
-    """The header for a name and a password in the address."""
     if not address.userinfo:
         return {}
     both = f"{address.username}:{address.password}".encode()

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 
 class Separation(StrEnum):
@@ -62,22 +62,12 @@ class Read:
 
     @property
     def is_held(self) -> bool:
-        """Whether its text waited for its end."""
         return self.has_text and self.separation is Separation.UNPROVEN
 
     @property
     def is_withheld(self) -> bool:
         """Whether some of it was not shown: a sign, or a cut where the sign may be missing."""
         return self.has_sign or (self.is_held and not self.is_whole)
-
-
-@runtime_checkable
-class HasSeparation(Protocol):
-    """A backend that knows how its answers are read."""
-
-    def known_separations(self) -> dict[str, Known]:
-        """What is known in this process, by model; empty for a model without a name."""
-        ...
 
 
 IDS = Known(Separation.STRUCTURED, "token ids say which text is reasoning")
@@ -103,7 +93,6 @@ class Separations:
         return self._of(model).separation
 
     def known(self) -> dict[str, Known]:
-        """See ``HasSeparation.known_separations``."""
         return dict(self._known)
 
     def learn(self, model: str | None, read: Read) -> None:
@@ -131,12 +120,10 @@ class Separations:
         if known.separation is not Separation.UNPROVEN or not (read.has_text and read.is_whole):
             return known
         known = replace(known, plain=known.plain + 1)
-        if known.plain < _ANSWERS_FOR_PLAIN or self._separates != "proved" or self._may_be_gpt_oss(model):
+        may_be_gpt_oss = self._is_gpt_oss or model is None or _GPT_OSS.search(model)
+        if known.plain < _ANSWERS_FOR_PLAIN or self._separates != "proved" or may_be_gpt_oss:
             return known
         return _now(known, Separation.PLAIN, f"{_ANSWERS_FOR_PLAIN} answers in a row had no reasoning and no sign of it")
-
-    def _may_be_gpt_oss(self, model: str | None) -> bool:
-        return self._is_gpt_oss or model is None or bool(_GPT_OSS.search(model))
 
 
 def _now(known: Known, separation: Separation, why: str) -> Known:

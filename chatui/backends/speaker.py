@@ -160,7 +160,6 @@ class Speaker:
 
 
 def _is_empty(value: object, depth: int = 0, *, false_is_empty: bool = True) -> bool:
-    """Whether a field is empty."""
     if value is None or value == "" or (value is False and false_is_empty):
         return True
     if depth > _DEEPEST:

@@ -6,8 +6,9 @@ It never holds a key, except sealed. A choice is ``name`` or ``name/model``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
@@ -41,8 +42,9 @@ NO_REVIEW = "does nothing any more and can be removed: lines of summaries are th
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
 _CREDENTIALS = re.compile(r"^(http://)[A-Za-z0-9._~!$&'()*+,;=%-]+(?::[A-Za-z0-9._~!$&'()*+,;=%-]*)?@", re.IGNORECASE)
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
-_OWN_HEADERS = ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding")
+# Not those that requests have anyway.
+_OWN_HEADERS = "accept|accept-encoding|connection|content-length|content-type|host|transfer-encoding"
+_HEADER = re.compile(rf"(?!(?:{_OWN_HEADERS})\Z)[A-Z0-9-]{{1,60}}", re.IGNORECASE | re.ASCII)
 _SECRET = re.compile(r"key|token|secret|signature|password|\bsig\b", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
@@ -61,30 +63,27 @@ def _name(value: str) -> str:
     return value
 
 
-def _address(value: str) -> str:
-    if problem := address_problem(value):
-        raise ValueError(problem)
-    return value
+def _unless(problem_of: Callable[[Any], str | None]) -> AfterValidator:
+    """Refuses a value that has a problem: words that follow the name of its setting. An empty value has none."""
+
+    def check(value: Any) -> Any:
+        if value and (problem := problem_of(value)):
+            raise ValueError(problem)
+        return value
+
+    return AfterValidator(check)
 
 
-def _addresses(value: tuple[str, ...]) -> tuple[str, ...]:
-    for problem in filter(None, map(address_problem, value)):
-        raise ValueError(f"has an address that {problem}")
-    if len(set(value)) < len(value):
-        raise ValueError("names an address twice")
-    return value
+def _rule(is_good: Callable[[Any], object], problem: str) -> AfterValidator:
+    return _unless(lambda value: None if is_good(value) else problem)
 
 
-def _variable(value: str) -> str:
-    if not _VARIABLE.fullmatch(value):
-        raise ValueError("must be the name of an environment variable; the key itself has no place here")
-    return value
+def _are_different(values: Sequence[str]) -> bool:
+    return len(set(values)) == len(values)
 
 
-def _key_name(value: str) -> str:
-    if not _KEY_NAME.fullmatch(value):
-        raise ValueError("must be capital letters, digits and underscores, such as ACME; the key itself has no place here")
-    return value
+def _problem_of_addresses(addresses: tuple[str, ...]) -> str | None:
+    return next((f"has an address that {problem}" for problem in map(address_problem, addresses) if problem), None)
 
 
 def is_model_name(value: str) -> bool:
@@ -92,69 +91,30 @@ def is_model_name(value: str) -> bool:
     return 0 < len(value) <= MODEL_CHARS and value.isprintable() and value == value.strip()
 
 
-def _models(value: tuple[str, ...]) -> tuple[str, ...]:
-    if not all(is_model_name(name) for name in value):
-        raise ValueError(f"must be names of 1 to {MODEL_CHARS} printable characters")
-    if len(set(value)) < len(value):
-        raise ValueError("names a model twice")
-    return value
-
-
-def _groups(value: tuple[str, ...]) -> tuple[str, ...]:
-    if not all(0 < len(name) <= 150 and name.isprintable() for name in value):
-        raise ValueError("must be names of groups")
-    return value
-
-
-def _label(value: str) -> str:
-    if value and (not value.isprintable() or not value.strip() or len(value) > 80):
-        raise ValueError("must be 1 to 80 printable characters")
-    return value
-
-
-def _query(value: dict[str, str]) -> dict[str, str]:
-    if any(_SECRET.search(name) for name in value):
-        raise ValueError("must hold no key: name the key instead, and key_header if it is not sent as a bearer token")
-    if not all(name and (name + text).isascii() and (name + text).isprintable() and len(name + text) < 300 for name, text in value.items()):
-        raise ValueError('must be names and texts, such as { api-version = "2024-10-21" }')
-    return value
-
-
-def _header(value: str) -> str:
-    if not _HEADER.fullmatch(value) or value.lower() in _OWN_HEADERS:
-        raise ValueError("must be the name of a header, such as api-key")
-    return value
+def _is_plain(name: str, text: str) -> bool:
+    return bool(name) and (name + text).isascii() and (name + text).isprintable() and len(name + text) < 300
 
 
 def without_credentials(proxy: str) -> str:
-    """The address of a proxy without its name and password."""
     return _CREDENTIALS.sub(r"\1", proxy)
 
 
-def _proxy(value: str) -> str:
+def _problem_of_proxy(proxy: str) -> str:
     """Unlike a server, a proxy may be given with a name and a password: it has no other place for them."""
-    if not value.lower().startswith("http://"):
-        raise ValueError("must begin with http://: requests to an https server are encrypted inside")
-    bare = without_credentials(value)
-    if problem := "needs @, / and : in a password as %40, %2F and %3A" if "@" in bare else address_problem(bare):
-        raise ValueError(problem)
-    return value
+    if not proxy.lower().startswith("http://"):
+        return "must begin with http://: requests to an https server are encrypted inside"
+    bare = without_credentials(proxy)
+    return "needs @, / and : in a password as %40, %2F and %3A" if "@" in bare else address_problem(bare)
 
 
-def _sampling(value: dict[str, float]) -> dict[str, float]:
-    for name, number in value.items():
+def _problem_of_sampling(sampling: dict[str, float]) -> str | None:
+    for name, number in sampling.items():
         if name not in SAMPLING:
-            raise ValueError(f"has no field {name[:60]!r}; known are: {', '.join(SAMPLING)}")
+            return f"has no field {name[:60]!r}; known are: {', '.join(SAMPLING)}"
         least, most = SAMPLING[name]
         if not least <= number <= most:
-            raise ValueError(f"must have {name} from {least:g} to {most:g}")
-    return value
-
-
-def _hosted(value: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
-    if problem := hosted_problem(value):
-        raise ValueError(problem)
-    return value
+            return f"must have {name} from {least:g} to {most:g}"
+    return None
 
 
 def _tuple(value: object) -> object:
@@ -164,12 +124,35 @@ def _tuple(value: object) -> object:
 Summaries = Literal["none", "built-in", "server", "model"]
 FileName = Annotated[str, BESIDE]
 Names = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
-Sampling = Annotated[dict[str, int | float], AfterValidator(_sampling)]
+Sampling = Annotated[dict[str, int | float], _unless(_problem_of_sampling)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
-def _optional(check: Any) -> AfterValidator:
-    return AfterValidator(lambda value: check(value) if value else value)
+Label = Annotated[
+    str, _rule(lambda label: label.isprintable() and label.strip() and len(label) <= 80, "must be 1 to 80 printable characters")
+]
+VariableName = Annotated[str, _rule(_VARIABLE.fullmatch, "must be the name of an environment variable; the key itself has no place here")]
+KeyName = Annotated[
+    str, _rule(_KEY_NAME.fullmatch, "must be capital letters, digits and underscores, such as ACME; the key itself has no place here")
+]
+HeaderName = Annotated[str, _rule(_HEADER.fullmatch, "must be the name of a header, such as api-key")]
+Addresses = Annotated[Names, _unless(_problem_of_addresses), _rule(_are_different, "names an address twice")]
+Models = Annotated[
+    Names,
+    _rule(lambda names: all(map(is_model_name, names)), f"must be names of 1 to {MODEL_CHARS} printable characters"),
+    _rule(_are_different, "names a model twice"),
+]
+GroupNames = Annotated[
+    Names, _rule(lambda names: all(0 < len(name) <= 150 and name.isprintable() for name in names), "must be names of groups")
+]
+Query = Annotated[
+    dict[str, str],
+    _rule(
+        lambda query: not any(map(_SECRET.search, query)),
+        "must hold no key: name the key instead, and key_header if it is not sent as a bearer token",
+    ),
+    _rule(lambda query: all(starmap(_is_plain, query.items())), 'must be names and texts, such as { api-version = "2024-10-21" }'),
+]
 
 
 class BackendSpec(BaseModel):
@@ -191,35 +174,35 @@ class BackendSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Annotated[str, AfterValidator(_name)]
-    label: Annotated[str, AfterValidator(_label)] = ""
+    label: Label = ""
     kind: str = AUTO
-    url: Annotated[str, _optional(_address)] = ""
-    more_urls: Annotated[Names, AfterValidator(_addresses)] = ()
-    key_env: Annotated[str, _optional(_variable)] = ""
+    url: Annotated[str, _unless(address_problem)] = ""
+    more_urls: Addresses = ()
+    key_env: VariableName = ""
     key_file: FileName = ""
-    key_name: Annotated[str, _optional(_key_name)] = ""
-    models: Annotated[Names, AfterValidator(_models)] = ()
+    key_name: KeyName = ""
+    models: Models = ()
     effort: Effort = "medium"
     first_token_seconds: Seconds = SampleLimits().first
     idle_seconds: Seconds = SampleLimits().idle
     overall_seconds: Seconds = SampleLimits().overall
     max_answer_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     context_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
-    groups: Annotated[Names, AfterValidator(_groups)] = ()
+    groups: GroupNames = ()
     summaries: Summaries = "built-in"
     summarizer: Annotated[str, Field(max_length=260)] = ""
     ask_for_reasoning: bool = True
     separates: Separates = "proved"
-    server_tools: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple), AfterValidator(_hosted)] = Field((), repr=False)
+    server_tools: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple), _unless(hosted_problem)] = Field((), repr=False)
     sampling: Sampling = Field(default_factory=dict)
     model_sampling: dict[str, Sampling] = Field(default_factory=dict)
     api_root: bool | None = None
-    query: Annotated[dict[str, str], AfterValidator(_query)] = Field(default_factory=dict)
-    key_header: Annotated[str, _optional(_header)] = ""
+    query: Query = Field(default_factory=dict)
+    key_header: HeaderName = ""
     ca_file: FileName = ""
     certificate_file: FileName = ""
     certificate_key_file: FileName = ""
-    proxy: Annotated[str, _optional(_proxy)] = Field("", repr=False)
+    proxy: Annotated[str, _unless(_problem_of_proxy)] = Field("", repr=False)
     # Private: no file and no form can set it, and it is in no dump, digest or repr of a spec.
     _sealed_key: str = PrivateAttr(default="")
 
@@ -289,7 +272,6 @@ class BackendSpec(BaseModel):
 
     @property
     def route(self) -> Route:
-        """How requests reach it."""
         return Route(
             self.api_root,
             tuple(self.query.items()),
@@ -306,12 +288,10 @@ class BackendSpec(BaseModel):
 
     @property
     def shown(self) -> str:
-        """Its name on pages."""
         return self.label or self.name
 
     @property
     def is_demo(self) -> bool:
-        """Whether its answers are scripted."""
         return self.kind == DEMO
 
     def limits(self, **changes: float) -> SampleLimits:

@@ -89,7 +89,6 @@ def with_changes(text: str, name: str, changes: Mapping[str, Value]) -> str:
 
 
 def table(values: Mapping[str, Value]) -> str:
-    """One ``[[backend]]`` table."""
     return "[[backend]]\n" + "".join(f"{key} = {_written(value)}\n" for key, value in values.items())
 
 

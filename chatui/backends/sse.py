@@ -1,6 +1,7 @@
-"""Decodes a text/event-stream from bytes (WHATWG HTML standard), however the bytes are split; lines and events are bounded.
+"""Decodes a text/event-stream from bytes (WHATWG HTML standard), however the bytes are split, and the JSON in its events.
 
-It works on bytes because only CR and LF end a line here. Text readers also split at U+2028 and U+0085, which are legal inside JSON.
+Lines and events are bounded. Only CR and LF end a line, so it works on bytes: text readers also split at U+2028 and U+0085, which are
+legal inside JSON.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
@@ -101,7 +103,47 @@ class Decoder:
 
 
 def _is_whole(data: str) -> bool:
+    return data.strip() == "[DONE]" or is_object(data)
+
+
+# JSON from servers: any part of it may be missing, or of another type than the wire format says.
+
+
+def decoded(text: str | bytes) -> Any:
+    """None if it is no JSON."""
     try:
-        return data.strip() == "[DONE]" or isinstance(json.loads(data), dict)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return False
+        return None
+
+
+def is_object(text: str | bytes) -> bool:
+    """Whether it is a JSON object."""
+    return isinstance(decoded(text), dict)
+
+
+def table(value: object) -> dict[str, Any]:
+    """An object; anything else counts as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def tables(value: object) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def string(value: object) -> str:
+    """A text; anything else counts as an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: object) -> int | None:
+    """A whole number, or None."""
+    return value if type(value) is int else None
+
+
+def choice_of(chunk: object) -> dict[str, Any] | None:
+    """The first choice of a completion, or of a chunk of one."""
+    choices = table(chunk).get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice if isinstance(choice, dict) else None

@@ -152,7 +152,6 @@ def server_tools(user: User | None, choice: str) -> tuple[str, ...]:
 
 
 def any_server_tools(user: User | None) -> bool:
-    """Whether any model server that this person may use runs tools by itself."""
     return any(spec.server_tools for spec in _usable_specs(user))
 
 

@@ -26,6 +26,11 @@ OTHER_SETTINGS = (
 
 They exclude settings that name a file on the machine, or a route through its network.
 """
+_OF_A_ROW = (
+    *("name", "label", "kind", "url", "key_name", "effort", "summaries", "summarizer", "max_answer_tokens", "context_tokens"),
+    *("first_token_seconds", "idle_seconds", "overall_seconds"),
+)
+"""The settings that are columns of the same name."""
 ENVIRONMENT_NAME = "main"
 """The name of the single model server of the CHATUI_BACKEND_… variables."""
 
@@ -131,21 +136,9 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
     """
     spec = check_spec(
         {
-            "name": row.name,
-            "label": row.label,
-            "kind": row.kind,
-            "url": row.url,
-            "key_name": row.key_name,
+            **{name: getattr(row, name) for name in _OF_A_ROW},
             "models": [line.strip() for line in row.model_names.splitlines() if line.strip()],
-            "effort": row.effort,
-            "first_token_seconds": row.first_token_seconds,
-            "idle_seconds": row.idle_seconds,
-            "overall_seconds": row.overall_seconds,
-            "max_answer_tokens": row.max_answer_tokens,
-            "context_tokens": row.context_tokens,
             "groups": sorted(groups),
-            "summaries": row.summaries,
-            "summarizer": row.summarizer,
             **_other_settings(row.other_settings),
         }
     )

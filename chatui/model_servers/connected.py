@@ -21,10 +21,9 @@ from chatui.backends import spec as backend_spec
 from chatui.backends.address_pool import PooledBackend
 from chatui.backends.auto import AUTO, AutoBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
-from chatui.backends.context_window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import origin
-from chatui.backends.separation import HasSeparation, Known
+from chatui.backends.separation import Known
 from chatui.backends.spec import BackendSpec
 from chatui.codes import Cause, ProductCode
 from chatui.env import environment
@@ -92,7 +91,9 @@ def backend(choice: str = "") -> Backend:
     """
     wanted = spec_of(choice)
     connected = _connected.setdefault(asyncio.get_running_loop(), {})
-    _close_changed(connected, {known.name: known for known in specs()})
+    offered = {known.name: known for known in specs()}
+    for name in [name for name, known in connected.items() if offered.get(name) != known.spec]:
+        _close(connected.pop(name).backend)
     try:
         key = key_of(wanted)
     except KeyUnusableError as error:
@@ -114,19 +115,20 @@ def known_context(choice: str = "") -> int | None:
     if wanted.context_tokens:
         return wanted.context_tokens
     model = backend_spec.split_choice(choice)[1]
-    for known in [each.get(wanted.name) for each in list(_connected.values())]:
-        if known is not None and isinstance(known.backend, HasContextWindow) and (size := known.backend.known_context(model)):
-            return size
-    return None
+    return next(filter(None, (known.known_context(model) for known in _backends_of(wanted.name))), None)
 
 
 def separations(name: str) -> dict[str, Known]:
     """How the answers of this model server are read in this process, by model. Never queries a server."""
     found: dict[str, Known] = {}
-    for known in [each.get(name) for each in list(_connected.values())]:
-        if known is not None and isinstance(known.backend, HasSeparation):
-            found |= known.backend.known_separations()
+    for known in _backends_of(name):
+        found |= known.known_separations()
     return found
+
+
+def _backends_of(name: str) -> list[Backend]:
+    """Those of all event loops."""
+    return [each[name].backend for each in list(_connected.values()) if name in each]
 
 
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
@@ -221,7 +223,6 @@ def gpt_oss_vocabulary() -> Vocabulary:
 
 
 def is_demo() -> bool:
-    """Whether every answer comes from the built-in demo."""
     known = specs()
     return bool(known) and all(each.is_demo for each in known)
 
@@ -247,13 +248,6 @@ def _is_on_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _close_changed(connected: dict[str, _Connected], wanted: dict[str, BackendSpec]) -> None:
-    for name, known in list(connected.items()):
-        if wanted.get(name) != known.spec:
-            del connected[name]
-            _close(known.backend)
 
 
 def _close(unwanted: Backend) -> None:

@@ -255,7 +255,10 @@ def _record_changes(visitor: Visitor, checked: Checked, before: Mapping[str, str
         if before.get(name) != value or (name == _KEY_LABEL and "key" in checked.changed):
             _record(visitor, row, "changed", f"{name} is now {value or 'empty'}")
     if checked.before and row.unconfirmed_by != checked.before.unconfirmed_by:
-        _record(visitor, row, *_confirmation(row))
+        if row.unconfirmed_by:
+            _record(visitor, row, "not confirmed", "offered to nobody until somebody who may see hidden channels confirms it")
+        else:
+            _record(visitor, row, "confirmed", row.url)
 
 
 def set_offered(visitor: Visitor, row: StoredBackend, *, is_offered: bool, may_see_hidden: bool) -> None:
@@ -282,7 +285,6 @@ def confirm(visitor: Visitor, row: StoredBackend) -> None:
 
 
 def remove(visitor: Visitor, row: StoredBackend) -> None:
-    """Remove this model server with its key, recorded."""
     with transaction.atomic():
         _record(visitor, row, "deleted", row.url)
         row.delete()
@@ -303,15 +305,6 @@ def description(row: StoredBackend) -> str:
     while parts and len(words) + len(parts[0]) < _DESCRIPTION_CHARS:
         words += f"; {parts.pop(0)}"
     return f"{words}; and {len(parts)} more" if parts else words
-
-
-def _confirmation(row: StoredBackend) -> tuple[str, str]:
-    """The action and its description, for the audit log."""
-    return (
-        ("not confirmed", "offered to nobody until somebody who may see hidden channels confirms it")
-        if row.unconfirmed_by
-        else ("confirmed", row.url)
-    )
 
 
 def _summarizers() -> set[str]:

@@ -12,78 +12,10 @@ over Redis carries it to other processes that have followers.
 
 from __future__ import annotations
 
-from chatui.wire.base import Event, Numbered, encode
-from chatui.wire.commands import (
-    COMMANDS,
-    AnswerNow,
-    AskCommand,
-    Command,
-    Continue,
-    Edit,
-    FileUse,
-    Pong,
-    Probe,
-    Reference,
-    Regenerate,
-    See,
-    Send,
-    Stop,
-    Subscribe,
-    UnreadableCommandError,
-    Watch,
-    read_command,
-)
-from chatui.wire.replies import (
-    REFUSALS,
-    Accepted,
-    Alive,
-    Answered,
-    AnswerSeen,
-    AnswerWaits,
-    Archived,
-    Closing,
-    FolderGone,
-    FolderKept,
-    Idle,
-    Listed,
-    Ping,
-    Rated,
-    Refused,
-    TitleChanged,
-    Unlisted,
-)
-from chatui.wire.turn_events import (
-    Beat,
-    BlockFlushed,
-    BlockGrew,
-    BlockReplaced,
-    CallsWait,
-    Checking,
-    DebugSnapshot,
-    DeltaType,
-    EndType,
-    FilesCame,
-    FrameBegan,
-    FrameEnded,
-    FrameGrew,
-    FrameHidden,
-    FrameSoFar,
-    MessageBegan,
-    MessageRelabelled,
-    MessageSoFar,
-    MessageWithdrawn,
-    PartKind,
-    Queued,
-    Saving,
-    Snapshot,
-    SummaryLine,
-    SummaryStep,
-    ThoughtEnded,
-    TurnCreated,
-    TurnEnded,
-    TurnEvent,
-    WorkingBegan,
-)
+from chatui.wire.base import *
+from chatui.wire.commands import *
+from chatui.wire.replies import *
+from chatui.wire.turn_events import *
 
 PROTOCOL = 9
 """The version of the protocol. Pages with another version are asked to reload. Increase it with every change that breaks older pages."""

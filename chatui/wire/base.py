@@ -16,7 +16,6 @@ _SCALARS = frozenset({str, int, float, bool})
 
 @cache
 def _names(kind: type[Item]) -> tuple[str, ...]:
-    """The field names of an event class."""
     return tuple(field.name for field in fields(kind))
 
 
@@ -25,7 +24,6 @@ class Item:
     """A value with named fields inside an event."""
 
     def as_json(self) -> dict[str, object]:
-        """The fields as JSON values; those that are None are left out."""
         found: dict[str, object] = {}
         for name in _names(type(self)):  # type: ignore[arg-type]  # classes have a hash
             value = getattr(self, name)
@@ -42,7 +40,6 @@ class Event(Item):
     types: ClassVar[tuple[str, ...]] = ()
 
     def as_json(self) -> dict[str, object]:
-        """The event as JSON values, with its type."""
         return {"type": self.types[0]} | Item.as_json(self)
 
 
@@ -55,7 +52,6 @@ class Numbered:
     event: Event
 
     def as_json(self) -> dict[str, object]:
-        """The event as JSON values, with its turn and number."""
         return self.event.as_json() | {"turn": self.turn, "sequence_number": self.sequence_number}
 
 

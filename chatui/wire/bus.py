@@ -52,7 +52,6 @@ def turns_of(conversation_id: UUID) -> str:
 
 
 def person(person_id: UUID) -> str:
-    """The sockets of one person."""
     return f"person-{person_id}"
 
 
@@ -105,7 +104,6 @@ class Relay:
             self._resubscribe()
 
     def leave(self, group: str) -> None:
-        """Stop delivering them."""
         if group in self._groups:
             self._groups.discard(group)
             self._resubscribe()
@@ -118,11 +116,9 @@ class Relay:
                     await self._subscribed.wait()
 
     def send(self, group: str, message: Mapping[str, object]) -> None:
-        """Send to the receivers of a group in all other processes."""
         self._enqueue(_channel(group), group, message)
 
     def send_to(self, process: str, group: str, message: Mapping[str, object]) -> None:
-        """Send to the receivers of a group in one other process."""
         self._enqueue(_process_channel(process), group, message)
 
     def _enqueue(self, channel: str, group: str, message: Mapping[str, object]) -> None:
@@ -337,7 +333,6 @@ class Bus:
         await self._relay.settled()
 
     def is_heard(self, group: str) -> bool:
-        """Whether a group has receivers in this process."""
         return group in self._receivers
 
     @property
@@ -357,7 +352,6 @@ class Bus:
             self._relay.send(group, message)
 
     def send_to(self, process: str, group: str, message: Message) -> None:
-        """Send to the group of one process."""
         if process == PROCESS:
             self._deliver(group, message)
         else:
@@ -375,7 +369,6 @@ _buses: WeakKeyDictionary[asyncio.AbstractEventLoop, Bus] = WeakKeyDictionary()
 
 
 def bus() -> Bus:
-    """The bus of the running event loop."""
     loop = asyncio.get_running_loop()
     found = _buses.get(loop)
     if found is None:
@@ -390,7 +383,6 @@ def send_from_thread(group: str, message: Message) -> None:
 
 
 def send_to_from_thread(process: str, group: str, message: Message) -> None:
-    """As ``Bus.send_to``, from synchronous code."""
     if process == PROCESS:
         _send_here(group, message)
     else:

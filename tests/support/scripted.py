@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.base import Backend, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header, Terminator
 
@@ -31,7 +31,7 @@ def answer(text: str = "Four.", thought: str = "simple arithmetic") -> list[Step
     return [*frame(ANALYSIS, thought), *frame(FINAL, text, Terminator.RETURN), ended()]
 
 
-class ScriptedBackend:
+class ScriptedBackend(Backend):
     """Set ``script`` before a turn starts, and ``following`` for the samplings after the first.
 
     ``requests`` has all requests; ``closed`` counts generators that were closed early.

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import Backend, EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.model_servers import connected
 from chatui.turns import summarizing
@@ -32,7 +32,7 @@ COMPARING = "Comparing trains and bicycles"
 Says = str | float | Exception | Sequence[SampleEvent]
 
 
-class Summarizer:
+class Summarizer(Backend):
     """Plays one of ``says`` for each request, then repeats the last: the name of a kind, other text, seconds of silence, an error, or raw
     events."""
 

@@ -17,9 +17,10 @@ from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.scanner import LeakGuard
-from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, is_object, leak, usable_call_id
+from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call, leak
 from chatui.backends.separation import Read, Separation
 from chatui.backends.speaker import Speaker, SpeakerLabel, other_label
+from chatui.backends.sse import choice_of, is_object, string, table, tables
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -41,7 +42,6 @@ class ReasoningCollector:
         self._details: dict[tuple[object, object], dict[str, Any]] = {}
 
     def feed(self, delta: Mapping[str, Any]) -> None:
-        """The next delta, or the whole message."""
         for name in _TEXT_FIELDS:
             text = delta.get(name)
             if isinstance(text, str) and text and self._spend(len(text)):
@@ -109,17 +109,15 @@ class Deltas:
         max_chars: int,
         separation: Separation = Separation.UNPROVEN,
         summaries_are_trusted: bool = False,
-        has_tools: bool = False,
         asked: Asked = ANY_TEXT,
     ) -> None:
         """``separation``: what is known of the server and the model.
 
-        ``has_tools``: text before a tool call is a preamble. ``asked``: what the request asked for.
+        ``asked``: what the request asked for; if it offered tools, text before a call is a preamble.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning is kept apart from it.
         """
-        self._new_call_id = new_call_id
-        self._chars_left = max_chars
-        self._writer = FrameWriter()
+        self._allowance = Allowance(max_chars)
+        self._writer = FrameWriter(new_call_id)
         self._aside: list[tuple[FrameSource, str]] = []
         self._separation = separation
         self._asked = asked
@@ -139,7 +137,6 @@ class Deltas:
         self._is_interrupted = False
         self._reason: str | None = None
         self._refused = False
-        self._has_tools = has_tools
         self._given = ReasoningCollector(max_chars)
         self.is_stated = True
         """Whether the server said why the model stopped. Else what is held may be cut."""
@@ -149,7 +146,7 @@ class Deltas:
     @property
     def is_full(self) -> bool:
         """Whether the model exceeded its limit; the rest is dropped."""
-        return self._chars_left < 0
+        return self._allowance.is_spent
 
     @property
     def has_finished(self) -> bool:
@@ -163,60 +160,44 @@ class Deltas:
 
     @property
     def reasoning(self) -> GivenReasoning | None:
-        """The reasoning as the server gave it."""
         return self._given.given()
 
     @property
     def is_empty(self) -> bool:
-        """Whether no model output has arrived yet, so that a retry would repeat nothing."""
-        return self._writer.open is None and not self._calls and not self.is_holding
-
-    @property
-    def is_holding(self) -> bool:
-        """Whether text of the answer waits for the end of the sampling."""
-        return self._guard is not None and self._guard.is_holding
+        return self._writer.open is None and not self._calls and not self.read.is_held
 
     @property
     def read(self) -> Read:
-        """How it was read, at its end."""
         return Read(
             self._separation, self._proves, self._guard is not None and self._guard.has_sign, self._guard is not None, self._is_whole
         )
 
     def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
         """The events of this chunk. Unknown fields are ignored, which hides them."""
-        model, usage, choices = chunk.get("model"), chunk.get("usage"), chunk.get("choices")
-        if isinstance(model, str) and model:
-            self.model = model
+        self.model, usage = string(chunk.get("model")) or self.model, chunk.get("usage")
         if isinstance(usage, dict):
-            details = usage.get("prompt_tokens_details")
-            cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
-            self.usage = Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), cached)
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict) or choice.get("index") not in (0, None):
+            self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+        choice = choice_of(chunk)
+        if choice is None or choice.get("index") not in (0, None):
             return []
         delta = self._delta_of(choice)
         self._given.feed(delta)
         events = self._delta(delta, choice, chunk)
         self._ends_in_call = self._ends_in_call or _ends_in_call(choice)
-        reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
-            self._reason = reason
+        self._reason = string(choice.get("finish_reason")) or self._reason
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
         events = self._answer_ended(complete=self.is_stated and reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER))
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
-        if self._has_tools and self._calls and self._writer.open == _ANSWER and not error:
+        if self._asked.tools and self._calls and self._writer.open == _ANSWER and not error:
             events += self._writer.close(Terminator.END, becomes=PREAMBLE)
         events += self._close(Terminator.RETURN if is_last else Terminator.END, error)
         return [*events, *self._call_frames(error)], reason
 
     def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
-        """The stream broke: the open frame is closed as incomplete, and no call is complete."""
         events = self._answer_ended(complete=False)
         return [*events, *self._close(None, error), *self._call_frames(error)]
 
@@ -249,14 +230,13 @@ class Deltas:
 
     def _delta_of(self, choice: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a choice adds. A whole message after deltas repeats them."""
-        delta = choice.get("delta") or (None if self._has_said or self._calls else choice.get("message"))
-        return delta if isinstance(delta, dict) else {}
+        return table(choice.get("delta") or (None if self._has_said or self._calls else choice.get("message")))
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
         # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
         summary, reasoning = self._reasoning(delta)
         answer, other = _answer_of(delta.get("content"))
-        refusal = _string(delta.get("refusal"))
+        refusal = string(delta.get("refusal"))
         if answer and not answer.isspace() and answer == reasoning:
             # Some servers send the reasoning in both fields while the model reasons.
             answer = ""
@@ -266,16 +246,16 @@ class Deltas:
         self._is_after_call = self._is_after_call or bool(self._calls and texts.strip())
         events: list[RawEvent] = []
         if summary:
-            events += self._between(_SUMMARY, self._within_limit(summary))
+            events += self._between(_SUMMARY, self._allowance.take(summary))
         self._reasoned(summary, reasoning)
         if reasoning or other:
-            events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
+            events += self._between(_ANALYSIS, self._allowance.take(reasoning + other))
         if label and (answer or refusal):
-            events += self._between(_labelled(label), self._within_limit(answer + refusal))
+            events += self._between(_labelled(label), self._allowance.take(answer + refusal))
         elif answer or refusal:
             self._refused = self._refused or bool(refusal)
             for text in filter(None, (answer, refusal)):
-                events += self._answer(self._within_limit(self._joint(text) + text))
+                events += self._answer(self._allowance.take(self._joint(text) + text))
         self._take_calls(delta.get("tool_calls"))
         return events
 
@@ -314,11 +294,6 @@ class Deltas:
             if (value := delta.get(name)) and (text := _text(value)) and text != summary:
                 return summary, text
         return summary, ""
-
-    def _within_limit(self, text: str) -> str:
-        """``text`` up to the limit. Counted here, so that text that the guard buffers is limited too."""
-        room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
-        return text[:room]
 
     def _spans(self, spans: Iterable[TextSpan]) -> list[RawEvent]:
         events: list[RawEvent] = []
@@ -371,12 +346,11 @@ class Deltas:
 
     def _take_fragment(self, fragment: Mapping[str, Any], position: int) -> None:
         """A part of a call. It belongs to the call with its id and index, else to the last one at its place, unless it says another."""
-        index, function = fragment.get("index"), fragment.get("function")
+        index, function = fragment.get("index"), table(fragment.get("function"))
         place = index if type(index) is int else position
-        function = function if isinstance(function, dict) else {}
         arguments = function.get("arguments")
-        arguments = json.dumps(arguments) if isinstance(arguments, dict | list) else _string(arguments)
-        part = _Call(place, _text(fragment.get("id")), _text(function.get("name")), [self._within_limit(arguments)])
+        arguments = json.dumps(arguments) if isinstance(arguments, dict | list) else string(arguments)
+        part = _Call(place, _text(fragment.get("id")), _text(function.get("name")), [self._allowance.take(arguments)])
         if not (part.call_id or part.name or arguments):
             return
         same = (place, part.call_id) if type(index) is int else part.call_id
@@ -390,13 +364,8 @@ class Deltas:
 
     def _call_frames(self, error: ErrorCode | None) -> list[RawEvent]:
         """Calls come in fragments that may be interleaved, so they are written once all are complete."""
-        calls, self._calls = self._calls, []
-        used: set[str] = set()
-        events: list[RawEvent] = []
-        for call in sorted(calls, key=lambda call: call.place):
-            call_id = usable_call_id(call.call_id, used, self._new_call_id)
-            events += self._writer.call(call_id, call.name, call.whole_arguments() or "{}", error)
-        return events
+        calls, self._calls = sorted(self._calls, key=lambda call: call.place), []
+        return self._writer.calls(((call.call_id, call.name, call.whole_arguments() or "{}") for call in calls), error)
 
 
 @dataclass(slots=True)
@@ -455,24 +424,15 @@ def _text(value: object) -> str:
 def _answer_of(value: object) -> tuple[str, str]:
     """The text of the answer field, and text in it that is not the answer. In a list only parts marked as text belong to the answer."""
     if not isinstance(value, list):
-        return (value if isinstance(value, str) else ""), ""
-    parts = [part for part in value if isinstance(part, dict)]
+        return string(value), ""
+    parts = tables(value)
     shown = [part.get("type") in ("text", "output_text") and other_label(part) is None for part in parts]
     shown = [is_shown and isinstance(part.get("text"), str) for is_shown, part in zip(shown, parts, strict=True)]
     texts = [_text(part.get("text")) for part in parts]
     return "".join(itertools.compress(texts, shown)), "".join(text for text, is_shown in zip(texts, shown, strict=True) if not is_shown)
 
 
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _labelled(label: SpeakerLabel) -> FrameSource:
-    """The frame for labelled text: reasoning, another speaker's text, or unknown."""
     if label.name == "role":
         return leak(0, is_withheld=False)
     return _ANALYSIS if label.is_known else leak(0, is_withheld=True)
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) else None

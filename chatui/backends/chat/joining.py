@@ -7,18 +7,21 @@ through every later step at once.
 from __future__ import annotations
 
 import asyncio
-import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
+from chatui.backends.answer_format import in_words, sample_in_format
 from chatui.backends.base import BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage, broken_off_with
+from chatui.backends.context_fitting import Sample, sample_within, without_last_reasoning
+from chatui.backends.continuation import continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
 from chatui.backends.separation import Read
-from chatui.backends.sse import ServerSentEvent
+from chatui.backends.sse import ServerSentEvent, choice_of, decoded, string, table
 from renderer.errors import ErrorCode
 from renderer.events import RawEvent
 
@@ -38,7 +41,6 @@ class _Piece:
     texts: list[str] = field(repr=False)
 
     def matches(self, other: _Piece) -> bool:
-        """Whether the other one is the same, apart from its text."""
         return self.name == other.name and self.chunk == other.chunk
 
     def joined(self) -> Decoded:
@@ -63,7 +65,6 @@ class Repetitions:
         """Whether the server repeats its text."""
 
     def feed(self, events: Iterable[Decoded]) -> Iterator[Decoded]:
-        """The same events, without what they repeat."""
         for event in events:
             place = None if self._is_decided and not self.are_certain else self._text_of(event[1])
             if place is not None:
@@ -117,21 +118,16 @@ def joined(events: Iterable[Decoded]) -> Iterator[Decoded]:
 
 def text_of_chunk(chunk: Any) -> tuple[dict[str, Any], str] | None:
     """The delta that holds text of the answer, and the name of the field."""
-    choices = chunk.get("choices") if isinstance(chunk, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    delta = choice.get("delta") if isinstance(choice, dict) else None
-    if not isinstance(delta, dict) or not isinstance(delta.get("content"), str) or not delta["content"]:
-        return None
-    return delta, "content"
+    delta = table((choice_of(chunk) or {}).get("delta"))
+    return (delta, "content") if string(delta.get("content")) else None
 
 
 def _piece_of(event: ServerSentEvent, chunk: Any) -> _Piece | None:
     """Removes the text from the chunk if it can be merged."""
-    choices = chunk.get("choices") if isinstance(chunk, dict) else None
-    choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-    delta = choice.get("delta") if isinstance(choice, dict) and not choice.get("finish_reason") else None
-    if event.name or not isinstance(delta, dict):
+    choice = choice_of(chunk)
+    if event.name or not choice or choice.get("finish_reason") or len(chunk["choices"]) > 1:
         return None
+    delta = table(choice.get("delta"))
     fields = [name for name, value in delta.items() if value is not None and value != "" and name != "role"]
     if len(fields) != 1 or fields[0] not in _TEXTS or not isinstance(text := delta[fields[0]], str):
         return None
@@ -150,22 +146,18 @@ class Parser(Protocol):
         """Whether no model output has arrived yet, so that a retry would repeat nothing."""
 
     @property
-    def is_holding(self) -> bool:
-        """Whether text of the answer waits for the end of the sampling."""
-
-    @property
     def read(self) -> Read:
-        """How it was read, at its end."""
+        """How it was read so far."""
 
     @property
     def reasoning(self) -> GivenReasoning | None:
-        """The reasoning as the server gave it."""
+        """As the server gave it."""
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally."""
+        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
 
     def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The stream broke: the open frame is incomplete, and so is every call."""
+        """The stream broke: the open frame is closed as incomplete, and no call is complete."""
 
 
 class StreamReader(ABC):
@@ -199,7 +191,6 @@ class StreamReader(ABC):
         return [*self._rest, *rest], reason
 
     def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The last raw events of a sample that failed."""
         self._take_waiting()
         return [*self._rest, *self.parser.break_off(error)]
 
@@ -231,10 +222,7 @@ class StreamReader(ABC):
 
 
 def _decoded(event: ServerSentEvent, own_names: tuple[str, ...]) -> Any:
-    try:
-        data = json.loads(event.data)
-    except (ValueError, RecursionError):
-        return None
+    data = decoded(event.data)
     if isinstance(data, dict) and event.name and not event.name.startswith(own_names):
         # The name of an event is a label as well.
         data["sse_event"] = event.name
@@ -244,18 +232,39 @@ def _decoded(event: ServerSentEvent, own_names: tuple[str, ...]) -> Any:
 class TextBackend(DetectedServer):
     """The base of the backends that read text."""
 
+    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        request = in_words(request)
+        return self._continued(request) if request.cut_answer else self._within(request, self._sample)
+
+    def _continued(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """Ask in words for the rest of a cut answer."""
+        return self._within(without_last_reasoning(request), partial(continue_in_words, sample=self._sample))
+
+    async def _within(self, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+        window = await self._window(request.model)
+        async with aclosing(sample_within(window, request, sample)) as events:
+            async for event in events:
+                yield event
+
+    def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        return sample_in_format(request, self._sample_once)
+
+    @abstractmethod
+    def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """One request, as it is."""
+
     async def _read(
         self, path: str, payload: Mapping[str, Any], reader: StreamReader, request: SampleRequest
     ) -> AsyncGenerator[SampleEvent, None]:
-        """Send the payload, and read its answer to the end."""
         parser, model, on_held, is_hidden = reader.parser, payload.get("model"), request.on_held, True
         try:
             async with aclosing(self._upstream.stream(path, payload, request.on_sent, lambda: is_hidden)) as read:
                 async for events in read:
                     for raw in reader.feed(events):
                         yield raw
-                    is_hidden = not parser.read.has_text
-                    if on_held and parser.is_holding:
+                    has_read = parser.read
+                    is_hidden = not has_read.has_text
+                    if on_held and has_read.is_held:
                         on_held()
                         on_held = None
                     if reader.is_done:

@@ -5,18 +5,18 @@ Reading can pause where a message begins. A request can also be for a single wor
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import uuid4
 
+from chatui.backends import sse
 from chatui.backends.answer_format import refuses_format
-from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.base import BackendError, EndReason, Usage, with_fallback
 from chatui.backends.failures import error_of_body
 from chatui.backends.harmony.dialects import Chunks, CompletionRequest
 from chatui.backends.http import WHOLE, Upstream
+from chatui.backends.raw_frames import new_call_id
 from chatui.backends.sse import ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -55,7 +55,7 @@ class HarmonyAnswer:
         self._pause = pause
         self._assembler = Assembler()
         self._ids_before = 0
-        self._reader = HarmonyReader(_new_call_id)
+        self._reader = HarmonyReader(new_call_id)
         self._chars_left = max_chars
         self._is_done = False
         self._is_empty = True
@@ -87,7 +87,7 @@ class HarmonyAnswer:
 
     def begin_call(self, header: Header, chunks: Chunks, ids_before: int) -> None:
         """Continue with another response, the body of a call that we opened; it pauses as before."""
-        pause, self._reader = self._pause, HarmonyReader(_new_call_id)
+        pause, self._reader = self._pause, HarmonyReader(new_call_id)
         self.resume(chunks, ids_before)
         self._pause, self._events_left, self._opening = pause, _EVENTS_AFTER_THE_END, []
         self.continue_with(Frame(header, ""))
@@ -139,7 +139,6 @@ class HarmonyAnswer:
             raise BackendError(Code.STREAM_TRUNCATED, "the stream ended without an end")
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: closes the open frame, and returns why it ended."""
         is_at_limit = self.chunks.reason is EndReason.LENGTH and not (self._reader.ended or self.is_paused)
         is_cut = self._chars_left < 0 or is_at_limit
         rest = self._tracked(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
@@ -148,7 +147,6 @@ class HarmonyAnswer:
         return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
 
     def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The stream broke: the open frame is closed as incomplete."""
         return self._closed(error)
 
     def _closed(self, error: ErrorCode) -> list[RawEvent]:
@@ -184,7 +182,7 @@ class HarmonyAnswer:
         # After a call it is the tool's turn: a message that opens here is no answer, and no second request is made.
         if not (self.is_paused and self._pause and (self._pause.drops or self._has_called)):
             return read
-        self._reader = HarmonyReader(_new_call_id)
+        self._reader = HarmonyReader(new_call_id)
         return read[: opened[0]] if opened else _without_open_frame(read)
 
     def _stops(self, header: Header | None) -> bool:
@@ -215,7 +213,6 @@ def _without_open_frame(read: list[RawEvent]) -> list[RawEvent]:
 
 
 def is_end(event: ServerSentEvent) -> bool:
-    """Whether this event marks the end of the stream."""
     return event.data.strip() == "[DONE]"
 
 
@@ -225,19 +222,12 @@ def decoded(event: ServerSentEvent, *, is_empty: bool) -> dict[str, Any]:
     Raises:
         BackendError: it is an error inside a response with status 200, whose message may quote the model, or is not valid JSON.
     """
-    try:
-        chunk = json.loads(event.data)
-    except (ValueError, RecursionError):
-        chunk = None
+    chunk = sse.decoded(event.data)
     if event.name == "error" or (isinstance(chunk, dict) and (chunk.get("error") or chunk.get("object") == "error")):
         raise error_of_body(chunk if isinstance(chunk, dict) else event.data, is_empty=is_empty)
     if not isinstance(chunk, dict):
         raise BackendError(Code.STREAM_TRUNCATED, "an event of the stream could not be read")
     return chunk
-
-
-def _new_call_id() -> str:
-    return f"call_{uuid4().hex}"
 
 
 OnSent = Callable[[str, bytes], None]
@@ -255,11 +245,9 @@ class Wire:
     on_sent: OnSent | None = None
 
     def chunks(self) -> Chunks:
-        """A reader for one response."""
         return self.dialect(self.vocabulary)
 
     async def written(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
-        """Send one request, and read its answer until reading can stop."""
         stream = self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent, lambda: answer.is_hidden)
         async with aclosing(stream) as read:
             async for events in read:
@@ -268,21 +256,10 @@ class Wire:
                 if answer.is_over or answer.is_paused:
                     return
 
-    async def in_schema(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
+    def in_schema(self, answer: HarmonyAnswer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
         """As ``written``; if the server refuses the schema, for example because its grammar cannot express it, without it."""
-        has_begun = False
-        try:
-            async with aclosing(self.written(answer, asked)) as raws:
-                async for raw in raws:
-                    has_begun = True
-                    yield raw
-            return
-        except BackendError as error:
-            if has_begun or not refuses_format(error):
-                raise
-        async with aclosing(self.written(answer, replace(asked, schema=None))) as raws:
-            async for raw in raws:
-                yield raw
+        without = replace(asked, schema=None)
+        return with_fallback(self.written(answer, asked), lambda error: self.written(answer, without) if refuses_format(error) else None)
 
     async def word(self, asked: CompletionRequest) -> str:
         """The text sampled before the first marker: a word that decides about the next request. Nobody sees it. Raises as ``written``."""

@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from itertools import groupby
 
-from chatui.backends.answer_format import refuses_format
+from chatui.backends.answer_format import FUNCTIONS, PYTHON, refuses_format
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.context_fitting import Attempt, Fit, hidden_weight, sample_attempts, too_long
 from chatui.backends.continuation import continue_in_words, has_text
@@ -37,9 +37,6 @@ from renderer.tokens import Token
 
 TRIES = 2
 """How often choosing a function is tried, and how often beginning a call."""
-_FUNCTIONS = "functions."
-_PYTHON = "python"
-"""The only tool whose arguments are not JSON."""
 _ADDRESS = " to"
 _WORD = re.compile(r"=([A-Za-z0-9_.-]+)(?:\s.*)?", re.DOTALL)
 _WORD_TOKENS = 80
@@ -54,8 +51,7 @@ class Forced:
 
     @property
     def recipients(self) -> dict[str, FunctionTool]:
-        """The tools, by the recipient of their calls."""
-        return {tool.recipient or f"{_FUNCTIONS}{tool.name}": tool for tool in self.tools}
+        return {tool.recipient or f"{FUNCTIONS}{tool.name}": tool for tool in self.tools}
 
     def misses(self, header: Header) -> bool:
         """Whether a message with this header is neither a call of one of the tools nor allowed before one (reasoning, a preamble).
@@ -65,8 +61,8 @@ class Forced:
         if is_reasoning(header) or is_preamble(header) or header.intent == Intent.DEBUG:
             return False
         recipient = header.recipient or ""
-        allowed = {*self.recipients, *(f"{_FUNCTIONS}{tool.name}" for tool in self.tools)}
-        channels = (Channel.COMMENTARY,) if recipient.startswith(_FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
+        allowed = {*self.recipients, *(f"{FUNCTIONS}{tool.name}" for tool in self.tools)}
+        channels = (Channel.COMMENTARY,) if recipient.startswith(FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
         return recipient not in allowed or header.channel not in channels
 
 
@@ -80,7 +76,8 @@ async def force_call(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest
         header = _header(recipient)
         following = await _extended(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
         answer.begin_call(header, wire.chunks(), len(following.ids) - len(asked.ids))
-        schema = None if recipient == _PYTHON else forced.recipients[recipient].parameters or {"type": "object"}
+        # Only the arguments of Python are no JSON.
+        schema = None if recipient == PYTHON else forced.recipients[recipient].parameters or {"type": "object"}
         async with aclosing(wire.in_schema(answer, replace(following, schema=schema))) as raws:
             async for raw in raws:
                 yield raw
@@ -119,7 +116,7 @@ def _words(recipients: Sequence[str]) -> tuple[str, ...]:
 
 def _header(recipient: str) -> Header:
     """The header that this product writes into prompts: functions on commentary, with JSON; built-in tools as the model was trained."""
-    if recipient.startswith(_FUNCTIONS):
+    if recipient.startswith(FUNCTIONS):
         return Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, constrain="json")
     return Header(Role.ASSISTANT, Channel.ANALYSIS, recipient=recipient, content_type="code")
 
@@ -197,11 +194,9 @@ class HarmonyCompletionsBackend(DetectedServer):
         self._today = today
 
     def known_separations(self) -> dict[str, Known]:
-        """See ``separation.HasSeparation``."""
         return {"": IDS}
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
         # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
         sample = partial(self._sample, min_turns=2 if in_words else 1)
@@ -225,7 +220,7 @@ class HarmonyCompletionsBackend(DetectedServer):
                 raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
             forced = Forced(request.tools) if request.must_call and request.tools and not request.cut_answer else None
             opening = opened(request.cut_answer)
-            return _IdAttempt(fit, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
+            return Attempt(fit, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
 
         async with aclosing(sample_attempts(window, plan)) as events:
             async for event in events:
@@ -260,11 +255,6 @@ class HarmonyCompletionsBackend(DetectedServer):
             yield raw
         yield SampleEnded(reason, answer.usage, self._own_name(answer.chunks.model, asked.model))
 
-    def use_discovery(self, found: Discovered) -> None:
-        """Use another's discovery, see ``auto.AcceptsDiscovery``."""
-        if self._dialect is not None:
-            super().use_discovery(replace(found, server=self._dialect))
-
     async def _discover(self) -> Discovered:
         return await ask_token_server(self._upstream, self._dialect)
 
@@ -278,14 +268,7 @@ class HarmonyCompletionsBackend(DetectedServer):
         return self._vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class _IdAttempt:
-    fit: Fit
-    events: Callable[[], AsyncGenerator[SampleEvent, None]]
-
-
 async def _raw_events(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
-    """The raw events of all requests that the answer needs."""
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:
             yield raw

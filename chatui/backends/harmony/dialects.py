@@ -12,7 +12,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from chatui.backends.base import BackendError, EndReason, Usage
@@ -20,6 +20,7 @@ from chatui.backends.context_window import asked_contexts
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.http import Upstream
 from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
+from chatui.backends.sse import choice_of, string, table
 from chatui.codes import Cause, ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
@@ -73,21 +74,10 @@ def refuse(label: SpeakerLabel | None) -> None:
 
 
 def no_ids() -> BackendError:
-    """The error for text without ids."""
     return BackendError(
         ProductCode.BACKEND_SETUP,
         "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
     ).because(Cause.KIND_NOT_SPOKEN)
-
-
-def count(value: object) -> int | None:
-    """A token count; None if the server gives none."""
-    return value if type(value) is int else None
-
-
-def model_name(value: object) -> str | None:
-    """The server's name for the model; None if it gives none."""
-    return value if isinstance(value, str) and value else None
 
 
 class Chunks(ABC):
@@ -170,13 +160,11 @@ class LlamaCpp(Chunks):
         }
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """See Chunks."""
         refuse(label_of_envelope(chunk))
-        content = chunk.get("content")
-        pieces = self._noted(self._pieces(content if isinstance(content, str) else "", token_ids(chunk.get("tokens") or [])))
+        pieces = self._noted(self._pieces(string(chunk.get("content")), token_ids(chunk.get("tokens") or [])))
         if chunk.get("stop") is True:
-            self.model = model_name(chunk.get("model"))
-            self.usage = Usage(count(chunk.get("tokens_evaluated")), count(chunk.get("tokens_predicted")))
+            self.model = string(chunk.get("model")) or None
+            self.usage = Usage.reported(chunk, "tokens_evaluated", "tokens_predicted")
             self.reason = EndReason.STOP if chunk.get("stop_type") in ("eos", "word") else EndReason.LENGTH
             if chunk.get("stop_type") == "eos" and not self._was_stopped:
                 pieces = [*pieces, UNKNOWN_STOP]
@@ -212,7 +200,6 @@ class SGLang(Chunks):
 
     @staticmethod
     def payload(asked: CompletionRequest) -> dict[str, object]:
-        """See Chunks."""
         sampling: dict[str, object] = {
             **asked.sampling,
             **({} if asked.schema is None else {"json_schema": json.dumps(asked.schema, ensure_ascii=False)}),
@@ -225,11 +212,9 @@ class SGLang(Chunks):
         return {"input_ids": list(asked.ids), "stream": True, "sampling_params": sampling}
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """See Chunks."""
         refuse(label_of_envelope(chunk))
-        about = chunk.get("meta_info")
-        about = about if isinstance(about, dict) else {}
-        self.usage = Usage(count(about.get("prompt_tokens")), count(about.get("completion_tokens")))
+        about = table(chunk.get("meta_info"))
+        self.usage = Usage.reported(about, "prompt_tokens", "completion_tokens")
         if chunk.get("output_ids") is None and chunk.get("text"):
             raise no_ids()
         pieces = self._noted(self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens)))
@@ -278,13 +263,11 @@ class Vllm(Chunks):
         }
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """See Chunks."""
-        self.model = model_name(chunk.get("model")) or self.model
-        usage, choices = chunk.get("usage"), chunk.get("choices")
+        self.model = string(chunk.get("model")) or self.model
+        usage, choice = chunk.get("usage"), choice_of(chunk)
         if isinstance(usage, dict):
-            self.usage = Usage(count(usage.get("prompt_tokens")), count(usage.get("completion_tokens")))
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict) or choice.get("index") not in (0, None):
+            self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens")
+        if choice is None or choice.get("index") not in (0, None):
             return []
         refuse(other_label(choice) or label_of_envelope(chunk))
         ids = choice.get("token_ids")
@@ -308,18 +291,15 @@ async def ask_token_server(upstream: Upstream, dialect: str | None) -> Discovere
         BackendError: the server cannot be reached, or supports no known dialect.
     """
     try:
-        found = await ask(upstream)
+        found = await ask(upstream, dialect)
     except BackendError:
         if dialect is None:
             raise
-        found = Discovered(None, ())
-    dialect = dialect or found.server
-    if dialect not in DIALECTS:
+        return Discovered(dialect, (), await asked_contexts(upstream, dialect, None))
+    if found.server not in DIALECTS:
         raise BackendError(
             ProductCode.BACKEND_SETUP,
             f"The server ({found.server or 'it does not say what it is'}) is none that is known to take and give token ids "
             f"({', '.join(DIALECTS)}). Use kind chat for it, or name its dialect in the kind, as in harmony-vllm.",
         ).because(Cause.KIND_NOT_SPOKEN)
-    if found.server != dialect and not found.contexts:
-        found = replace(found, contexts=await asked_contexts(upstream, dialect, None))
-    return replace(found, server=dialect)
+    return found

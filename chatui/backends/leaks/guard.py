@@ -44,7 +44,6 @@ class Judgement:
 
     @property
     def has_sign(self) -> bool:
-        """Whether anything is hidden."""
         return any(not span.visible for span in self.spans)
 
 

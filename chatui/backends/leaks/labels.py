@@ -209,7 +209,6 @@ def _writes_call(text: str, asked: Asked, *, complete: bool) -> bool:
 
 
 def calls_in(text: str, asked: Asked, *, complete: bool = True) -> Iterator[int]:
-    """The places in a text where calls begin."""
     pattern = calls_begin(asked)
     for number, begin in enumerate(pattern.finditer(text) if pattern else ()):
         if number >= _MAX_CALLS or _writes_call(text[begin.start() :], asked, complete=complete):
@@ -233,7 +232,6 @@ def _are_calls(text: str, *, complete: bool) -> bool:
 
 
 def keys_of(tool: FunctionTool) -> frozenset[str]:
-    """The names of a tool's arguments."""
     properties = (tool.parameters or {}).get("properties")
     return frozenset(properties) if isinstance(properties, Mapping) else frozenset()
 

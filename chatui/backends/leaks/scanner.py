@@ -90,7 +90,6 @@ class Scanner:
         return patterns.matched(pattern, self._view, at, may_grow=not self._is_end)
 
     def _line_begins(self, at: int) -> int:
-        """Read the beginning of a line."""
         view, lead = self._view, self._match(_LEAD, at)
         place = lead.end() if lead else at
         if lead and view[place] == "\n":
@@ -233,13 +232,7 @@ class LeakGuard:
         """At the end: whether the text is data that nobody asked for."""
         return not self._asked.is_json and labels.begins(self._whole)
 
-    @property
-    def is_holding(self) -> bool:
-        """Whether text waits for its end."""
-        return self._separation is Separation.UNPROVEN and any(text.strip() for text in self._text)
-
     def feed(self, text: str) -> list[TextSpan]:
-        """More text of the answer field."""
         self._text.append(text)
         if self._separation is Separation.UNPROVEN:
             return []

@@ -9,17 +9,14 @@ import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
-from uuid import uuid4
 
-from chatui.backends.answer_format import as_chat, as_json, as_responses, function_call, in_words, sample_in_format, tool_choice
+from chatui.backends.answer_format import as_chat, as_json, as_responses, function_call, tool_choice
 from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleEvent, SampleRequest
 from chatui.backends.chat.joining import StreamReader, TextBackend
-from chatui.backends.context_fitting import sample_within, without_last_reasoning
-from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.http import WHOLE
 from chatui.backends.leaks.labels import Asked
+from chatui.backends.raw_frames import new_call_id
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
 from chatui.backends.speaker import defang
@@ -132,8 +129,6 @@ _READS_CHAT_FIELDS = "llama.cpp"
 
 
 class ResponsesBackend(TextBackend):
-    """A Backend for the Responses API."""
-
     kind = "responses"
 
     def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
@@ -147,32 +142,15 @@ class ResponsesBackend(TextBackend):
         super().__init__(replace(endpoint, limits=replace(limits, max_line_bytes=room)))
         self._summaries_are_trusted = summaries_are_trusted
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``. The format cannot express an open answer, so the model is asked to continue it."""
-        request = in_words(request)
-        window = await self._window(request.model)
-        sample = self._sampling(window.size)
-        if request.cut_answer:
-            events = sample_within(window, without_last_reasoning(request), partial(continue_in_words, sample=sample))
-        else:
-            events = sample_within(window, request, sample)
-        async with aclosing(events):
-            async for event in events:
-                yield event
-
-    def _sampling(self, context: int | None) -> Sample:
-        return partial(sample_in_format, sample=partial(self._sample, context=context))
-
-    async def _sample(self, request: SampleRequest, *, context: int | None) -> AsyncGenerator[SampleEvent, None]:
+    async def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         payload = await self._payload(request)
         reducer = Reducer(
-            _new_call_id,
+            new_call_id,
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(payload.get("model")),
             summaries_are_trusted=self._summaries_are_trusted,
         )
-        reducer.token_limit = TokenLimit(request.max_tokens, context)
-        reducer.has_tools = bool(request.tools)
+        reducer.token_limit = TokenLimit(request.max_tokens, (await self._window(request.model)).size)
         reducer.server_tools = ServerTools(request.hosted)
         reducer.asks(Asked(request.answer_format is not None, request.tools))
         async with aclosing(self._read("/v1/responses", payload, _Reader(reducer), request)) as events:
@@ -268,7 +246,3 @@ def text_of_event(data: Any) -> tuple[dict[str, Any], str] | None:
     if not isinstance(data, dict) or data.get("type") != "response.output_text.delta" or not isinstance(data.get("delta"), str):
         return None
     return (data, "delta") if data["delta"] else None
-
-
-def _new_call_id() -> str:
-    return f"call_{uuid4().hex}"

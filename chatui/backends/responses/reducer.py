@@ -12,7 +12,7 @@ from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.leaks.labels import Asked
-from chatui.backends.raw_frames import FrameSource, FrameWriter, after_call, usable_call_id
+from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call
 from chatui.backends.responses.items import (
     CALL,
     MESSAGE,
@@ -24,14 +24,13 @@ from chatui.backends.responses.items import (
     Items,
     OutputItem,
     kind_of,
-    number,
     text_of,
     texts_of,
-    usage_of,
 )
-from chatui.backends.responses.speech import Allowance, ServerTools, Speech, TokenLimit
+from chatui.backends.responses.speech import ServerTools, Speech, TokenLimit
 from chatui.backends.separation import Read, Separation
 from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
+from chatui.backends.sse import number, string, table, tables
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -76,16 +75,14 @@ class Reducer:
         summaries_are_trusted: bool = False,
     ) -> None:
         """``separation``: what is known of the server and the model."""
-        self._new_call_id = new_call_id
         self._allowance = Allowance(max_chars)
         self.token_limit: TokenLimit | None = None
         """To detect a cut that is not reported."""
         self._summary = SUMMARY_HEADER if summaries_are_trusted else ANALYSIS
-        self._writer = FrameWriter()
+        self._writer = FrameWriter(new_call_id)
         self.items = Items()
         self._refused = False
         self._cut: str | None = None
-        self.has_tools = False
         self._label: SpeakerLabel | None = None
         """A label of the whole response."""
         self.status = ""
@@ -107,27 +104,18 @@ class Reducer:
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)
 
     def asks(self, asked: Asked) -> None:
-        """Take in what the request asked for."""
         self._speech.asked = asked
 
     @property
     def reasoning(self) -> GivenReasoning | None:
-        """See ``Items.reasoning``."""
         return self.items.reasoning()
 
     @property
-    def is_holding(self) -> bool:
-        """Whether text of messages waits for the end of the sampling."""
-        return self._speech.is_holding
-
-    @property
     def read(self) -> Read:
-        """How it was read, at its end."""
         return self._speech.read
 
     @property
     def is_empty(self) -> bool:
-        """Whether no model output has arrived yet, so that a retry would repeat nothing."""
         return not len(self.items)
 
     def feed(self, kind: str, event: Mapping[str, Any]) -> list[RawEvent]:
@@ -149,7 +137,7 @@ class Reducer:
         if kind in _BEGINNINGS:
             self._identify(response)
         elif kind in _ENDS:
-            return self.end(response if isinstance(response, dict) else {}, _ENDS[kind])
+            return self.end(table(response), _ENDS[kind])
         else:
             self.oddities["unknown event"] += 1
         return []
@@ -157,16 +145,13 @@ class Reducer:
     def end(self, response: Mapping[str, Any], status: str = "") -> list[RawEvent]:
         """The complete response at its end. The status inside it counts more than the name of the event."""
         self._identify(response)
-        reported = response.get("status")
-        self.status = reported if isinstance(reported, str) and reported else status
+        self.status = string(response.get("status")) or status
         self.error = response.get("error")
         usage, details, output = response.get("usage"), response.get("incomplete_details"), response.get("output")
         if isinstance(usage, dict):
-            self.usage = usage_of(usage)
-        if isinstance(details, dict) and isinstance(details.get("reason"), str):
-            self._cut = details["reason"]
-        outputs = [data for data in output if isinstance(data, dict)] if isinstance(output, list) else []
-        matched = self.items.matched(outputs[:_MAX_ITEMS])
+            self.usage = Usage.reported(usage, "input_tokens", "output_tokens", "input_tokens_details")
+        self._cut = string(table(details).get("reason")) or self._cut
+        matched = self.items.matched(tables(output)[:_MAX_ITEMS])
         for item in self.items:
             self._mark(item, {})
         events = [event for item in self.items for event in self._speech.withdraw_hidden(item)]
@@ -176,16 +161,14 @@ class Reducer:
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended normally: returns buffered text, closes the open frame, then adds the calls."""
         reason = self._end_reason()
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_whole = reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)
         is_last = reason in (EndReason.STOP, EndReason.REFUSAL)
-        self._speech.is_before_call = self.has_tools and reason is EndReason.TOOL_CALLS
+        self._speech.is_before_call = bool(self._speech.asked.tools) and reason is EndReason.TOOL_CALLS
         return self._close(Terminator.RETURN if is_last else Terminator.END, error, is_whole=is_whole), reason
 
     def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
-        """The stream broke: the open frame is closed as incomplete, and no call is complete."""
         return self._close(None, error, is_whole=False)
 
     # Parsing events
@@ -285,8 +268,7 @@ class Reducer:
         return events
 
     def _whole_message(self, item: OutputItem, content: object) -> list[RawEvent]:
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        parts = tables([{"type": "text", "text": content}] if isinstance(content, str) else content)
         self._refused = self._refused or any(part.get("type") == "refusal" and text_of(part) for part in parts)
         events: list[RawEvent] = []
         for index, part in enumerate(parts):
@@ -310,7 +292,6 @@ class Reducer:
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought))
 
     def _announce(self, item: OutputItem, data: Mapping[str, Any]) -> list[RawEvent]:
-        """The line about a tool that the server is running."""
         line = self.server_tools.line(item.number, data)
         return self._speech.aside(*line) if line else []
 
@@ -327,9 +308,7 @@ class Reducer:
         # Other fields hold what was asked, such as instructions and tools.
         labels = {name: value for name, value in response.items() if isinstance(value, str | bool) and name not in _ECHOES}
         self._label = self._label or label_of_envelope(labels)
-        model = response.get("model")
-        if isinstance(model, str) and model:
-            self.model = model
+        self.model = string(response.get("model")) or self.model
 
     # Order of text
 
@@ -377,7 +356,8 @@ class Reducer:
         for item in self.items:
             if self._speech.is_answer(item):
                 self.server_tools.cite(item.number)
-        return events + self._calls(error)
+        calls = [(item.call_id, item.name, item.whole_arguments()) for item in self.items if item.kind == CALL]
+        return events + self._writer.calls(calls, error)
 
     def _hide_repeated(self) -> list[RawEvent]:
         """Text that as a whole is reasoning elsewhere in the response is no message, whichever of the two came first."""
@@ -387,15 +367,6 @@ class Reducer:
             if not thoughts.isdisjoint(item.flows[TEXT].wholes()):
                 item.mark(SpeakerLabel("text", is_known=False))
                 events += self._speech.withdraw_hidden(item)
-        return events
-
-    def _calls(self, error: ErrorCode | None) -> list[RawEvent]:
-        events: list[RawEvent] = []
-        used: set[str] = set()
-        for item in self.items:
-            if item.kind == CALL:
-                call_id = usable_call_id(item.call_id, used, self._new_call_id)
-                events += self._writer.call(call_id, item.name, item.whole_arguments(), error)
         return events
 
     def _end_reason(self) -> EndReason:

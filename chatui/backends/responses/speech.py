@@ -16,9 +16,10 @@ from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.leaks.guard import TextSpan, judged
 from chatui.backends.leaks.labels import ANY_TEXT
 from chatui.backends.leaks.scanner import LeakGuard, after_thought
-from chatui.backends.raw_frames import FrameSource, FrameWriter, leak
+from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, leak
 from chatui.backends.responses.items import TEXT, OutputItem
 from chatui.backends.separation import Read, Separation
+from chatui.backends.sse import table
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -74,32 +75,10 @@ class ServerTools:
 
 
 def _words(kind: str, action: object) -> str:
-    step = action.get("type") if isinstance(action, dict) else None
+    step = table(action).get("type")
     if kind == "web_search_call" and step in ("open_page", "find_in_page", "open", "find"):
         return _READING
     return _LINES.get(kind, _OTHER)
-
-
-class Allowance:
-    """Counts text on arrival, so that buffered text is limited too."""
-
-    def __init__(self, chars: int) -> None:
-        self._left = chars
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether the limit was exceeded."""
-        return self._left < 0
-
-    def take(self, text: str) -> str:
-        """``text`` up to the limit."""
-        room = max(self._left, 0)
-        self.spend(len(text))
-        return text[:room]
-
-    def spend(self, chars: int) -> None:
-        """Count text that is not returned."""
-        self._left -= chars
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +124,6 @@ class Speech:
         self._waiting: list[tuple[FrameSource, str]] = []
         self._hidden: set[int] = set()
         """The places of messages that are partly hidden."""
-
-    @property
-    def is_holding(self) -> bool:
-        """Whether text of messages waits for the end of the sampling."""
-        return bool(self._held)
 
     @property
     def read(self) -> Read:

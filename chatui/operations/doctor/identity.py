@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from chatui.backends.auto import knows_markers
 from chatui.backends.base import BackendError
 from chatui.backends.context_window import asked_contexts
-from chatui.backends.discovery import Discovered, ask
+from chatui.backends.discovery import Discovered, ask, knows_markers
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from renderer.tokens import Token
@@ -58,10 +57,9 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
     Raises:
         BackendError: it cannot be reached, refuses the key, or is busy. A server that only lists no models raises nothing.
     """
-    found = await _found(upstream)
-    product = dialect or found.server
+    found = await _found(upstream, dialect)
+    product = found.server
     model = model or next(iter(found.models), None)
-    contexts = found.contexts or (await asked_contexts(upstream, product, None) if product != found.server else ())
     is_gpt_oss, why = await _family(upstream, product, model)
     return ServerIdentity(
         upstream.place,
@@ -69,7 +67,7 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
         found.version or await _version(upstream, product),
         found.models,
         model,
-        _context(replace(found, contexts=contexts), product, model),
+        _context(found, model),
         is_gpt_oss,
         why,
     )
@@ -80,14 +78,14 @@ async def loaded_context(upstream: Upstream, model: str | None) -> int | None:
     return dict(await asked_contexts(upstream, "Ollama", None)).get(model)
 
 
-async def _found(upstream: Upstream) -> Discovered:
+async def _found(upstream: Upstream, dialect: str | None) -> Discovered:
     try:
-        return await ask(upstream)
+        return await ask(upstream, dialect)
     except BackendError as error:
         # Any other response shows that the server is there; it just may not list its models.
         if not error.detail.startswith("HTTP ") or error.detail.startswith(_TELLING):
             raise
-        return Discovered(None, ())
+        return Discovered(dialect, (), await asked_contexts(upstream, dialect, None) if dialect else ())
 
 
 async def _version(upstream: Upstream, product: str | None) -> str | None:
@@ -96,10 +94,10 @@ async def _version(upstream: Upstream, product: str | None) -> str | None:
     return version[:80] if isinstance(version, str) and version else None
 
 
-def _context(found: Discovered, product: str | None, model: str | None) -> int | None:
-    if product == "Ollama":
+def _context(found: Discovered, model: str | None) -> int | None:
+    if found.server == "Ollama":
         return dict(found.contexts).get(model)
-    return found.context(model) or found.context(None) if product in DIALECTS else None
+    return found.context(model) or found.context(None) if found.server in DIALECTS else None
 
 
 async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:

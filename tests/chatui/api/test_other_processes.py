@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from chatui.api import background, recordings
-from chatui.api.background import GROUP, FollowedElsewhere, LostError, SilentProcessError
+from chatui.api.background import GROUP, FollowedElsewhere, LostError
 
 pytestmark = pytest.mark.asyncio
 OTHER = "another process"
@@ -141,7 +141,7 @@ async def test_a_process_that_answers_late_is_asked_again(wire: FakeBus, written
 async def test_silence_does_not_mean_that_there_is_no_recording(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "ASK_SECONDS", 0.05)
     monkeypatch.setattr(background, "ANSWER_SECONDS", 0.2)
-    with pytest.raises(SilentProcessError):
+    with pytest.raises(LostError):
         await background.found(uuid4(), OTHER, uuid4())
     background.listen()
     assert await background.found(uuid4(), OTHER, uuid4()) is None, "the process answered"

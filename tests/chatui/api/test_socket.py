@@ -152,15 +152,13 @@ async def test_an_invalid_request_is_an_error_and_the_connection_stays(message: 
         assert (await socket.ask({"type": "response.create", "input": "?"}))[-1]["type"] == "response.completed"
 
 
-async def test_without_a_valid_key_there_is_no_connection(key: str, ada: User) -> None:
+async def test_without_a_valid_key_there_is_no_connection(key: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     chat_only = await new_key(ada, for_responses=False)
     for wrong in (Socket(""), Socket("wrong"), Socket(chat_only), Socket("", cookie="sessionid=x", origin="http://testserver")):
         assert not await wrong.opened()
-    open_sockets._of_person[ada.pk] = open_sockets.MAX_OF_PERSON
-    try:
+    with monkeypatch.context() as full:
+        full.setattr(open_sockets, "MAX_OF_PERSON", 0)
         assert not await Socket(key).opened()
-    finally:
-        del open_sockets._of_person[ada.pk]
     await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
     assert not await Socket(key).opened()
 
@@ -175,7 +173,7 @@ async def test_revoking_a_key_closes_its_connections(key: str, monkeypatch: pyte
         assert (await socket.next())["error"]["code"] == "invalid_api_key"
         assert await socket.next() == {"type": "websocket.close", "code": 1008}
         await socket._talk.wait(10)
-    assert not open_sockets._open and not open_sockets._of_person
+    assert not open_sockets._open
 
 
 async def test_a_revoked_key_gets_no_further_response(key: str) -> None:
@@ -202,7 +200,7 @@ async def test_disconnecting_stops_the_model_and_flooding_closes_the_connection(
     assert (last["status"], event["code"]) == (429, 1008)
     await socket._talk.wait(10)
     await asyncio.wait_for(running.settle(), 10)
-    assert not open_sockets._waiting_chars
+    assert not open_sockets._open
 
 
 async def test_the_queue_of_all_connections_of_a_person_is_bounded(
@@ -219,7 +217,7 @@ async def test_the_queue_of_all_connections_of_a_person_is_bounded(
             await other.send({"type": "response.create", "input": "x" * 400})
             assert (await other.next())["status"] == 429
     await asyncio.wait_for(running.settle(), 10)
-    assert not open_sockets._waiting_chars
+    assert not open_sockets._open
 
 
 async def test_a_connection_is_closed_after_an_hour(key: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ import pytest
 from chatui.backends import registry
 from chatui.backends.auto import AutoBackend
 from chatui.backends.base import BackendError, Endpoint, SampleLimits
-from chatui.backends.http import Watchable
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import GREETING
@@ -62,7 +61,7 @@ async def chosen(
     async with stub.running(CHAT, **server) as running:
         running.answer = answers(running)
         backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
-        assert isinstance(backend, AutoBackend) and isinstance(backend, Watchable) and backend.kind == "auto"
+        assert isinstance(backend, AutoBackend) and backend.kind == "auto"
         result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
         assert result.visible == GREETING

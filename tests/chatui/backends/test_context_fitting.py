@@ -109,7 +109,7 @@ async def test_a_smaller_limit_is_learnt_at_once_and_a_larger_one_after_a_time(k
         monkeypatch.setattr(context_window, "LEARNED_SECONDS", 0.0)
         limited.refused = 0
         still = await outcome(backend, conversation())
-        for window in backend._windows._by_model.values():  # type: ignore[attr-defined]
+        for window in backend._windows.values():  # type: ignore[attr-defined]
             window._learned.until = 0.0
         larger = await outcome(backend, conversation())
     ends = [result.ended for result in (before, smaller, still, larger)]

@@ -14,7 +14,7 @@ from chatui.backends.chat.deltas import Deltas
 from chatui.backends.discovery import Discovered
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.backends.separation import HasSeparation, Read, Separates, Separation, Separations
+from chatui.backends.separation import Read, Separates, Separation, Separations
 from chatui.backends.sse import Decoder
 from chatui.json_schemas import AnswerFormat
 from tests.support import stub
@@ -106,7 +106,7 @@ async def test_reasoning_in_a_field_of_its_own_before_the_first_text_is_proof(de
     async with stub.running(stub.plays(b"".join(chunk(**delta) for delta in deltas) + END)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=PATIENT))
         await outcome(backend, sample_request("Hello!"))
-        assert isinstance(backend, HasSeparation) and backend.known_separations()["m"].separation is expected
+        assert backend.known_separations()["m"].separation is expected
         await backend.aclose()
 
 

@@ -8,16 +8,19 @@ import pytest
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.chat.deltas import Deltas
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import Assembler, Finished
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Terminator
+from renderer.harmony.prompt import FunctionTool
 
 KINDS = {ANALYSIS: "thought", ANSWER: "answer", PREAMBLE: "preamble", BROKEN: "hidden"}
 CALL = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
 HI, THOUGHT = {"content": "Hi"}, {"reasoning": "hm"}
+TOOLS = Asked(tools=(FunctionTool("look"),))
 F = {"index": 0, "id": "a", "function": {"name": "f"}}
 G = {"index": 1, "id": "b", "function": {"name": "g"}}
 Found = list[tuple[str, str]]
@@ -122,11 +125,11 @@ def test_the_frame_ends_as_the_server_reports(
 @pytest.mark.parametrize(
     ("deltas", "options", "expected"),
     [
-        ([HI, CALL], {"has_tools": True}, "preamble"),
-        ([HI, CALL], {"has_tools": False}, "answer"),
-        ([HI], {"has_tools": True}, "answer"),
-        ([HI, CALL], {"has_tools": True, "finish": "length"}, "answer"),
-        ([THOUGHT, CALL], {"has_tools": True}, "thought"),
+        ([HI, CALL], {"asked": TOOLS}, "preamble"),
+        ([HI, CALL], {}, "answer"),
+        ([HI], {"asked": TOOLS}, "answer"),
+        ([HI, CALL], {"asked": TOOLS, "finish": "length"}, "answer"),
+        ([THOUGHT, CALL], {"asked": TOOLS}, "thought"),
     ],
 )
 def test_text_before_a_call_is_a_preamble_if_tools_were_offered(deltas: list[Any], options: dict[str, Any], expected: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.harmony.dialects import DIALECTS, Chunks, CompletionRequest, model_name
+from chatui.backends.harmony.dialects import DIALECTS, Chunks, CompletionRequest
 from chatui.codes import ProductCode
 from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
@@ -222,9 +222,11 @@ def test_any_other_reason_for_the_end_is_a_failure(reported: object, vocabulary:
     assert (reader.reason, reader.failure) == (None, repr(reported))
 
 
-def test_a_name_of_a_model_is_a_text() -> None:
-    values: list[object] = ["tiny", "", None, 5, ["tiny"], {}]
-    assert list(map(model_name, values)) == ["tiny", None, None, None, None, None]
+@pytest.mark.parametrize("name", ["tiny", "", None, 5, ["tiny"], {}])
+def test_a_name_of_a_model_is_a_text(name: object, vocabulary: Vocabulary) -> None:
+    reader = chunks("vLLM", vocabulary)
+    reader.feed({"model": name})
+    assert reader.model == ("tiny" if name == "tiny" else None)
 
 
 def test_each_request_asks_for_ids_and_for_the_markers() -> None:

@@ -225,7 +225,7 @@ def test_a_text_that_comes_as_reasoning_afterwards_was_reasoning(text: str, hide
 @for_each(["Hi there.", f"<think>{SECRET}</think>Hi there.", f"{SECRET}</think>Hi there."])
 def test_without_proof_nothing_is_shown_before_the_end(text: str) -> None:
     guard = LeakGuard(Separation.UNPROVEN)
-    assert [guard.feed(piece) for piece in text] == [[]] * len(text) and guard.is_holding
+    assert [guard.feed(piece) for piece in text] == [[]] * len(text)
     assert visible(guard.finish(complete=True)) == "Hi there." and guard.has_sign == ("SECRET" in text)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason, Usage
+from chatui.backends.raw_frames import Allowance
 from chatui.backends.responses.reducer import Reducer
-from chatui.backends.responses.speech import Allowance, TokenLimit
+from chatui.backends.responses.speech import TokenLimit
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code

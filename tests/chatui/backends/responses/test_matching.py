@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem, number, text_of, texts_of, usage_of
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem, text_of, texts_of
+from chatui.backends.sse import number
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, read, text
@@ -309,7 +310,8 @@ def test_numbers_and_texts_of_other_types_are_none() -> None:
 
 def test_cached_tokens_are_in_the_details_of_the_usage() -> None:
     reported = {"input_tokens": 1, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}
-    assert [usage_of(each) for each in (reported, {"input_tokens_details": 3})] == [Usage(1, 2, 3), Usage(None, None, None)]
+    names = ("input_tokens", "output_tokens", "input_tokens_details")
+    assert [Usage.reported(each, *names) for each in (reported, {"input_tokens_details": 3})] == [Usage(1, 2, 3), Usage(None, None, None)]
 
 
 def test_a_refusal_is_one_while_it_streams() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import TokenLimit
 from chatui.backends.separation import Separation
@@ -18,6 +19,7 @@ from renderer.events import Assembler, Finished
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Terminator
 from renderer.gate import Audience, may_see, show
+from renderer.harmony.prompt import FunctionTool
 from tests.support.cases import example_count
 
 SECRET = "RAW-COT-SECRET"
@@ -35,13 +37,17 @@ class Read:
         self.calls = [(done.frame.header.call_id, done.frame.body) for done in finished if done.frame.terminator == "<|call|>"]
 
 
+LOOK = FunctionTool("look")
+
+
 def read(*events: dict[str, Any], breaks: bool = False, has_tools: bool = False, **options: Any) -> Read:
     """Every frame that is opened is closed, and none is nested in another: otherwise the Assembler fails the test."""
     numbers, token_limit = iter(range(1, 100)), options.pop("token_limit", None)
     reducer = Reducer(
         lambda: f"new_{next(numbers)}", max_chars=options.pop("max_chars", 10_000), **{"separation": Separation.STRUCTURED} | options
     )
-    reducer.has_tools, reducer.token_limit = has_tools, token_limit
+    reducer.token_limit = token_limit
+    reducer.asks(Asked(tools=(LOOK,) if has_tools else ()))
     assembler, reason = Assembler(), None
     raws = [raw for event in events for raw in reducer.feed(event["type"], event)]
     if breaks:
