@@ -43,8 +43,11 @@ _FIXED: dict[str, str] = {
     **dict.fromkeys(("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs"), "is text or prompt in numbers"),
 }
 """Fields whose meaning the wire format fixes, each with the reason why it is no label."""
-_OF_THOUGHT = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
-"""Fields for other text. Only a boolean in them is a label: a piece of a thought may be any word."""
+REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
+"""The fields of Chat Completions for reasoning. A server sends one of these, or the same text in two of them: the first with text counts.
+Only a boolean in them is a label: a piece of a thought may be any word."""
+REASONING_TEXTS = tuple(name for name in REASONING_FIELDS if name != "reasoning_details")
+"""Those whose value is plain text. ``reasoning_details`` is a list of parts."""
 _CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
 _OF_REASONING = re.compile(r"think|thought|reason|analysis|commentary|scratch|hidden|internal|private", re.IGNORECASE)
@@ -77,7 +80,7 @@ def _label_of(name: str, value: object) -> SpeakerLabel | None:
         return None
     if name in _ALLOWED:
         return None if value in _ALLOWED[name] else SpeakerLabel(name, is_known=True)
-    if name in _OF_THOUGHT:
+    if name in REASONING_FIELDS:
         return SpeakerLabel(name, is_known=True) if value is True else None
     if _has_words(value):
         return None

@@ -125,7 +125,7 @@ class Runner:
         way_back = WayBack([stage for stage in stages if stage is not None], frames.feed)
         request = opening.first_request(running, spec, checked.requested if checked else None)
         running.hosted = await opening.offered(spec, running, request)
-        request = replace(request, hosted=running.hosted)
+        request = replace(request, hosted=running.hosted, on_held=self._publisher.show_checking)
         # The backend is not loaded with the rest: it belongs to this event loop.
         return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
 
@@ -150,7 +150,7 @@ class Runner:
         while True:
             opening.forget_sources(running.hosted)
             asked = answer_now.applied_to(request) if answer_now else request
-            sampling = Sampling(backend, asked, way_back.feed, self._publisher.show_checking)
+            sampling = Sampling(backend, asked, way_back.feed)
             self._samplings.append(sampling)
             is_cut = await (answer_now.run(sampling.run()) if answer_now else sampling.run())
             way_back.finish()

@@ -33,21 +33,12 @@ _MAX_TOKENS = 2**31 - 1
 class Sampling:
     """One request to a model server. Call ``run`` once; ``account`` works afterwards, even if the request was cancelled or failed."""
 
-    def __init__(
-        self,
-        backend: Backend,
-        request: SampleRequest,
-        take: Callable[[RawEvent], None],
-        on_held: Callable[[], None] | None = None,
-        *,
-        own: str = "",
-    ) -> None:
-        """``take`` is called with each event, in order. ``on_held``: see ``SampleRequest``. ``own``: the name in traces of a request of the
-        product itself, which is not repeated if the server is busy, and is no answer that anybody waits for."""
+    def __init__(self, backend: Backend, request: SampleRequest, take: Callable[[RawEvent], None], *, own: str = "") -> None:
+        """``take`` is called with each event, in order. ``own``: the name in traces of a request of the product itself, which is not
+        repeated if the server is busy, and is no answer that anybody waits for."""
         self._backend = backend
         self._request = request
         self._take = take
-        self._on_held = on_held
         self._own = own
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
@@ -80,7 +71,7 @@ class Sampling:
     async def _run(self, span: Span) -> None:
         begun_at = time.monotonic()
         # Not an attribute: with it, this object would refer to itself, and wait for the garbage collector with all that it holds.
-        request = replace(self._request, on_sent=self._note_sent, on_held=self._on_held)
+        request = replace(self._request, on_sent=self._note_sent)
         sample = self._backend.sample(request) if self._own else http.sample(self._backend, request)
         async with contextlib.aclosing(sample) as events:
             async for event in events:

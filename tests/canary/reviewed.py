@@ -221,3 +221,6 @@ END_USER_EVENTS: dict[str, set[str]] = {
 
 DEBUG_EVENTS = {"chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot"}
 """The events that only permitted staff who opted in are sent."""
+
+CONTRACTS = {9: "aa0f23e1c20cb868"}
+"""The digest of the contract for the newest version only; a change that older pages accept changes just the digest."""

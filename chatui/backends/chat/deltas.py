@@ -19,7 +19,7 @@ from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call, leak
 from chatui.backends.separation import Read, Separation
-from chatui.backends.speaker import Speaker, SpeakerLabel, other_label
+from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS, Speaker, SpeakerLabel, other_label
 from chatui.backends.sse import choice_of, is_object, string, table, tables
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -27,7 +27,6 @@ from renderer.events import RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import Terminator
 
-_TEXT_FIELDS = ("reasoning", "reasoning_content", "thinking")
 _DETAILS = "reasoning_details"
 _GROWING = ("text", "summary", "data")
 """Fields of a detail whose fragments are joined. For any other field, such as a signature, the last value counts."""
@@ -42,7 +41,7 @@ class ReasoningCollector:
         self._details: dict[tuple[object, object], dict[str, Any]] = {}
 
     def feed(self, delta: Mapping[str, Any]) -> None:
-        for name in _TEXT_FIELDS:
+        for name in REASONING_TEXTS:
             text = delta.get(name)
             if isinstance(text, str) and text and self._spend(len(text)):
                 self._texts.setdefault(name, []).append(text)
@@ -76,8 +75,6 @@ class ReasoningCollector:
 _ANALYSIS = FrameSource(0, "reasoning", ANALYSIS)
 _SUMMARY = FrameSource(0, "summary", SUMMARY)
 _ANSWER = FrameSource(0, "answer", ANSWER)
-# A server sends one of these, or the same text in two of them: the first with text counts.
-_REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 _FINISH_REASONS = {
     **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed"), EndReason.STOP),
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), EndReason.LENGTH),
@@ -289,7 +286,7 @@ class Deltas:
         if self._summaries_are_trusted and isinstance(details, list):
             summary = _text([part for part in details if _is_summary(part)])
             delta = {**delta, "reasoning_details": [part for part in details if not _is_summary(part)]}
-        for name in _REASONING_FIELDS:
+        for name in REASONING_FIELDS:
             # If there is a summary, the plain field repeats its text.
             if (value := delta.get(name)) and (text := _text(value)) and text != summary:
                 return summary, text

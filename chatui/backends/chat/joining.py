@@ -21,11 +21,12 @@ from chatui.backends.continuation import continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
 from chatui.backends.separation import Read
+from chatui.backends.speaker import REASONING_TEXTS
 from chatui.backends.sse import ServerSentEvent, choice_of, decoded, string, table
 from renderer.errors import ErrorCode
 from renderer.events import RawEvent
 
-_TEXTS = ("content", "reasoning_content", "reasoning")
+_TEXTS = ("content", *REASONING_TEXTS)
 Decoded = tuple[ServerSentEvent, Any]
 """An event, and its decoded JSON; None if it is not JSON."""
 

@@ -20,6 +20,7 @@ from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, 
 from chatui.backends.chat.joining import Repetitions, text_of_chunk
 from chatui.backends.recording import RecordedExchange, Recorder
 from chatui.backends.responses.backend import text_of_event
+from chatui.backends.speaker import REASONING_FIELDS
 from chatui.backends.sse import Decoder, ServerSentEvent
 from chatui.codes import ProductCode
 from renderer.events import Assembler
@@ -29,7 +30,7 @@ from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _REASONING = ("response.reasoning.delta", "response.reasoning_text.delta")
 _SUMMARY = ("response.reasoning_summary_text.delta", "response.reasoning_summary.delta")
-_TEXT_FIELDS = ("content", "reasoning", "reasoning_content", "reasoning_details", "thinking")
+_TEXT_FIELDS = ("content", *REASONING_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)

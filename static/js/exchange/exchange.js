@@ -147,7 +147,8 @@ export class Exchange {
    * Replaces the whole answer by a snapshot.
    * @param {Snapshot} snapshot
    */
-  showSnapshot({ messages, steps, thought, working, elapsed, place, can_answer_now: canEnd, checking }) {
+  showSnapshot(snapshot) {
+    const { messages, steps, thought } = snapshot;
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     const isOpen = seek(this.element, ".before details[open]", HTMLElement) !== null;
@@ -160,10 +161,7 @@ export class Exchange {
       if (isOpen) seek(this.element, ".before details", HTMLElement)?.setAttribute("open", "");
     }
     this.parts.replaceAll(messages);
-    if (working) this.thinking.begin(elapsed, canEnd);
-    else this.thinking.hideWorking();
-    if (place) this.thinking.showQueued(place);
-    if (checking) this.thinking.showChecking();
+    this.thinking.showState(snapshot);
   }
 
   /**

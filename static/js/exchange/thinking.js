@@ -4,7 +4,7 @@
 import { LANGUAGE, t } from "../language/words.js";
 import { find, fromTemplate, seek } from "../page/dom.js";
 
-/** @import { PartKind, SummaryLine } from "../wire/wire.js" */
+/** @import { PartKind, Snapshot, SummaryLine } from "../wire/wire.js" */
 
 const TICK_MS = 1000;
 
@@ -45,6 +45,17 @@ export class Thinking {
     this.#fold?.remove();
     this.#lines = [];
     for (const line of lines) this.add(line);
+  }
+
+  /**
+   * What the turn does at the time of a snapshot.
+   * @param {Snapshot} snapshot
+   */
+  showState({ working, elapsed, can_answer_now: canEnd, place, checking }) {
+    if (working) this.begin(elapsed, canEnd);
+    else this.hideWorking();
+    if (place) this.showQueued(place);
+    if (checking) this.showChecking();
   }
 
   /**

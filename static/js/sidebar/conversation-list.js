@@ -6,7 +6,6 @@ import { dayGroup, mark, newEntry, place, update } from "./entries.js";
 import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
 import { ListPages } from "./list-pages.js";
-import { TopMenu } from "./drawer.js";
 
 /** @import { AnswerWaits, Answered, FolderKept } from "../wire/wire.js" */
 /** @import { Entry } from "./entries.js" */
@@ -20,7 +19,6 @@ export class ConversationList extends HTMLElement {
 
   connectedCallback() {
     this.#actions.listen();
-    new TopMenu(this.#actions).listen();
     new ListPages(this, this.#items, () => this.#group()).start();
     this.#folders.start();
     this.#group();

@@ -1,4 +1,5 @@
-// The actions of a conversation's menu: renames in place, pins, archives, and deletes with undo.
+// The actions of a conversation's menu, in the list and in the top bar: renames in place, pins, archives, moves, and
+// deletes with undo.
 
 import { t } from "../language/words.js";
 import { closestTo, find, seek } from "../page/dom.js";
@@ -28,7 +29,8 @@ export class ListActions {
   }
 
   listen() {
-    this.#menu.addEventListener("click", this.#chosen);
+    // The bar with its menu may be replaced, so the document is listened to.
+    document.addEventListener("click", this.#chosen);
     this.#menu.addEventListener("beforetoggle", () => {
       const item = menuOpener()?.closest(".conversation-item");
       showPlace(this.#menu, item?.hasAttribute("data-pinned") ? "pinned" : "list");
@@ -45,22 +47,30 @@ export class ListActions {
 
   /** @param {Event} event */
   #chosen = (event) => {
-    const { action, place } = closestTo(event, "[data-action]")?.dataset ?? {};
-    const item = menuOpener()?.closest(".conversation-item");
-    if (!action || !(item instanceof HTMLElement)) return;
-    this.#menu.hidePopover();
-    if (action === "rename") editTitle(titledEntry(item), (title, before) => void this.saveTitle(item, title, before));
-    else if (action === "delete") this.#delete(item);
-    else if (action === "put" && place) void this.put(item, place);
-    else if (action === "choose") {
-      // Without scripts, the link leads to the page for choosing.
+    const menu = closestTo(event, "#conversation-menu, #top-menu");
+    const line = closestTo(event, "[data-action]");
+    const { action, place } = line?.dataset ?? {};
+    const isOpen = menu?.id === "top-menu";
+    // What has the addresses for requests: the entry in the list, or the menu of the open conversation itself.
+    const item = isOpen ? menu : menuOpener()?.closest(".conversation-item");
+    if (!menu || !action || !(item instanceof HTMLElement)) return;
+    menu.hidePopover();
+    if (action === "rename") {
+      editTitle(isOpen ? openTitle() : titledEntry(item), (title, before) => void this.#saveTitle(item, title, before));
+    } else if (action === "delete") {
+      if (isOpen) this.#deleteOpen(item.dataset.conversation ?? "");
+      else void this.#delete(item);
+    } else if (action === "put" && place) void this.#put(item, place);
+    else if ((action === "move" || action === "choose") && line instanceof HTMLAnchorElement) {
+      // Without scripts, the link leads to the page for it.
       event.preventDefault();
-      this.#choose(find(this.#menu, "a[data-action=choose]", HTMLAnchorElement).href, item);
-    } else if (action === "move") this.move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
+      if (action === "move") this.#move(line.href);
+      else this.#choose(line.href, item);
+    } else if (action === "move") this.#move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
   };
 
   /** @param {string} path of the page that asks for the folder */
-  move(path) {
+  #move(path) {
     const dialog = (this.#dialog ??= moveDialog(this.#list));
     dialog.then((made) => made.open(path), () => {
       this.#dialog = null;
@@ -86,13 +96,13 @@ export class ListActions {
    * @param {HTMLElement} item of the menu, with the address for the request
    * @param {string} place
    */
-  async put(item, place) {
+  async #put(item, place) {
     const hadFocus = item.isConnected && item.matches(".conversation-item");
     try {
       const { title } = await postJson(item.dataset.put ?? "", { place });
       if (place !== "archive") return;
       const text = t("Archived “%(title)s”.", { title: title ?? "" });
-      toast(text, { label: t("Undo"), run: () => void this.put(item, "list") });
+      toast(text, { label: t("Undo"), run: () => void this.#put(item, "list") });
       if (hadFocus) this.#focusFirst();
     } catch (error) {
       toast(messageOf(error));
@@ -104,7 +114,7 @@ export class ListActions {
    * @param {string} title
    * @param {string} before
    */
-  async saveTitle(item, title, before) {
+  async #saveTitle(item, title, before) {
     const conversation = item.dataset.conversation ?? "";
     this.#announceTitle(conversation, title);
     try {
@@ -112,7 +122,7 @@ export class ListActions {
       this.#announceTitle(conversation, answer.title ?? title);
     } catch (error) {
       this.#announceTitle(conversation, before);
-      toast(messageOf(error), { label: t("Try again"), run: () => void this.saveTitle(item, title, before) });
+      toast(messageOf(error), { label: t("Try again"), run: () => void this.#saveTitle(item, title, before) });
     }
   }
 
@@ -129,7 +139,7 @@ export class ListActions {
    * Deletes the conversation that the page shows, which may be too old to be in the list.
    * @param {string} conversation
    */
-  deleteOpen(conversation) {
+  #deleteOpen(conversation) {
     const item = this.#list.item(conversation) ?? newEntry(conversation, false);
     find(item, ".conversation-link", HTMLElement).ariaCurrent = "page";
     void this.#delete(item);
@@ -182,6 +192,13 @@ export class ListActions {
       toast(messageOf(error));
     }
   }
+}
+
+/** The title in the top bar. */
+function openTitle() {
+  const title = find(document, ".top-title", HTMLElement);
+  const more = find(document, ".top-more", HTMLElement);
+  return { shown: title, title, more, back: more };
 }
 
 /** @param {ConversationList} list */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from chatui import asgi, wire
 from chatui.live import consumer, routing
-from tests.canary.reviewed import BUS_MESSAGES, COMMANDS, DEBUG_EVENTS, END_USER_EVENTS, KINDS, ROUTES, SOCKETS, UNANSWERED
+from tests.canary.reviewed import BUS_MESSAGES, COMMANDS, CONTRACTS, DEBUG_EVENTS, END_USER_EVENTS, KINDS, ROUTES, SOCKETS, UNANSWERED
+from tests.tools import wire_types
 
 WHAT_TO_DO = "Decide who may see what there and write it into tests/canary/routes.txt or reviewed.py: the crawl and the matrix exercise it."
 
@@ -66,6 +68,11 @@ def test_every_event_is_reviewed_for_one_audience() -> None:
     assert fields_of(wire.END_USER_EVENTS) == END_USER_EVENTS, WHAT_TO_DO
     assert set(fields_of(wire.DEBUG_EVENTS)) == DEBUG_EVENTS, WHAT_TO_DO
     assert not set(END_USER_EVENTS) & DEBUG_EVENTS
+
+
+def test_the_version_is_reconsidered_when_the_contract_changes() -> None:
+    digest = hashlib.sha256(wire_types.source().encode()).hexdigest()[:16]
+    assert {wire.PROTOCOL: digest} == CONTRACTS, "Would a page of the last release bear this change? If not, raise wire.PROTOCOL."
 
 
 def fields_of(events: Iterable[type[wire.Event]]) -> dict[str, set[str]]:

@@ -14,6 +14,7 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint
+from chatui.backends.speaker import REASONING_FIELDS
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.harmony.vocabulary import Vocabulary
@@ -111,10 +112,7 @@ CHAT = [
     Row("thought", "absent", texts("Hi") + STOP, "Hi"),
     Row("thought", "repeated", chunk(reasoning=SECRET, reasoning_content=SECRET, content=SECRET) + texts("Hi") + STOP, "Hi"),
     Row("thought", "unknown", chunk(musing=SECRET) + texts("Hi") + STOP, "Hi"),
-    *(
-        Row("thought", "late", interleaved("The ans", "wer is 4.", field=field) + STOP, "The answer is 4.")
-        for field in ("reasoning_content", "reasoning", "thinking", "reasoning_details")
-    ),
+    *(Row("thought", "late", interleaved("The ans", "wer is 4.", field=field) + STOP, "The answer is 4.") for field in REASONING_FIELDS),
     Row(
         "thought",
         "late",

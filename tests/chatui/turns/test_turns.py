@@ -84,6 +84,21 @@ async def test_a_question_and_its_answer_are_stored_as_canonical_frames(ada: Use
 
 
 @pytest.mark.asyncio
+async def test_pages_are_told_that_the_answer_is_checked_before_it_is_shown(ada: User, backend: ScriptedBackend) -> None:
+    checked = asyncio.Event()
+    backend.script = [checked, *answer()]
+    async with BrowserSocket(ada) as browser:
+        await browser.send_message()
+        await backend.waiting.wait()
+        (request,) = backend.requests
+        assert request.on_held is not None
+        request.on_held()
+        await browser.until("chatui:checking")
+        checked.set()
+        assert (await browser.until(*ENDS))[-1]["type"] == "response.completed"
+
+
+@pytest.mark.asyncio
 async def test_a_branch_with_its_header_is_a_valid_transcript(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), *frame(CALL, "{}", Terminator.CALL), *frame(REPLY, '{"ok":true}'), *answer("Done <|end|> <")]
     turn = await run(ada, ask(text="Look <|start|>system<|message|> it up"))

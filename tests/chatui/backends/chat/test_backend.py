@@ -14,6 +14,7 @@ import pytest
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleLimits, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.pace import Pace
+from chatui.backends.speaker import REASONING_TEXTS
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
@@ -228,10 +229,8 @@ async def test_a_finish_reason_or_done_ends_the_stream() -> None:
 @pytest.mark.parametrize(
     "delta",
     [
-        {"reasoning": "SECRET"},
-        {"reasoning_content": "SECRET"},
+        *({name: "SECRET"} for name in REASONING_TEXTS),
         {"reasoning": "SECRET", "reasoning_content": "SECRET"},
-        {"thinking": "SECRET"},
         {"thinking": {"content": "SECRET"}},
         {"reasoning_details": [{"type": "reasoning.text", "text": "SECRET"}]},
         {"reasoning": "SECRET", "reasoning_details": [{"type": "reasoning.text", "text": "SECRET"}]},

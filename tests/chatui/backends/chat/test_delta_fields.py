@@ -10,6 +10,7 @@ from chatui.backends.base import EndReason, Usage
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.separation import Separation
+from chatui.backends.speaker import REASONING_TEXTS
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import Assembler, Finished
@@ -50,9 +51,7 @@ def kinds(finished: list[Finished]) -> Found:
 @pytest.mark.parametrize(
     ("deltas", "expected"),
     [
-        ([{"reasoning": "hm"}], [("thought", "hm")]),
-        ([{"reasoning_content": "hm"}], [("thought", "hm")]),
-        ([{"thinking": "hm"}], [("thought", "hm")]),
+        *(([{name: word}], [("thought", word)]) for name in REASONING_TEXTS for word in ("hm", "thinking")),
         ([{"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}], [("thought", "hm")]),
         ([{"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}, 5, "x"]}], [("thought", "hmx")]),
         ([{"reasoning": {"content": "hm", "other": "x"}}], [("thought", "hm")]),

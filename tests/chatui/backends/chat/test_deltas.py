@@ -15,6 +15,7 @@ from chatui.backends.base import EndReason, GivenReasoning
 from chatui.backends.chat.deltas import Deltas, ReasoningCollector
 from chatui.backends.chat.messages import messages
 from chatui.backends.responses.backend import prompt
+from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience, may_see
@@ -162,7 +163,7 @@ def test_oversized_reasoning_is_not_sent_back_in_part() -> None:
     assert collected({"reasoning_details": [{"type": "t", "text": "x" * 2000}]}) is None
 
 
-@pytest.mark.parametrize("field", ["reasoning_details", "reasoning", "thinking"])
+@pytest.mark.parametrize("field", REASONING_FIELDS)
 def test_malformed_fields_are_ignored(field: str) -> None:
     for value in (None, 3, {"a": 1}, [3, None, "x"]):
         assert collected({field: value}) is None
@@ -230,8 +231,8 @@ def test_details_without_a_place_are_told_apart_by_their_order() -> None:
 
 
 def test_every_field_counts_towards_the_limit_and_all_are_sent_back() -> None:
-    texts = {"reasoning": "a", "reasoning_content": "b", "thinking": "c"}
-    assert [collected(texts, max_chars=limit) for limit in (3, 2)] == [texts, None]
+    texts = dict.fromkeys(REASONING_TEXTS, "a")
+    assert [collected(texts, max_chars=limit) for limit in (len(texts), len(texts) - 1)] == [texts, None]
     details = {"reasoning_details": [{"type": "t"}]}
     assert [collected(details, max_chars=limit) for limit in (13, 12)] == [details, None]
     assert collected({"reasoning": "x" * 20}, {"reasoning": "a"}, details, max_chars=15) is None, "once too much, always too much"

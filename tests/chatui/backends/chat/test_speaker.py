@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.speaker import Speaker, SpeakerLabel, label_of_envelope, other_label
+from chatui.backends.speaker import REASONING_FIELDS, Speaker, SpeakerLabel, label_of_envelope, other_label
+from chatui.env import BASE_DIR
 from tests.support.cases import for_each
 
 LONGEST = "x" * 20 + "commentary" + "x" * 20
@@ -92,10 +93,15 @@ def test_other_values_and_texts_of_several_words_label_nothing(label: dict[str, 
     assert other_label(label) is label_of_envelope(label) is None
 
 
-@for_each(["reasoning", "reasoning_content", "reasoning_details", "thinking"])
+@for_each(REASONING_FIELDS)
 def test_a_field_of_reasoning_is_a_label_only_if_it_is_a_boolean(name: str) -> None:
     assert other_label({name: True}) == SpeakerLabel(name, is_known=True)
     assert other_label({name: "thinking"}) is other_label({name: False}) is None
+
+
+def test_the_documentation_lists_the_fields_of_reasoning_in_the_order_in_which_they_count() -> None:
+    page = (BASE_DIR / "docs" / "back-ends.md").read_text(encoding="utf-8")
+    assert f"| {', '.join(f'`{name}`' for name in REASONING_FIELDS)} | a hidden `analysis` frame;" in page
 
 
 def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> None:
