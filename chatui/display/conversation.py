@@ -208,7 +208,9 @@ def ended_answer(ended: EndedTurn) -> ShownAnswer:
     messages = transcripts.written_by(turn) if ended.written is None else ended.written
     end = continuation.end_among(turn, messages)
     siblings = None if ended.is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
-    files, rated = display_files.of_ended(turn, messages), unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
+    makes_files = turn.continued_message_id is not None or any(message.terminator == Terminator.CALL for message in messages)
+    files = display_files.of_ended(turn, messages) if makes_files else ()
+    rated = unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
     return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, files=files, rated=rated)
 
 

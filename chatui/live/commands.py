@@ -178,7 +178,7 @@ def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
         client_id,
         getattr(command, "effort", ""),
         **ids,
-        tools_off=catalogue.names_of(getattr(command, "tools_off", None) or ""),
+        tools_off=catalogue.names_of(off) if (off := getattr(command, "tools_off", None)) else frozenset(),
         choice=getattr(command, "choice", None),
         temporary=bool(getattr(command, "temporary", None)),
         text=getattr(command, "text", ""),

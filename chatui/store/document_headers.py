@@ -50,7 +50,7 @@ _MAX_UNHELD = 12
 def sampling_of(row: Conversation) -> dict[str, float]:
     """The sampling parameters that an import's header asks for in the whole conversation (specification section 2), as far as a stranger
     may choose them. A value of another type or outside the parameter's range is left out."""
-    settings, found = _imported_header(row).settings if row.document_header else {}, dict[str, float]()
+    settings, found = _imported_header(row).settings, dict[str, float]()
     for name, is_possible in _HELD.items():
         value = settings.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and is_possible(value):

@@ -48,11 +48,6 @@ _MIN_DAYS = 1
 """A call may wait for its reply between two turns, so it is stored at least this long, even if reasoning is removed sooner."""
 
 
-def keeps_reasoning() -> bool:
-    """Whether reasoning stays stored after its turn. If not, neither does text that may repeat it."""
-    return environment().hidden_days != 0
-
-
 def is_emptied(frame: Frame) -> bool:
     """Whether the text of a stored frame was removed."""
     is_place = frame.header.intent == Intent.DEBUG or frame.header == BROKEN
@@ -64,7 +59,7 @@ def forget_reasoning(turn_id: UUID) -> None:
 
     Calls and replies stay until ``forget_old``.
     """
-    if keeps_reasoning():
+    if environment().keeps_reasoning:
         return
     # Reasoning that a program sent along is stored before its question, and does not belong to the turn.
     carried = Q(turn=None, author=Author.IMPORT, conversation__turns=turn_id, conversation__turns__program_answer__isnull=False)
@@ -146,11 +141,9 @@ def _without_request(turns: QuerySet[Turn]) -> None:
     turns.filter(Q(request__isnull=False) | ~Q(error_detail="")).update(request=None, error_detail="")
 
 
-def hide_cut_of(frames: Iterable[Frame], key: UUID | None, cut: Frame | None) -> bool:
+def hide_cut_of(frames: Iterable[Frame], key: UUID, cut: Frame) -> bool:
     """Hide the cut answer ``key`` if one of these frames was shown as its continuation, and then withdrawn. Returns whether one was."""
-    if key is None or cut is None or not cut.body:
-        return False
-    is_withdrawn = any(frame.header == BROKEN and frame.body.startswith(cut.body) for frame in frames)
+    is_withdrawn = bool(cut.body) and any(frame.header == BROKEN and frame.body.startswith(cut.body) for frame in frames)
     if is_withdrawn:
         hide_cut(key)
     return is_withdrawn

@@ -57,9 +57,8 @@ def is_over() -> Q:
 
 
 def ask(row: Conversation) -> None:
-    """A question was asked in it. Does nothing if it is not temporary."""
-    if row.temporary_until is not None:
-        _still_temporary(row.pk).update(temporary_until=end())
+    """A question was asked in it."""
+    _still_temporary(row.pk).update(temporary_until=end())
 
 
 def leave(row: Conversation) -> None:

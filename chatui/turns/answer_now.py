@@ -15,7 +15,7 @@ from typing import Any
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
 from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.way_back import Stage
+from chatui.turns.sampling import Stage
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, is_answer

@@ -29,7 +29,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.observability import measures, spans
 from chatui.observability.error_reports import log_without_content
 from chatui.store import context_use
-from chatui.turns import ledger, statements
+from chatui.turns import ledger
 from chatui.turns.asks import ProgramAsk
 from chatui.turns.frame_recorder import FrameRecorder, LastFrames
 from chatui.turns.publisher import Publisher
@@ -96,17 +96,12 @@ def store_end(running: RunningTurn, last: LastFrames | None) -> Sequence[Message
     try:
         stored = _store_frames(running, last) if last is not None else ()
     except LeaseLostError:
-        if not _is_stored(running):
+        if not ledger.is_stored(running):
             raise
         return ()
-    if not ledger.finish(running) and not _is_stored(running):
+    if not ledger.finish(running) and not ledger.is_stored(running):
         raise LeaseLostError
     return stored
-
-
-def _is_stored(running: RunningTurn) -> bool:
-    """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
-    return statements.has_ended(running.turn.pk, running.outcome.state, running.account.ended_at)
 
 
 def _store_frames(running: RunningTurn, last: LastFrames) -> Sequence[Message]:

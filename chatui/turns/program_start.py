@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from chatui.backends.context_window import weight
+from chatui.database.compiled_statements import CompiledInsert
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -23,7 +24,7 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.prompts import notes_message, notes_of
 from chatui.store import transcripts
-from chatui.turns import sealed, start, statements
+from chatui.turns import sealed, start
 from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
 from chatui.turns.running_turn import RunningTurn
@@ -197,7 +198,7 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> RunningT
         orders=asked.standing_instructions,
         given=dict(asked.settings_as_sent),
     )
-    statements.PROGRAM_ANSWERS.run([answer])
+    _PROGRAM_ANSWERS.run([answer])
     if previous is not None:
         # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
@@ -216,6 +217,7 @@ def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
     )
 
 
+_PROGRAM_ANSWERS = CompiledInsert(ProgramAnswer)
 _QUESTION = Header(Role.USER)
 _WITH = ("conversation", "question", "continued_message", "asked_by")
 
@@ -238,7 +240,7 @@ def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Con
         questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
         title = first_title(transcripts.storable(next(questions, asked.question or "")))
         row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
-        statements.CONVERSATIONS.run([row])
+        start.CONVERSATIONS.run([row])
         return row
     transcripts.activate(previous.conversation, person, _last_of(previous))
     return previous.conversation

@@ -126,6 +126,11 @@ class Publisher:
             self._watched_until = self._elsewhere_until[audience]
 
     @property
+    def is_followed(self) -> bool:
+        """Whether what is sent to people now reaches a page."""
+        return self._is_heard(Audience.END_USER)
+
+    @property
     def is_watched(self) -> bool:
         """Whether any person's page shows the turn, as far as this process knows. A page that opens it later gets a snapshot."""
         if self._ended_unwatched:
@@ -155,8 +160,7 @@ class Publisher:
         if events := self._unsent:
             self._unsent = []
             self._send(Audience.END_USER, events)
-        is_debugged = self._is_heard_here(Audience.DEBUG) or self._is_heard_elsewhere(Audience.DEBUG)
-        if events := self._debug.flush(is_watched=is_debugged):
+        if events := self._debug.flush(is_watched=self._is_heard(Audience.DEBUG)):
             self._send(Audience.DEBUG, events)
         if self.is_watched and self._people.has_unshown:
             self._flush_soon()
@@ -279,13 +283,12 @@ class Publisher:
 
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
         """Encode events once for everybody in this audience, and not at all if nobody is listening."""
-        is_elsewhere = self._is_heard_elsewhere(audience)
-        if is_elsewhere or self._is_heard_here(audience):
+        if self._is_heard(audience):
             frame = wire.encode(events)
-            self._bus.send(self._group[audience], {**self._from, "json": frame}, elsewhere=is_elsewhere)
+            self._bus.send(self._group[audience], {**self._from, "json": frame}, elsewhere=self._is_heard_elsewhere(audience))
 
-    def _is_heard_here(self, audience: Audience) -> bool:
-        return self._bus.is_heard(self._group[audience])
+    def _is_heard(self, audience: Audience) -> bool:
+        return self._bus.is_heard(self._group[audience]) or self._is_heard_elsewhere(audience)
 
     def _is_heard_elsewhere(self, audience: Audience) -> bool:
         return self._loop.time() < self._elsewhere_until[audience]

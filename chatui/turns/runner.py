@@ -23,10 +23,9 @@ from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
-from chatui.turns.sampling import Sampling, account_of
+from chatui.turns.sampling import ModelFrames, Sampling, Stage, WayBack, account_of
 from chatui.turns.slots import LeftToOthersError, SlotWait, slots
 from chatui.turns.summarizing import summary_of
-from chatui.turns.way_back import ModelFrames, Stage, WayBack
 from chatui.wire.bus import Message, bus, control
 from renderer.gate import Audience
 
@@ -55,8 +54,9 @@ class Runner:
         bus().join(control(self._turn_id), self._receive, elsewhere=False)
 
     def announce(self) -> None:
-        """Tell pages that the turn begins."""
-        self._publisher.begin(opening.created(self._running))
+        """Tell pages that the turn begins, if any follow the conversation."""
+        if self._publisher.is_followed:
+            self._publisher.begin(opening.created(self._running))
 
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""

@@ -91,7 +91,7 @@ class RunningTurn:
     near: NearLimit | None = None
     program: ProgramAsk | None = None
 
-    # What ``ledger.load`` and ``opening`` add.
+    # What ``opening`` adds.
 
     frames: tuple[Frame, ...] = field(default=(), repr=False)
     """The branch up to the question, as the model may see it again, below all instructions."""

@@ -31,7 +31,7 @@ from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.turn import Turn, TurnState
 from chatui.observability import measures
-from chatui.turns import leases, statements
+from chatui.turns import leases, ledger
 
 UPDATE_SECONDS = 1.0
 """How often waiting turns are sent their position in the queue."""
@@ -297,7 +297,7 @@ class SlotWait:
 
 
 def _set(turn_id: UUID, owner: str, is_queued: bool) -> bool:
-    return bool(statements.mine(turn_id, owner).update(is_queued=is_queued))
+    return bool(ledger.mine(turn_id, owner).update(is_queued=is_queued))
 
 
 def adoptable() -> QuerySet[Turn]:

@@ -21,9 +21,9 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 116
-PAGE_FILES = 59
-API_FILES = 113
+ASK_FILES = 104
+PAGE_FILES = 58
+API_FILES = 98
 
 TIMES = 3
 QUIET_SECONDS = 1.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from uuid import UUID
 
 from chatui import wire
@@ -23,14 +24,20 @@ from renderer.markup.tails import BlockOpen
 _JOINED_CHARS = 256
 
 
-@dataclass(slots=True)
+@dataclass
 class OpenMessage:
-    """A visible message that is being written."""
+    """A visible message that is being written. ``pages``: those that it may cite."""
 
     key: str
     preamble: bool
-    markdown: GrowingMarkdown
-    is_tool: bool = False
+    pages: dict[int, CitableSource]
+    is_json: bool
+    is_tool: bool
+
+    @cached_property
+    def markdown(self) -> GrowingMarkdown:
+        """Its text as it is shown. Made when somebody watches."""
+        return GrowingMarkdown(self.pages, is_json=self.is_json)
 
     @property
     def delta(self) -> wire.DeltaType:
@@ -151,8 +158,7 @@ class EndUserStream:
     def _begin(self, key: str, header: Header, elapsed: int) -> None:
         self._working = self._is_checking = False
         self._has_opened = True
-        message = OpenMessage(key, is_preamble(header), GrowingMarkdown(self.pages, is_json=is_json(header)), is_tool_line(header))
-        self._open = message
+        self._open = message = OpenMessage(key, is_preamble(header), self.pages, is_json(header), is_tool_line(header))
         if not message.preamble:
             self._show_end_of_thinking(self._thinking.answer, elapsed)
             if self._cut is not None and self._joined is None:
