@@ -11,7 +11,7 @@ import threading
 import time
 from asyncio import CancelledError
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, get_args
@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from chatui import __version__
-from chatui.observability.spans import NAMES, Kind, Span, SpanAttributes
+from chatui.observability.measures import NAMES, Kind, Span, SpanAttributes
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +59,9 @@ class Collector:
         self._tracer = self._provider.get_tracer("chatui", __version__)
         self._propagator = TraceContextTextMapPropagator() if propagates_to_model_servers else None
 
-    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]:
-        """See Tracer."""
-        return self._span(name, kind, attributes)
-
     @contextmanager
-    def _span(self, name: str, kind: Kind, attributes: SpanAttributes) -> Iterator[Span]:
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> Iterator[Span]:
+        """See ``measures.span``."""
         # An exception's message may quote hidden text, so OpenTelemetry is not to record it.
         opened = self._tracer.start_as_current_span(name, kind=_KINDS[kind], record_exception=False, set_status_on_exception=False)
         with opened as inner:
@@ -80,11 +77,11 @@ class Collector:
                 raise
 
     def current(self) -> Span:
-        """See Tracer."""
+        """See ``measures.current_span``."""
         return _Measured(trace.get_current_span())
 
     def headers(self) -> Mapping[str, str]:
-        """See Tracer."""
+        """See ``measures.trace_headers``."""
         carrier: dict[str, str] = {}
         if self._propagator is not None:
             self._propagator.inject(carrier)

@@ -1,14 +1,18 @@
-"""The counters and timers of this process, for ``/metrics``. They contain no ids, no names and no content.
+"""The counters and timers of this process, for ``/metrics``, and spans of the product's work, for the operator's collector of traces.
 
-Without a token nobody can read ``/metrics``. Then nothing is counted, and prometheus_client, which takes 1 MB, is not loaded.
+Counters contain no ids, no names and no content. Without a token nobody can read ``/metrics``. Then nothing is counted, and
+prometheus_client, which takes 1 MB, is not loaded. Spans have ids, codes, counts and seconds only. If tracing is off, they are discarded,
+OpenTelemetry is not loaded, and a span costs one global lookup.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, Unpack
+from uuid import UUID
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -92,3 +96,95 @@ TOKENS = _counter("chatui_model_tokens", "Tokens, as the model servers counted t
 SOCKETS = _gauge("chatui_sockets", "Open sockets of people who are signed in.")
 SIGN_INS = _counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"])
 ERROR_PAGES = _counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
+
+
+Kind = Literal["server", "client", "internal"]
+
+
+class SpanAttributes(TypedDict, total=False):
+    """The attributes that a span may have. None is written by a person, a model or a model server, and none is a URL with the id of a
+    link.
+    """
+
+    turn: UUID
+    conversation: UUID
+    backend: str
+    """The operator's name for the model server."""
+    state: str
+    code: str
+    status: str
+    """The HTTP status of a model server's response; empty if there was none."""
+    first_token_seconds: float
+    input_tokens: int | None
+    output_tokens: int | None
+    tool: str
+    method: str
+    route: str
+    """The URL pattern, such as c/<uuid:conversation_id>/, never the URL itself."""
+    response_status: int
+    """The HTTP status of our own response."""
+
+
+NAMES: Mapping[str, str] = {
+    "turn": "chatui.turn.id",
+    "conversation": "chatui.conversation.id",
+    "backend": "chatui.backend",
+    "state": "chatui.turn.state",
+    "code": "chatui.code",
+    "status": "chatui.model_server.status",
+    "first_token_seconds": "chatui.first_token_seconds",
+    "input_tokens": "gen_ai.usage.input_tokens",
+    "output_tokens": "gen_ai.usage.output_tokens",
+    "tool": "gen_ai.tool.name",
+    "method": "http.request.method",
+    "route": "http.route",
+    "response_status": "http.response.status_code",
+}
+"""The attribute names for the collector: those of OpenTelemetry's conventions, if there are any."""
+
+
+class Span:
+    """A measured piece of work. This base class discards everything."""
+
+    def set_attributes(self, **attributes: Unpack[SpanAttributes]) -> None:
+        """Add attributes."""
+
+
+class Tracer(Protocol):
+    """Measures spans, and sends them until it is stopped: ``collector``, which is not loaded if tracing is off."""
+
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]: ...
+    def current(self) -> Span: ...
+    def headers(self) -> Mapping[str, str]: ...
+    def stop(self, seconds: float) -> None: ...
+
+
+_DISCARDED = Span()
+_tracer: Tracer | None = None
+
+
+def set_tracer(tracer: Tracer | None) -> Tracer | None:
+    """Use this tracer from now on; with None, tracing is off. Returns the one before."""
+    global _tracer
+    before, _tracer = _tracer, tracer
+    return before
+
+
+def is_tracing() -> bool:
+    """Whether tracing is on."""
+    return _tracer is not None
+
+
+def span(name: str, kind: Kind = "internal", **attributes: Unpack[SpanAttributes]) -> AbstractContextManager[Span]:
+    """Measure the ``with`` block, inside the current span. An exception in it is recorded by the name of its class, and propagates."""
+    return nullcontext(_DISCARDED) if _tracer is None else _tracer.span(name, kind, attributes)
+
+
+def current_span() -> Span:
+    """The current span, to add attributes to it."""
+    return _DISCARDED if _tracer is None else _tracer.current()
+
+
+def trace_headers() -> Mapping[str, str]:
+    """Headers that tell a model server to which span a request belongs; empty unless CHATUI_TRACES_TO_MODEL_SERVERS is on."""
+    return {} if _tracer is None else _tracer.headers()

@@ -24,8 +24,8 @@ from chatui.models.files import DocumentPart, DocumentText, DocumentUse, FileCon
 from chatui.models.keys import new_key
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
-from chatui.store import branches, opened_pages, transcripts, uploads
 from chatui.store import files as store_files
+from chatui.store import opened_pages, transcripts, uploads
 from chatui.store.context_use import Room
 from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
@@ -331,7 +331,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
     rows = SentDocument.objects.filter(file__conversation=conversation_id)
     for file, message in rows.values_list("file_id", "message_id"):
         places[file].add(message)
-    here = branches.path(conversation_id, question_id) if places else ()
+    here = transcripts.path(conversation_id, question_id) if places else ()
     return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 

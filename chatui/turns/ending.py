@@ -26,7 +26,7 @@ from chatui.display import conversation_list, fragments
 from chatui.display.conversation import EndedTurn, sources_of
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnState
-from chatui.observability import measures, spans
+from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
 from chatui.store import context_use
 from chatui.turns import ledger
@@ -54,7 +54,7 @@ def note_end(running: RunningTurn, milliseconds: int) -> None:
     measures.TURN_SECONDS.labels(account.backend).observe(seconds)
     for direction, count in (("input", account.input_tokens), ("output", account.output_tokens)):
         measures.TOKENS.labels(account.backend, direction).inc(count or 0)
-    spans.current().set_attributes(
+    measures.current_span().set_attributes(
         backend=account.backend,
         state=outcome.state.value,
         code=code,

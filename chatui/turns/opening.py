@@ -45,8 +45,8 @@ from chatui.observability.error_reports import log_without_content
 from chatui.permissions import shares
 from chatui.permissions.tools import server_tools_combine_with, tools_in
 from chatui.prompts import format_preferences, format_program_instructions
-from chatui.store import branches, continuation, document_headers, documents, opened_pages, transcripts
-from chatui.store.branches import PromptMessage
+from chatui.store import continuation, document_headers, documents, opened_pages, transcripts
+from chatui.store.transcripts import PromptMessage
 from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from chatui.turns.asks import AskKind, ProgramAsk
@@ -232,7 +232,7 @@ def load_branch(running: RunningTurn) -> None:
     cut = continuation.cut_answer(turn)
     place_id = (cut.parent_id if cut else (program and program.continue_after) or turn.continued_message_id) or turn.question_id
     messages = _branch(turn, place_id)
-    left_out = branches.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
+    left_out = transcripts.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
     sent = _documents(messages)
@@ -281,7 +281,7 @@ def _branch(turn: Turn, place_id: UUID) -> list[PromptMessage]:
     question = turn.question
     if place_id == question.pk and question.parent_id is None:
         return [PromptMessage(question.pk, None, question.role, question.name, question.is_visible, question.text, question.author)]
-    return branches.prompt_messages(place_id, SEEN_CHARS)
+    return transcripts.prompt_messages(place_id, SEEN_CHARS)
 
 
 _NO_ANSWER_YET = Frame(ANSWER, "")

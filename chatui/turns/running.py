@@ -25,7 +25,7 @@ from chatui.display import conversation_list
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.observability import spans
+from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
 from chatui.store import erasure
 from chatui.tools import execution
@@ -170,7 +170,7 @@ def launch(started: RunningTurn) -> None:
 
 
 async def _measured(runner: Runner, started: RunningTurn) -> None:
-    with spans.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
+    with measures.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
         await runner.run()
 
 

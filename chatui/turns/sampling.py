@@ -18,8 +18,8 @@ from chatui.backends import http
 from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
 from chatui.backends.context_window import weight
 from chatui.backends.registry import needs_vocabulary
-from chatui.observability import measures, spans
-from chatui.observability.spans import Span
+from chatui.observability import measures
+from chatui.observability.measures import Span
 from chatui.store import transcripts
 from chatui.tools.replies import CallIds
 from chatui.turns.running_turn import TokenAccount
@@ -69,7 +69,7 @@ class Sampling:
         Raises:
             BackendError: the server refused, failed, timed out or closed the connection early.
         """
-        with spans.span(self._own or "sampling", "client", backend=self._backend.name) as span:
+        with measures.span(self._own or "sampling", "client", backend=self._backend.name) as span:
             try:
                 await self._run(span)
             except BackendError as error:

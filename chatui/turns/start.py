@@ -334,19 +334,18 @@ def _tree(person: User, wanted: _Wanted) -> Tree | None:
 def _own(person: User, key: object) -> Tree:
     row = access.own_conversation_by(_OWN, person, key)
     row.owner, found = person, vars(row)
-    if found["is_abandoned"] and sweep.interrupt_abandoned(row):
+    if found["is_late"] and sweep.interrupt_abandoned(row):
         return _own(person, key)
     return Tree(row, found["leaf"], found["last_question"], 0 if found["last"] is None else found["last"] + 1)
 
 
 def _with_its_end() -> QuerySet[Conversation]:
     owner = Parameter("owner", UUIDField())
-    running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
     return access.owned_by(owner, Parameter("key", UUIDField())).annotate(
         last=transcripts.last_position(OuterRef("pk")),
         leaf=transcripts.open_leaf(owner),
         last_question=transcripts.last_question(owner),
-        is_abandoned=Exists(running.filter(lease_until__lt=connections.now())),
+        is_late=access.late_turn(),
     )
 
 

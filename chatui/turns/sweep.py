@@ -22,10 +22,10 @@ from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import LATEST_FIRST, Turn, TurnState
-from chatui.store import continuation, hidden_text, transcripts, turn_pieces
+from chatui.store import continuation, hidden_text, transcripts
 from chatui.turns import ledger, slots
 from chatui.turns.calls import claims
-from chatui.turns.leases import leases
+from chatui.turns.leases import frames_in_pieces, leases
 from chatui.usage import counting, settling
 from renderer.errors import Code
 from renderer.frames import Frame, Terminator
@@ -109,7 +109,7 @@ def _is_answered(turn: Turn) -> bool:
 
 def _keep_pieces(turn: Turn) -> None:
     """Store the frames that the process had stored only in pieces. Only the last one was still open."""
-    found = turn_pieces.frames_of(turn)
+    found = frames_in_pieces(turn)
     stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
     is_hidden = cut is not None and hidden_text.hide_cut_of((frame for _, frame in found), cut.pk, transcripts.frame_of(cut))

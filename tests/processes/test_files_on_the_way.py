@@ -21,9 +21,9 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 104
-PAGE_FILES = 58
-API_FILES = 98
+ASK_FILES = 101
+PAGE_FILES = 55
+API_FILES = 96
 
 TIMES = 3
 QUIET_SECONDS = 1.0

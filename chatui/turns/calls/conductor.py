@@ -19,7 +19,7 @@ from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.keys import new_key
 from chatui.models.tools import Decision
-from chatui.observability import spans
+from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
 from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
@@ -224,7 +224,7 @@ class Conductor:
 
     async def _run_call(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
-        with self._time.measured(), spans.span("tool call", tool=call.tool.name) as span:
+        with self._time.measured(), measures.span("tool call", tool=call.tool.name) as span:
             execution = Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars)
             result = await self._result(call, execution)
             span.set_attributes(code="" if isinstance(result, str) else result[0].value)

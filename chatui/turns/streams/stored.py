@@ -18,8 +18,8 @@ from django.utils import timezone
 from chatui import wire
 from chatui.database import connections
 from chatui.models.turn import Turn, TurnState
-from chatui.store import opened_pages, transcripts, turn_pieces
-from chatui.turns.leases import LEASE
+from chatui.store import opened_pages, transcripts
+from chatui.turns.leases import LEASE, frames_in_pieces
 from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer, is_json, is_preamble, is_tool_line
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
@@ -68,7 +68,7 @@ def stored_answer(turn_id: UUID) -> StoredAnswer | None:
     if turn is None:
         return None
     # In this order: a frame that is completed meanwhile is in the pieces, in the messages, or in both.
-    pieces = turn_pieces.frames_of(turn)
+    pieces = frames_in_pieces(turn)
     shown = [(key, frame) for key, frame in pieces if frame.body and may_see(frame.header, Audience.END_USER)]
     messages = turn.messages.filter(is_visible=True).exclude(name=SUMMARY_NAME)
     stored = {message.pk: transcripts.frame_of(message) for message in messages.order_by("position")}

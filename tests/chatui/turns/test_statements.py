@@ -19,7 +19,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import branches, transcripts
+from chatui.store import transcripts
 from chatui.turns import opening, running
 from chatui.usage import limits
 from tests.chatui.store.long_conversations import long_conversation
@@ -200,8 +200,8 @@ async def test_messages_a_model_cannot_see_are_not_read(ada: User, backend: Scri
     def compared() -> tuple[int, float]:
         leaf = transcripts.active_leaf(conversation, ada)
         assert leaf is not None
-        whole = cost(lambda: branches.prompt_messages(leaf.pk, 10_000_000))
-        return len(branches.prompt_messages(leaf.pk, 2000)), whole / cost(lambda: branches.prompt_messages(leaf.pk, 2000))
+        whole = cost(lambda: transcripts.prompt_messages(leaf.pk, 10_000_000))
+        return len(transcripts.prompt_messages(leaf.pk, 2000)), whole / cost(lambda: transcripts.prompt_messages(leaf.pk, 2000))
 
     count, times_cheaper = await compared()
     assert 20 < count < 100 and times_cheaper > 5
@@ -227,7 +227,7 @@ async def test_reasoning_before_an_answer_is_not_read_again(ada: User, backend: 
         await running.settle()
     last = await Message.objects.order_by("position").alast()
     assert last is not None
-    rows = await database_sync_to_async(branches.prompt_messages)(last.pk, 1_000_000)
+    rows = await database_sync_to_async(transcripts.prompt_messages)(last.pk, 1_000_000)
     assert not any("hidden" in row.text for row in rows)
     assert [row.role for row in rows] == ["user", "assistant"] * 2
     conversation = await Conversation.objects.aget()
