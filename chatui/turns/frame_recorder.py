@@ -29,7 +29,7 @@ from chatui.turns.summarizing import Summarizing
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
-from renderer.frames import Channel, Frame, Role, Terminator
+from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 
 log = logging.getLogger(__name__)
@@ -89,6 +89,12 @@ class FrameRecorder:
         """The turn's stored messages, once all frames are stored. None if they must be read from the database, because the result of a
         commit was lost."""
         return None if self._has_gaps else self._stored
+
+    @property
+    def open_header(self) -> Header | None:
+        """The header of the frame that is being written; None if there is none."""
+        frame = self._assembler.open_frame()
+        return frame.header if frame is not None else None
 
     @property
     def has_thought(self) -> bool:
