@@ -111,7 +111,6 @@ def _limited(options: dict[str, Any], lock_seconds: float, statement_seconds: fl
 
 
 def now() -> Expression:
-    """The current time."""
     return Now()
 
 
@@ -135,5 +134,4 @@ def as_parameter(key: UUID) -> UUID | str:
 
 
 def as_uuid(value: object) -> UUID:
-    """A key as the database returned it."""
     return value if isinstance(value, UUID) else UUID(str(value))

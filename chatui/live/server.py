@@ -77,8 +77,6 @@ _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 
 
 class Server(daphne.server.Server):  # type: ignore[misc]
-    """Runs until it receives a signal."""
-
     _ports: list[Any]
     _draining: asyncio.Task[None] | None = None
 
@@ -88,7 +86,6 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         self._on_listening = on_listening
 
     def run(self) -> None:
-        """See Daphne."""
         self._ports = []
         self.request_buffer_size = BODY_PIECE
         raise_limit()
@@ -97,7 +94,6 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         super().run()
 
     def listen_success(self, port: Any) -> None:
-        """See Daphne."""
         self._ports.append(port)
         super().listen_success(port)
 
@@ -309,11 +305,6 @@ def max_bytes_read(path: bytes) -> int:
     return allowed + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
-def too_slow() -> bytes:
-    """The complete reply to a request whose body arrived too slowly, after which the connection is closed."""
-    return _refused(408)
-
-
 def error_object(status: int, sentence: str, code: str) -> bytes:
     """The body of an error in the format that programs expect."""
     kind = "not_found" if status == 404 else "invalid_request" if status < SERVER_ERRORS else "server_error"
@@ -353,33 +344,27 @@ class HttpChannel(HTTPChannel):
     _unread: int | None = None  # how many bytes of the response were unsent at the last timeout
 
     def connectionMade(self) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted."""
         super().connectionMade()  # type: ignore[no-untyped-call]
         self._expect_head()
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted."""
         if not self._is_over:
             super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def allHeadersReceived(self) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted."""
         self._stop_expecting()
         super().allHeadersReceived()  # type: ignore[no-untyped-call]
         self._expect_body()
 
     def rawDataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted."""
         self._body_bytes += len(data)
         super().rawDataReceived(data)
 
     def allContentReceived(self) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted."""
         self._stop_expecting()
         super().allContentReceived()  # type: ignore[no-untyped-call]
 
     def write(self, data: bytes) -> None:
-        """See Twisted."""
         if rest := written_at_once(self.transport, data):
             super().write(rest)  # type: ignore[no-untyped-call]
 
@@ -388,19 +373,16 @@ class HttpChannel(HTTPChannel):
         self.write(b"".join(iovec))
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted."""
         self._unread = None
         # Before Twisted reads buffered input, which may be the whole next head.
         self._expect_head()
         super().requestDone(request)  # type: ignore[no-untyped-call]
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]  # noqa: N802 - Twisted's name
-        """See Twisted."""
         self._stop_expecting()
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
-        """See Twisted."""
         if self._body_timer is not None:
             self._refuse_body()
             return
@@ -435,7 +417,7 @@ class HttpChannel(HTTPChannel):
         # The client is told that the request was refused, so it must not be carried out.
         self._is_over = True
         transport: Any = self.transport
-        transport.write(too_slow())
+        transport.write(_refused(408))
         super().timeoutConnection()  # type: ignore[no-untyped-call]
 
     def _stop_expecting(self) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from uuid import UUID
 
 from chatui.codes import ProductCode
 from chatui.models.message import Message
@@ -67,7 +66,6 @@ def cut_answer(turn: Turn) -> Message | None:
 
 
 def place_of(turn: Turn) -> Message:
-    """The parent of the turn's first frame."""
     cut = cut_answer(turn)
     if cut is not None:
         return cut.parent or turn.question
@@ -83,8 +81,3 @@ def thought_seconds(turns: Iterable[Turn]) -> int | None:
     """The reasoning time of an answer: the seconds of all turns that wrote it, added up. None if none of them reasoned."""
     each = [turn.thought_seconds for turn in turns if turn.thought_seconds is not None]
     return sum(each) if each else None
-
-
-def writers_of(keys: Iterable[UUID]) -> Iterable[Turn]:
-    """The turns that wrote these messages, each once. Only the columns that ``thought_seconds`` needs are loaded."""
-    return Turn.objects.filter(messages__in=list(keys)).only("thought_seconds").distinct()

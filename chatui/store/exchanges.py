@@ -87,7 +87,6 @@ def whole(row: Conversation, at_once: int) -> Iterator[StoredExchanges]:
 
 
 def of_keys(row: Conversation, keys: Sequence[UUID]) -> StoredExchanges:
-    """The exchanges of these messages, in their order."""
     versions = Versions(keys)
     return of_messages(row, transcripts.loaded(row, keys, for_page=True), versions)
 

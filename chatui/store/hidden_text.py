@@ -49,7 +49,6 @@ _MIN_DAYS = 1
 
 
 def is_emptied(frame: Frame) -> bool:
-    """Whether the text of a stored frame was removed."""
     is_place = frame.header.intent == Intent.DEBUG or frame.header == BROKEN
     return is_place and frame.body in (REMOVED, REMOVED_CALL)
 
@@ -78,7 +77,9 @@ def forget_old(now: datetime | None = None) -> str:
     last = _FIRST
     while turns := _older(Turn.objects.exclude(state=TurnState.RUNNING), before, last):
         with short_transaction():
-            _without_request(Turn.objects.filter(pk__in=turns))
+            # Stored requests repeat hidden text, and servers' error messages may.
+            repeating = Turn.objects.filter(Q(request__isnull=False) | ~Q(error_detail=""), pk__in=turns)
+            repeating.update(request=None, error_detail="")
             TurnPiece.objects.filter(turn__in=turns).delete()
             ToolApproval.objects.filter(turn__in=turns).exclude(arguments="").update(arguments="")
         last = turns[-1]
@@ -134,11 +135,6 @@ def _emptied(message: Message) -> Frame:
     reduced = Header(header.role, header.channel, header.recipient, header.call_id, header.name, Intent.DEBUG)
     emptied = document.writable(Frame(reduced, REMOVED_CALL, frame.terminator))
     return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=REMOVED)
-
-
-def _without_request(turns: QuerySet[Turn]) -> None:
-    """Remove stored requests, which repeat hidden text, and servers' error messages, which may."""
-    turns.filter(Q(request__isnull=False) | ~Q(error_detail="")).update(request=None, error_detail="")
 
 
 def hide_cut_of(frames: Iterable[Frame], key: UUID, cut: Frame) -> bool:

@@ -91,7 +91,6 @@ class SearchedBranch:
 
 
 def names_in(branch: SearchedBranch) -> list[str]:
-    """The names of the searchable documents on a branch."""
     return sorted({name for _, name in _named(branch).values()})
 
 

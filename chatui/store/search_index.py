@@ -45,8 +45,6 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One search term: an exact word, or the beginning of one."""
-
     text: str
     is_prefix: bool
 
@@ -114,7 +112,6 @@ def terms(text: str, limit: int) -> list[str]:
 
 
 def words(text: str) -> Iterator[Word]:
-    """Every word of ``text``, in order."""
     for match in _WORD.finditer(text):
         folded, is_run = _folded(match)
         if folded:

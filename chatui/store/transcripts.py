@@ -139,7 +139,6 @@ def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
 
 
 def mark_as_former_owners(conversation: Conversation) -> None:
-    """Mark its owner's messages as those of a former owner."""
     Message.objects.filter(conversation=conversation, author=Author.PERSON).update(author=Author.FORMER)
 
 
@@ -266,7 +265,6 @@ _OPEN_LEAVES = CompiledInsert(ActiveLeaf, unique=("conversation", "person"), upd
 
 
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
-    """Make the branch that ends in ``leaf`` this person's open one."""
     _OPEN_LEAVES.run([ActiveLeaf(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
 
 
@@ -427,7 +425,6 @@ _QUESTIONS = (
 
 
 def questions_from(message_id: UUID) -> int:
-    """How many questions there are from a message up to the root."""
     with connection.cursor() as cursor:
         cursor.execute(_QUESTIONS, [as_parameter(message_id)])
         return int(cursor.fetchone()[0])

@@ -47,7 +47,6 @@ class CheckedAnswers(Stage):
         return self._wanted if self._checks else None
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
-        """See Stage."""
         match event:
             case FrameOpened(header=header) if is_answer(header):
                 event = replace(event, header=replace(header, constrain=JSON))

@@ -98,12 +98,10 @@ class FrameRecorder:
 
     @property
     def has_thought(self) -> bool:
-        """Whether the turn contains reasoning."""
         return any(frame.header.channel == Channel.ANALYSIS for frame in self.written)
 
     @property
     def continues_text(self) -> bool:
-        """Whether the turn continues an answer that already has text."""
         return bool(self.before_cut)
 
     @property
@@ -144,7 +142,6 @@ class FrameRecorder:
 
     @property
     def are_saved(self) -> bool:
-        """Whether no write is pending."""
         return not self._saving
 
     async def saved(self) -> None:
@@ -169,7 +166,6 @@ class FrameRecorder:
         self._has_gaps = self._has_gaps or not stored
 
     def feed(self, event: RawEvent) -> None:
-        """Record the next event that has passed all stages."""
         if isinstance(event, FrameOpened):
             self._key = new_key()
         finished = self._assembler.feed(event)

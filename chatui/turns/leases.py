@@ -63,7 +63,6 @@ class Pieces:
         self._returned: list[TurnPiece] = []
 
     def take(self, event: RawEvent, key: UUID) -> None:
-        """An event of the frame ``key``."""
         if isinstance(event, FrameOpened):
             self._frames[key] = _UnstoredFrame(event.header)
             return
@@ -158,7 +157,6 @@ class Leases:
             self._task = asyncio.create_task(self._renew_often(), name="leases")
 
     def release(self, turn_id: UUID) -> None:
-        """Stop renewing the lease: the turn has ended."""
         self._turns.pop(turn_id, None)
 
     @property

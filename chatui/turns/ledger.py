@@ -59,15 +59,20 @@ def store_summary(running: RunningTurn, parents: Sequence[UUID], key: UUID, line
 def _store(
     running: RunningTurn, parents: Sequence[UUID], first: UUID, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
 ) -> list[Message]:
-    position = _next_position(running, first)
-    if position is None:
+    turn = running.turn
+    found = _PLACE.tuples(turn=turn.pk, owner=turn.lease_owner, message=first)  # locks the turn
+    if not found:
+        raise LeaseLostError
+    (last, is_kept), parent_id = found[0], _parent(parents)
+    if is_kept:
         return []
-    parent_id = _parent(parents)
-    messages = transcripts.append_chain_at(_conversation(running), transcripts.TreePosition(parent_id, position), frames)
+    # With the fields that its messages need. Its owner is the person who asked: nobody else can ask in it.
+    conversation = Conversation(id=turn.conversation_id, owner_id=turn.asked_by_id, temporary_until=turn.conversation.temporary_until)
+    messages = transcripts.append_chain_at(conversation, transcripts.TreePosition(parent_id, last + 1), frames)
     cut, key = running.cut_answer, running.cut_message_id
     is_withdrawn = cut is not None and key is not None and hidden_text.hide_cut_of((frame for frame, *_ in frames), key, cut)
     instead_of = key if is_withdrawn or continuation.is_answer(messages[-1]) else None
-    transcripts.follow(running.turn.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
+    transcripts.follow(turn.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
     return messages
 
 
@@ -170,22 +175,20 @@ def _answered(names: tuple[str, ...], *, is_temporary: bool) -> CompiledUpdate:
     return CompiledUpdate(lambda: (rows, {**parameters(Conversation, names), **until}))
 
 
-def is_ours(turn: Turn) -> bool:
-    """Whether the turn still runs in this process. Locks it until the end of the transaction."""
-    return mine(turn.pk, turn.lease_owner).select_for_update(of=("self",), no_key=True).values_list("pk").first() is not None
+def check_ours(turn: Turn) -> None:
+    """Lock the turn until the end of the transaction.
+
+    Raises:
+        LeaseLostError: it has ended, or another process has it.
+    """
+    if mine(turn.pk, turn.lease_owner).select_for_update(of=("self",), no_key=True).values_list("pk").first() is None:
+        raise LeaseLostError
 
 
 def is_stored(running: RunningTurn) -> bool:
     """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
     at = running.account.ended_at
     return at is not None and Turn.objects.filter(pk=running.turn.pk, state=running.outcome.state, finished_at=at).exists()
-
-
-def _next_position(running: RunningTurn, key: UUID) -> int | None:
-    """Lock the turn, and find the position for the message ``key``. None if that message is already stored."""
-    for last, is_kept in _PLACE.tuples(turn=running.turn.pk, owner=running.turn.lease_owner, message=key):
-        return None if is_kept else last + 1
-    raise LeaseLostError
 
 
 def _place() -> QuerySet[Turn, tuple[object, ...]]:
@@ -204,9 +207,3 @@ def _parent(keys: Sequence[UUID]) -> UUID:
         return keys[0]
     stored = set(Message.objects.filter(pk__in=keys).values_list("pk", flat=True))
     return next((key for key in keys if key in stored), keys[-1])
-
-
-def _conversation(running: RunningTurn) -> Conversation:
-    """The conversation, with the fields that its messages need. Its owner is the person who asked: nobody else can ask in it."""
-    turn = running.turn
-    return Conversation(id=turn.conversation_id, owner_id=turn.asked_by_id, temporary_until=turn.conversation.temporary_until)

@@ -129,12 +129,6 @@ def _mark_used(turn: Turn) -> None:
     Turn.objects.filter(pk=turn.pk, state=TurnState.RUNNING).update(by_server={"tools": []})
 
 
-def forget_sources(hosted: HostedTools | None) -> None:
-    """Forget the sources so far, because the model is sampled again: they belong to no answer, or to one that was cut or refused."""
-    if hosted is not None:
-        hosted.sources.clear()
-
-
 def used(hosted: HostedTools | None) -> Mapping[str, object] | None:
     """The hosted tools that were used and their sources, for the turn's ``by_server`` column; None if there was no use."""
     if hosted is None or not (hosted.kinds or hosted.sources):
@@ -274,7 +268,8 @@ def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None
     # Nearly always a single turn wrote the cut answer, and that turn is already loaded.
     if cut.turn is not None and cut.turn.continued_message_id is None:
         return cut.turn.thought_seconds
-    return continuation.thought_seconds(continuation.writers_of([cut.pk, *(message.key for message in answer)]))
+    writers = Turn.objects.filter(messages__in=[cut.pk, *(message.key for message in answer)])
+    return continuation.thought_seconds(writers.only("thought_seconds").distinct())
 
 
 def _branch(turn: Turn, place_id: UUID) -> list[PromptMessage]:

@@ -143,7 +143,6 @@ class Publisher:
         return self.is_watched and not self._people.has_unshown
 
     def shown(self) -> tuple[ShownPart, ...]:
-        """The visible messages of the answer, without their text."""
         return tuple(ShownPart(key, kind, ()) for key, kind in self._people.shown())
 
     def elapsed(self) -> int:
@@ -151,7 +150,6 @@ class Publisher:
         return int((time.monotonic() - self._started) * 1000)
 
     def flush(self) -> None:
-        """Send all new events."""
         self._last_flush = self._loop.time()
         if self._next_flush is not None:
             self._next_flush.cancel()

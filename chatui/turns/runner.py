@@ -136,7 +136,6 @@ class Runner:
         return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
 
     async def _loaded(self) -> BackendSpec:
-        """What the turn needs, and its model server."""
         running = self._running
         try:
             spec = opening.load_at_once(running)
@@ -154,7 +153,8 @@ class Runner:
         """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
         running = self._running
         while True:
-            opening.forget_sources(running.hosted)
+            if running.hosted is not None:  # the sources so far belong to no answer, or to one that was cut or refused
+                running.hosted.sources.clear()
             asked = self._answer_now.applied_to(request) if self._answer_now is not None else request
             sampling = Sampling(backend, asked, way_back.feed, self._publisher.show_checking)
             self._samplings.append(sampling)
@@ -253,7 +253,6 @@ class Runner:
         self._cancel()
 
     def _on_write_failed(self, error: BaseException) -> None:
-        """A frame could not be stored."""
         if isinstance(error, LeaseLostError):
             self._on_lease_lost()
         elif self._failure is None:

@@ -47,7 +47,6 @@ _tasks: set[asyncio.Task[None]] = set()
 
 
 def erase_after(turn: asyncio.Task[None], conversation_id: UUID) -> None:
-    """Erase the conversation as soon as ``turn`` is done."""
     task = asyncio.create_task(_erase_when_done(turn, conversation_id), name=f"forget {conversation_id}")
     _tasks.add(task)  # the event loop keeps only a weak reference
     task.add_done_callback(_tasks.discard)
@@ -145,8 +144,6 @@ async def _ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[Running
 
 @dataclass(frozen=True, slots=True)
 class TurnPlace:
-    """A turn and the process that runs it."""
-
     turn_id: UUID
     process: str
 

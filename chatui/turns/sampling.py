@@ -15,7 +15,7 @@ from dataclasses import replace
 from django.utils import timezone
 
 from chatui.backends import http
-from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Usage
 from chatui.backends.context_window import weight
 from chatui.backends.registry import needs_vocabulary
 from chatui.observability import measures
@@ -52,7 +52,8 @@ class Sampling:
         self._on_held = on_held
         self._own = own
         self._sent: tuple[str, bytes] | None = None
-        self._ended: SampleEnded | None = None
+        self.ended = SampleEnded(EndReason.STOP)
+        """How the sample ended; as here if the server did not say."""
         self._has_answered = False
         self._first_token_ms: int | None = None
         self._is_refused = False
@@ -93,45 +94,28 @@ class Sampling:
                     self._first_token_ms = round(waited * 1000)
                 self._has_answered = True
                 if isinstance(event, SampleEnded):
-                    self._ended = event
+                    self.ended = event
                 else:
                     self._written += weight(event.text) if isinstance(event, FrameText) else 0.0
                     self._take(event)
 
-    @property
-    def end_reason(self) -> EndReason:
-        """Why the sample ended; STOP if the server did not say."""
-        return self._ended.reason if self._ended else EndReason.STOP
-
-    @property
-    def is_context_full(self) -> bool:
-        """Whether the answer was cut because the context window is full."""
-        return self._ended is not None and self._ended.is_context_full
-
-    @property
-    def reasoning(self) -> GivenReasoning | None:
-        """The model's reasoning before its calls, as its server sent it. Hidden from people."""
-        return self._ended.reasoning if self._ended else None
-
     def account(self) -> TokenAccount:
-        """What the server reported about this sample."""
-        usage = self._ended.usage if self._ended else None
-        reported = usage or Usage()
+        ended, reported = self.ended, self.ended.usage or Usage()
         return TokenAccount(
             backend=self._backend.name,
-            model=(self._ended.model or "") if self._ended else "",
+            model=ended.model or "",
             input_tokens=plausible_count(reported.prompt_tokens),
             output_tokens=plausible_count(reported.completion_tokens),
-            turns_left_out=self._ended.turns_left_out if self._ended else 0,
-            context=self._ended.context if self._ended else None,
+            turns_left_out=ended.turns_left_out,
+            context=ended.context,
             request=self._sent,
             sampled_with=self._settings() if self._has_answered else None,
-            spent=Spent() if self._is_refused else spent_on(self._request, usage, self._written),
+            spent=Spent() if self._is_refused else spent_on(self._request, ended.usage, self._written),
             first_token_ms=self._first_token_ms,
         )
 
     def _note_usage(self, span: Span) -> None:
-        if usage := self._ended.usage if self._ended else None:
+        if usage := self.ended.usage:
             span.set_attributes(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
@@ -225,7 +209,6 @@ class ModelFrames(Stage):
         self._calls = UnansweredCalls()
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
-        """See Stage."""
         if isinstance(event, FrameText):
             return [FrameText(transcripts.storable(event.text))]
         event = self._calls.feed(event)
@@ -239,7 +222,6 @@ class ModelFrames(Stage):
         return [self._call_ids.feed(event)]
 
     def finish(self) -> Sequence[RawEvent]:
-        """See Stage."""
         self._calls = UnansweredCalls()
         return ()
 
@@ -262,11 +244,9 @@ class TextBeforeCut(Stage):
         """Whether the open frame begins with this text."""
 
     def __bool__(self) -> bool:
-        """Whether the turn continues any text."""
         return bool(self._text)
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
-        """See Stage."""
         if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
             self._is_waiting, self.is_open = False, True
             return [event, FrameText(self._text)]
@@ -300,7 +280,7 @@ async def text_of(backend: Backend, request: SampleRequest, max_chars: int, char
     finally:
         account = sampling.account()
         charged(account.spent, transcripts.header_text(account.model))
-    return transcripts.storable("".join(answer.parts)[:max_chars]) if sampling.end_reason is EndReason.STOP else ""
+    return transcripts.storable("".join(answer.parts)[:max_chars]) if sampling.ended.reason is EndReason.STOP else ""
 
 
 class _NoTextError(Exception):
@@ -308,14 +288,11 @@ class _NoTextError(Exception):
 
 
 class _Answer:
-    """The text of one answer."""
-
     def __init__(self, most: int) -> None:
         self.parts: list[str] = []
         self._is_wanted, self._left = False, most
 
     def take(self, event: RawEvent) -> None:
-        """Take the next event."""
         match event:
             case FrameOpened(header=header):
                 self._is_wanted = is_answer(header)

@@ -208,7 +208,6 @@ _slots: dict[asyncio.AbstractEventLoop, Slots] = {}
 
 
 def slots() -> Slots:
-    """The slots of the running event loop."""
     loop = asyncio.get_running_loop()
     for ended in [known for known in _slots if known.is_closed()]:
         del _slots[ended]
@@ -227,8 +226,6 @@ class LeftToOthersError(Exception):
 
 
 class SlotWait:
-    """The wait of one turn for its slot."""
-
     def __init__(self, turn: Turn, *, is_for_person: bool) -> None:
         self._turn = turn
         self._is_marked = turn.is_queued

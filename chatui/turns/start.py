@@ -121,7 +121,6 @@ def of_question(question: Message) -> tuple[SentDocument, ...]:
 
 
 def tokens_of(ask: Ask) -> int:
-    """The approximate token count of a question's documents."""
     return sum(each.given.tokens for each in ask.documents)
 
 
@@ -269,7 +268,6 @@ class _Wanted:
     created: NewConversation | None = None
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
-        """Store the turn."""
         turn = Turn(
             conversation_id=question.conversation_id,
             question_id=question.pk,
@@ -305,7 +303,10 @@ class Tree:
 
 def _start(person: User, wanted: _Wanted) -> RunningTurn:
     ask = wanted.ask
-    tree = _tree(person, wanted)
+    # None: the question starts a new conversation.
+    tree = Tree(wanted.created.conversation) if wanted.created and wanted.created.is_empty else None
+    if tree is None and ask.conversation is not None:
+        tree = _own(person, ask.conversation)
     if wanted.running >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
     if tree is not None and ask.kind is AskKind.CONTINUE:
@@ -322,13 +323,6 @@ def _start(person: User, wanted: _Wanted) -> RunningTurn:
     documents = of_question(question) if ask.documents or ask.kind is AskKind.EDIT else ()
     others = () if is_old else transcripts.question_versions(tree.conversation, base)
     return RunningTurn(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
-
-
-def _tree(person: User, wanted: _Wanted) -> Tree | None:
-    """The conversation in which the question is asked; None if it starts a new one."""
-    if wanted.created is not None and wanted.created.is_empty:
-        return Tree(wanted.created.conversation)
-    return None if wanted.ask.conversation is None else _own(person, wanted.ask.conversation)
 
 
 def _own(person: User, key: object) -> Tree:

@@ -23,7 +23,7 @@ from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 100
 PAGE_FILES = 55
-API_FILES = 95
+API_FILES = 94
 
 TIMES = 3
 QUIET_SECONDS = 1.0

@@ -116,10 +116,10 @@ class Conductor:
         """Reply to the calls of the sampling. Returns the next request; None if the turn ends, because nothing was called, too many rounds
         were in vain, the server filtered the content, or a program must run the remaining calls."""
         calls = unanswered(self._frames.written)
-        if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._failed_rounds == MAX_FAILED_ROUNDS:
+        if not calls or sampling.ended.reason is EndReason.CONTENT_FILTER or self._failed_rounds == MAX_FAILED_ROUNDS:
             return None
         self._frames.close_open_frame()
-        self._remember(calls, sampling.reasoning)
+        self._remember(calls, sampling.ended.reasoning)
         try:
             has_run = await self._answer(calls, self._tools if request.tools else {}, over_ids=sampling.is_over_ids)
         except asyncio.CancelledError:
@@ -135,7 +135,6 @@ class Conductor:
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
 
     async def _store_pages(self) -> None:
-        """Store newly opened pages, before an answer can cite them."""
         opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._stored_pages}
         if not opened:
             return
@@ -186,7 +185,6 @@ class Conductor:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The person could not be asked.", call.provenance()))
 
     async def _start(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
-        """Run each of these calls in its own task."""
         if not calls:
             return
         for call in calls:

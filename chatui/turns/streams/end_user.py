@@ -41,27 +41,21 @@ class OpenMessage:
 
     @property
     def delta(self) -> wire.DeltaType:
-        """The type of its events."""
         return "chatui:preamble.delta" if self.preamble else "response.delta"
 
     @property
     def kind(self) -> wire.PartKind:
-        """The kind of the message, for people."""
         return "tool" if self.is_tool else "preamble" if self.preamble else "final"
 
 
 @dataclass(slots=True)
 class _Text:
-    """Text of a message that is not rendered yet."""
-
     message: OpenMessage
     text: VisibleText = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The end of a message that is not rendered yet."""
-
     message: OpenMessage
     closed: FrameClosed
 
@@ -75,11 +69,9 @@ class _Thinking:
     seconds: int | None = None
 
     def work(self) -> None:
-        """Hidden work begins."""
         self.is_on = not self.has_answer
 
     def answer(self, seconds: int) -> bool:
-        """The answer begins. Returns whether this ends the thinking."""
         self.has_answer = True
         return self.end(seconds)
 
@@ -170,11 +162,12 @@ class EndUserStream:
         last = self._waiting[-1] if self._waiting else None
         if isinstance(last, _Text) and last.message is message and self._cut is None and len(last.text) + len(text) <= _JOINED_CHARS:
             last.text = VisibleText.joined([last.text, text])
+        elif len(text) <= STEP_CHARS:
+            self._waiting.append(_Text(message, text))
         else:
             self._waiting.extend(_Text(message, step) for step in in_steps(text))
 
     def add_event(self, event: wire.Event) -> None:
-        """Add an event about the turn itself."""
         self._pending.append(event)
 
     def set_checking(self) -> None:
@@ -201,7 +194,6 @@ class EndUserStream:
         return self._thinking.seconds
 
     def end_thinking(self, elapsed: int) -> None:
-        """The turn ends, and with it the thinking."""
         self._show_end_of_thinking(self._thinking.end, elapsed)
 
     def _show_end_of_thinking(self, end: Callable[[int], bool], elapsed: int) -> None:
@@ -267,7 +259,6 @@ class EndUserStream:
         return not self._pending and len(self._waiting) == 1 and isinstance(self._waiting[0], _End)
 
     def shown(self) -> list[tuple[str, wire.PartKind]]:
-        """The key and kind of each visible message that has ended."""
         return [(message.message_id, message.kind) for message in self._done]
 
     def beat(self) -> wire.Beat:
