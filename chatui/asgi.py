@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable
 from typing import Any
 
 from channels.routing import ProtocolTypeRouter
@@ -22,12 +23,9 @@ tracing.begin(environment())
 PROGRAMS = "/v1/responses"
 
 
-async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
+def websocket(scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[None]:
     """Programs authenticate by a key, which a browser cannot send. So only for pages the origin is checked."""
-    if scope["path"] == PROGRAMS:
-        await socket.serve(scope, receive, send)
-    else:
-        await pages(scope, receive, send)
+    return (socket.serve if scope["path"] == PROGRAMS else pages)(scope, receive, send)
 
 
 application = ProtocolTypeRouter({"http": measured(http), "websocket": websocket})

@@ -327,6 +327,11 @@ class Environment(BaseModel):
             return self.backend_key
         return self.backend_key_file.read_text(encoding="utf-8").strip()
 
+    @property
+    def keeps_reasoning(self) -> bool:
+        """Whether reasoning stays stored after its turn. If not, neither does text that may repeat it."""
+        return self.hidden_days != 0
+
     def make_data_dir(self) -> None:
         """Create the data directory, readable by its owner alone: the database is not encrypted. An existing one is left unchanged."""
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

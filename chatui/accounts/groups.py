@@ -1,20 +1,19 @@
-"""The groups of people: those that settings name, the list for account managers, and those that limit simultaneous answers.
+"""The groups of people: those that settings name, and the list for account managers.
 
 Where a group that a setting names does not exist, the setting has no effect, so missing groups are reported. The list has the members and
-permissions of each group, and whether it requires a second factor. The groups that limit answers are found in the query that loads the
-person.
+permissions of each group, and whether it requires a second factor.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, Permission
 from django.db import DatabaseError, transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
 from chatui import instructions
@@ -279,24 +278,3 @@ def _features_of(group: Group) -> tuple[str, ...]:
         (instructions.group_instructions().texts, gettext("Has its own instructions for the model")),
     )
     return tuple(words for names, words in messages if group.name in names)
-
-
-_PREFIX = "is_in_limited_group_"
-
-
-def columns(names: Sequence[str]) -> Mapping[str, Exists]:
-    """Columns to read with a person's row, one for each of ``names``, so that no extra statement is needed."""
-    members = User.groups.through.objects.filter(user=OuterRef("pk"))
-    return {f"{_PREFIX}{number}": Exists(members.filter(group__name=name)) for number, name in enumerate(names)}
-
-
-def groups_of(person: User) -> frozenset[str]:
-    """The person's groups that have a limit. One statement if the row was read without ``columns`` and any group has a limit."""
-    known = names()
-    if known and f"{_PREFIX}0" not in vars(person):
-        return frozenset(person.groups.filter(name__in=known).values_list("name", flat=True))
-    return frozenset(name for number, name in enumerate(known) if vars(person)[f"{_PREFIX}{number}"])
-
-
-def names() -> tuple[str, ...]:
-    return tuple(environment().group_answers_at_once)

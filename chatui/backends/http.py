@@ -26,7 +26,7 @@ from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, credentials
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
 from chatui.codes import Cause, ProductCode
-from chatui.observability import measures, spans
+from chatui.observability import measures
 from renderer.errors import Code
 
 _log = logging.getLogger(__name__)
@@ -148,7 +148,7 @@ class Upstream:
         clock = _Clock(self.limits)
         body = _json_of(payload).encode()
         request = self._request("POST", path, self._stream_headers, body)
-        if traces := spans.headers():
+        if traces := measures.trace_headers():
             request.headers.update(traces)
         request.extensions[READING] = BodyReading(clock.deadline, AnswerPace(self.limits.read_interval, is_hidden).rest)
         if on_sent is not None:

@@ -31,7 +31,6 @@ class Parameter(Expression):
         self.name = name
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
-        """A placeholder, with this object in place of the value."""
         return "%s", [self]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -110,7 +111,6 @@ def _limited(options: dict[str, Any], lock_seconds: float, statement_seconds: fl
 
 
 def now() -> Expression:
-    """The current time."""
     return Now()
 
 
@@ -126,3 +126,12 @@ def seconds_since_start() -> float:
 def after(wait: timedelta) -> Expression:
     """The current time plus ``wait``."""
     return ExpressionWrapper(Now() + wait, output_field=DateTimeField())
+
+
+def as_parameter(key: UUID) -> UUID | str:
+    """A key as a parameter of a raw statement."""
+    return key.hex if connection.vendor == "sqlite" else key
+
+
+def as_uuid(value: object) -> UUID:
+    return value if isinstance(value, UUID) else UUID(str(value))

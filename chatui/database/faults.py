@@ -36,7 +36,6 @@ def is_transient(error: BaseException) -> bool:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether the disk or the database is full."""
     if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
         return True
     return _sqlstate(error).startswith("53100") or "disk is full" in str(error)
@@ -87,7 +86,6 @@ class Outages:
         self._last = float("-inf")
 
     def record(self) -> None:
-        """Record that the database does not respond now."""
         self._last = time.monotonic()
 
     def seconds_since(self) -> float:

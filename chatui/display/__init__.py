@@ -4,7 +4,7 @@ Begin with ``conversation``: it asks ``store`` for rows and returns shown values
 get nothing else. Some files also carry out an owner's actions (``conversation_actions``, ``folders``, ``ratings``), because they show the
 result.
 
-A page shows a window of a long conversation (``windows``): ``store.branches`` walks from the leaf, or from the requested message, only as
+A page shows a window of a long conversation (``windows``): ``store.exchanges`` walks from the leaf, or from the requested message, only as
 far as the window reaches. ``versions`` reads all answers to a question, each through the gate like any other.
 
 The HTML around the text comes with the events of a turn, so a page fetches only what it has missed. The event that begins a turn carries

@@ -22,14 +22,15 @@ from chatui.display import files as display_files
 from chatui.display.activities import ShownLine
 from chatui.display.failures import Notice
 from chatui.display.files import ShownDocument, ShownFile
-from chatui.display.ratings import ShownRating, unrated
+from chatui.display.ratings import ShownRating, unrated, verdicts_of
 from chatui.display.tools import ShownCard
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.message import Author, Message
-from chatui.models.turn import BY_TIME, Turn, TurnState
+from chatui.models.turn import Turn, TurnState
 from chatui.permissions import access
-from chatui.store import bulk_append, context_use, continuation, opened_pages, transcripts
+from chatui.store import bulk_append, context_use, continuation, exchanges, transcripts
+from chatui.store.exchanges import StoredExchanges, Versions
 from renderer.activities.activity import from_stored
 from renderer.frame_kinds import is_document, is_preamble, is_tool_line
 from renderer.frames import Terminator
@@ -156,25 +157,31 @@ BLANK_EXCHANGE = ShownExchange(ShownQuestion("", html.plain(_NOTHING), _NOTHING,
 """An empty exchange, which scripts copy for a new message."""
 
 
-def shown_exchanges(row: Conversation, keys: Sequence[UUID], versions: continuation.Versions | None = None) -> list[ShownExchange]:
-    """Part of a branch as questions and answers. ``keys``: those of its messages, in order. ``versions``: those of the answers, if they
-    were read before the keys."""
-    known = versions or continuation.Versions(keys)
-    return _Page(row, transcripts.loaded(row, keys, for_page=True), known).exchanges()
+def shown_exchanges(found: StoredExchanges) -> list[ShownExchange]:
+    """Part of a branch as questions and answers, with the ratings of the conversation's owner."""
+    shown = _Page(found).exchanges()
+    answers = [each.answer for each in shown if each.answer]
+    verdicts = verdicts_of(found.conversation, [answer.rated.message_id for answer in answers if answer.rated])
+    return [replace(each, answer=_rated(each.answer, verdicts)) for each in shown] if verdicts else shown
+
+
+def _rated(answer: ShownAnswer | None, verdicts: Mapping[str, str]) -> ShownAnswer | None:
+    verdict = verdicts.get(answer.rated.message_id) if answer and answer.rated else None
+    return replace(answer, rated=replace(answer.rated, verdict=verdict)) if answer and answer.rated and verdict else answer
 
 
 def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
     """The exchange of one turn. The cost depends only on that turn, not on the length of the conversation."""
-    versions = continuation.Versions([turn.question_id])
+    versions = Versions([turn.question_id])
     messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
     if turn.continued_message_id:
         messages = transcripts.branch(row, continuation.end_of(turn), since=turn.question_id)
-    return _Page(row, messages, versions).exchanges()[0]
+    return shown_exchanges(exchanges.of_messages(row, messages, versions))[0]
 
 
-def shown_answer(row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> ShownAnswer | None:
+def shown_answer(row: Conversation, messages: Sequence[Message], versions: Versions) -> ShownAnswer | None:
     """A single answer. ``messages``: its question, and everything up to its end. None if none of it is visible."""
-    return _Page(row, messages, versions).exchanges()[0].answer
+    return _Page(exchanges.of_messages(row, messages, versions)).exchanges()[0].answer
 
 
 def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQuestion:
@@ -208,12 +215,14 @@ def ended_answer(ended: EndedTurn) -> ShownAnswer:
     messages = transcripts.written_by(turn) if ended.written is None else ended.written
     end = continuation.end_among(turn, messages)
     siblings = None if ended.is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
-    files, rated = display_files.of_ended(turn, messages), unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
+    makes_files = turn.continued_message_id is not None or any(message.terminator == Terminator.CALL for message in messages)
+    files = display_files.of_ended(turn) if makes_files else ()
+    rated = unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
     return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, files=files, rated=rated)
 
 
 def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
-    versions = continuation.Versions([turn.question_id])
+    versions = Versions([turn.question_id])
     # Continued answers may branch off anywhere below the question, so its children are not queried.
     needed = set() if versions.ends(turn.question) else {turn.question_id}
     return _answer_siblings(turn.question, messages, versions, transcripts.siblings(turn.conversation, needed) if needed else {})
@@ -229,26 +238,19 @@ def _text_of(message: Message) -> VisibleText:
 
 
 class _Page:
-    """Converts one branch. Holds its rows, and the data that is loaded once for all of them."""
+    """Converts what is stored of one branch."""
 
-    def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
-        self._row, self._messages = row, messages
-        self._versions = versions
-        questions = [message for message in messages if message.is_question]
-        self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
-        self._latest: dict[UUID, Turn] = {}
-        for turn in Turn.objects.filter(question__in=questions).defer("request").order_by(*BY_TIME):
-            self._latest[turn.question_id] = turn
+    def __init__(self, found: StoredExchanges) -> None:
+        self._found, self._row = found, found.conversation
         self._labels = _labels()
-        self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
-        self._files = display_files.of_messages(messages)
-        self._documents = display_files.of_questions(questions, {message.pk for message in messages})
+        self._documents = {key: tuple(map(display_files.shown, rows)) for key, rows in found.documents.items()}
         # A call is stored before the person is asked about it, so a page without calls needs no statement for this.
-        self._cards = tools.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
+        callers = {message.turn_id for message in found.messages if message.terminator == Terminator.CALL and message.turn_id}
+        self._cards = tools.of_turns(callers) if callers else {}
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
-        for message in self._messages:
+        for message in self._found.messages:
             if message.is_question:
                 groups.append((message, []))
             elif groups:
@@ -261,29 +263,30 @@ class _Page:
 
     def _question(self, message: Message) -> ShownQuestion:
         documents = self._documents.get(message.pk, ())
-        versions = transcripts.versions_of(self._row, message, self._children, has_documents=bool(documents))
+        versions = transcripts.versions_of(self._row, message, self._found.children, has_documents=bool(documents))
         return replace(shown_question(message, versions), documents=documents)
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
         end = continuation.last_of([message for message in messages if message.turn_id])
-        turn = self._versions.attempt(end) or end.turn if end else self._latest.get(question.pk) if question and not messages else None
+        found = self._found
+        turn = found.versions.attempt(end) or end.turn if end else found.latest.get(question.pk) if question and not messages else None
         if turn is None and not any(message.is_visible for message in messages):
             return None
         shown = [message for message in messages if message.is_visible and not (message.is_summary or message.is_old_summary)]
         turns = dict.fromkeys(message.turn_id for message in messages if message.turn_id)
         answers = [_text_of(message) for message in shown if _kind(message) == "final"]
         written = list(dict.fromkeys(message.turn for message in messages if message.turn))
-        ending, parts = _ending(turn, end, self._labels, question), tuple(_part(message, self._pages) for message in shown)
+        ending, parts = _ending(turn, end, self._labels, question), tuple(_part(message, found.pages) for message in shown)
         return replace(
             ending,
             parts=parts,
             at=ending.at if turn else bulk_append.written_at(self._row, shown),
             rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
-            sources=sources_of(answers, self._pages, written),
-            siblings=_answer_siblings(question, messages, self._versions, self._children),
+            sources=sources_of(answers, found.pages, written),
+            siblings=_answer_siblings(question, messages, found.versions, found.children),
             thought=_thought({turn, *written} if turn else set(), messages, lambda: self._named(question)),
             cards=tuple(card for key in turns for card in self._cards.get(key, ())),
-            files=tuple(file for key in turns for file in self._files.get(key, ())),
+            files=tuple(display_files.shown_file(file) for key in turns for file in found.files.get(key, ())),
         )
 
     def _named(self, question: Message | None) -> list[str]:
@@ -322,7 +325,7 @@ def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], q
 def _answer_siblings(
     question: Message | None,
     messages: Sequence[Message],
-    versions: continuation.Versions,
+    versions: Versions,
     children: Mapping[UUID | None, Sequence[Message]],
 ) -> Siblings | None:
     if question is None or not messages:

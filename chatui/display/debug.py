@@ -30,6 +30,7 @@ from chatui.models.turn import BY_TIME, LATEST_FIRST, Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.site.languages import sentence_of, translated
+from chatui.store import files as store_files
 from chatui.store import transcripts
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
@@ -362,7 +363,8 @@ class _Page:
                 self._calls.setdefault(message.call_id, message)
             elif message.call_id and message.role == Role.TOOL:
                 self._replies.setdefault(message.call_id, message)
-        self._files = files.of_messages(messages)
+        callers = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
+        self._files = {key: tuple(map(files.shown_file, rows)) for key, rows in store_files.of_turns(callers).items()}
         self._decisions = tools.decisions_of(row) if self._calls else {}
 
     def groups(self) -> tuple[FrameGroup, ...]:

@@ -8,7 +8,7 @@ refused.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -34,7 +34,6 @@ from chatui.store import context_use, uploads
 from chatui.store import documents as store_documents
 from chatui.store import files as store_files
 from chatui.store.documents import FRAME_TOKENS, MARK_TOKENS
-from renderer.frames import Terminator
 
 _VERSION_CHARS = 8
 """How many characters of the content's digest are used."""
@@ -52,11 +51,9 @@ class ShownFile:
     is_picture: bool
 
 
-def of_messages(messages: Iterable[Message]) -> Mapping[UUID, tuple[ShownFile, ...]]:
-    """By turn, the files of the turns that wrote these messages. Only calls make files: without a call nothing is read, otherwise this
-    takes one statement."""
-    turns = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
-    return {key: tuple(map(_shown, files)) for key, files in store_files.of_turns(turns).items()} if turns else {}
+def shown_file(file: StoredFile) -> ShownFile:
+    """The file below an answer."""
+    return ShownFile(str(file.pk), file.name, file.content.size, file.content.sha256[:_VERSION_CHARS], file.content.width is not None)
 
 
 def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
@@ -66,17 +63,18 @@ def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
         NotFoundError: the conversation has no such turn.
     """
     turn = access.turn_of(row, turn_id)
-    return tuple(map(_shown, store_files.of_turns([turn.pk]).get(turn.pk, ())))
+    return tuple(map(shown_file, store_files.of_turns([turn.pk]).get(turn.pk, ())))
 
 
-def of_ended(turn: Turn, messages: Iterable[Message]) -> tuple[ShownFile, ...]:
-    """The files of an answer that has just ended: those of its last turn, which has these messages, and of the turns that it continued."""
-    found = of_messages(messages)
-    if turn.continued_message is not None and (files := store_files.of_question(turn.question_id)):
-        rows = Turn.objects.filter(question=turn.question_id).select_related("continued_message").defer("request")
-        before = list(_before(turn.continued_message, {row.pk: row for row in rows}))
-        return tuple(_shown(file) for key in (*reversed(before), turn.pk) for file in files.get(key, ()))
-    return found.get(turn.pk, ())
+def of_ended(turn: Turn) -> tuple[ShownFile, ...]:
+    """The files of an answer that has just ended: those of its last turn, and of the turns that it continued."""
+    if turn.continued_message is None:
+        return tuple(map(shown_file, store_files.of_turns([turn.pk]).get(turn.pk, ())))
+    if not (files := store_files.of_question(turn.question_id)):
+        return ()
+    rows = Turn.objects.filter(question=turn.question_id).select_related("continued_message").defer("request")
+    before = list(_before(turn.continued_message, {row.pk: row for row in rows}))
+    return tuple(shown_file(file) for key in (*reversed(before), turn.pk) for file in files.get(key, ()))
 
 
 def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
@@ -85,10 +83,6 @@ def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
     while at is not None and (turn := turns.get(at.turn_id) if at.turn_id else None) is not None:
         yield turn.pk
         at = turn.continued_message
-
-
-def _shown(file: StoredFile) -> ShownFile:
-    return ShownFile(str(file.pk), file.name, file.content.size, file.content.sha256[:_VERSION_CHARS], file.content.width is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +94,6 @@ class ShownDocument:
     name: str = field(repr=False)
     size: int = 0
     use_text: str = ""
-
-
-def of_questions(questions: Collection[Message], loaded: Collection[UUID]) -> Mapping[UUID, tuple[ShownDocument, ...]]:
-    """By question, the documents that came with it. ``loaded``: the keys of all messages that were read, which are not documents; a
-    question directly after one of them has none. At most one statement; none for a branch that was read from its start and has none."""
-    below = [question for question in questions if question.parent_id and question.parent_id not in loaded]
-    return {key: tuple(map(shown, documents)) for key, documents in store_documents.of_questions(below).items()} if below else {}
 
 
 def shown(row: SentDocument) -> ShownDocument:

@@ -2,7 +2,7 @@
 
 ``own_data`` moves conversations into and out of them. A folder's name is one line, with at least one visible character.
 
-``turns.ledger`` reads a folder's instructions with each turn, and ``chatui.prompts`` formats them, so that no line can pass for the
+``turns.opening`` reads a folder's instructions with each turn, and ``chatui.prompts`` formats them, so that no line can pass for the
 operator's. They are not stored in transcripts.
 """
 

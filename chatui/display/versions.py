@@ -16,7 +16,8 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.permissions import access
-from chatui.store import continuation, transcripts
+from chatui.store import transcripts
+from chatui.store.exchanges import Versions
 
 MAX_VERSIONS = 12
 """The most answers to show; these are the newest. Each may be long."""
@@ -55,7 +56,7 @@ def shown_versions(row: Conversation, question: Message) -> ShownVersions:
     """
     if not question.is_question:
         raise access.NotFoundError
-    known = continuation.Versions([question.pk])
+    known = Versions([question.pk])
     ends = known.ends(question)
     versions = _continued(row, question, ends) if ends else _not_continued(row, question)
     shown: list[ShownVersion] = []

@@ -1,7 +1,7 @@
 """A page's socket: commands in, events out, one way to close; and the server under it. Holds only what has passed the gate.
 
 Begin with ``routing``, which lets a socket in, and ``consumer``, which has one instance for each open page. Turns never run here.
-``snapshots``: a page that opens during a turn asks for a snapshot of it and continues from its number. ``server`` and ``channel`` are
+``snapshots``: a page that opens during a turn asks for a snapshot of it and continues from its number. ``server`` is
 Daphne with limits on slow clients and a drain.
 
 While Redis does not answer, pages that follow a turn of another process get the answer as it is stored (``turns.streams.stored``), through

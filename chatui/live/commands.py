@@ -56,12 +56,6 @@ class Caller:
     language: str = ""
 
 
-class SignedOutError(Exception):
-    """The session behind the socket is no longer valid."""
-
-    code = ProductCode.SIGNED_OUT
-
-
 def run_command(caller: Caller, command: Callable[[Visitor, C], T], argument: C) -> T:
     """Run one of the commands below, with the caller's current person and permissions."""
     return command(visitor_of(caller), argument)
@@ -82,7 +76,7 @@ async def ask(caller: Caller, command: wire.AskCommand, accept: Callable[[wire.A
     turn, because a socket that follows it from ``accept`` on misses nothing.
     """
     if caller.session is None:
-        raise SignedOutError
+        raise AskRefusedError(ProductCode.SIGNED_OUT)
     parsed = _ask_of(command, caller)
     client_id = str(parsed.client_id)
 
@@ -123,15 +117,13 @@ def see(visitor: Visitor, command: wire.See) -> bool:
 
 def watch(visitor: Visitor, command: wire.Watch) -> Following:
     """Follow the hidden channels of a conversation. Every time, permission and opt-in are checked, and the access is recorded."""
-    if visitor.user is None:
-        raise SignedOutError
+    _person(visitor)
     return _following(access.view_hidden(visitor, command.conversation, action="debug stream"))
 
 
 def continue_watching(visitor: Visitor, before: Following) -> Following:
     """Continue to follow. Permission and opt-in are checked again; a new turn is recorded as another stream."""
-    if visitor.user is None:
-        raise SignedOutError
+    _person(visitor)
     following = _following(access.recheck_hidden(visitor, before.conversation_id))
     if following.turn_id != before.turn_id:
         access.recheck_hidden(visitor, before.conversation_id, newly_shown="debug stream")
@@ -163,8 +155,9 @@ def _following_turn(turn: Turn) -> Following:
 
 
 def _person(visitor: Visitor) -> User:
+    """The person, if the session behind the socket is still valid."""
     if visitor.user is None:
-        raise SignedOutError
+        raise AskRefusedError(ProductCode.SIGNED_OUT)
     return visitor.user
 
 
@@ -178,7 +171,7 @@ def _ask_of(command: wire.AskCommand, caller: Caller) -> Ask:
         client_id,
         getattr(command, "effort", ""),
         **ids,
-        tools_off=catalogue.names_of(getattr(command, "tools_off", None) or ""),
+        tools_off=catalogue.names_of(off) if (off := getattr(command, "tools_off", None)) else frozenset(),
         choice=getattr(command, "choice", None),
         temporary=bool(getattr(command, "temporary", None)),
         text=getattr(command, "text", ""),

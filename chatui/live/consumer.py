@@ -23,7 +23,7 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.display import conversation_list
 from chatui.live import commands
-from chatui.live.commands import Caller, Following, SignedOutError
+from chatui.live.commands import Caller, Following
 from chatui.live.page_socket import TOO_FAST, PageSocket
 from chatui.live.snapshots import Snapshots
 from chatui.observability import measures
@@ -57,7 +57,7 @@ CLOSE_TOO_FAST = 4429
 
 _open_sockets: Counter[UUID] = Counter()
 
-_REFUSALS = (AskRefusedError, access.NotFoundError, access.RefusedError, access.OptInNeededError, SignedOutError, DatabaseBusyError)
+_REFUSALS = (AskRefusedError, access.NotFoundError, access.RefusedError, access.OptInNeededError, DatabaseBusyError)
 
 
 class ChatConsumer(PageSocket):
@@ -103,7 +103,6 @@ class ChatConsumer(PageSocket):
         self.release()
 
     def release(self) -> None:
-        """Leave all groups, and no longer count as an open page."""
         super().release()
         if (person := self._counted) is not None:
             self._counted = None
@@ -117,7 +116,6 @@ class ChatConsumer(PageSocket):
             self._unfollow(audience)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Execute one command."""
         if self.is_closing:
             return
         if text_data == TOO_FAST:
@@ -279,7 +277,6 @@ class ChatConsumer(PageSocket):
             self.outbox.wait_for_page()  # once the page has caught up, ``_caught_up`` asks again
 
     def following(self, audience: Audience) -> Following | None:
-        """What this socket follows now."""
         return self._followed.get(audience)
 
     async def follow_again(self, audience: Audience) -> bool:

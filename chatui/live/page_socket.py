@@ -55,13 +55,11 @@ class InboundQueue:
         self._is_too_fast = False
 
     async def next(self) -> dict[str, Any]:
-        """The next message, in the order of arrival."""
         if self._reading is None:
             self._reading = asyncio.create_task(self._read())
         return await self._arrived.get()
 
     def stop(self) -> None:
-        """Stop reading messages."""
         if self._reading is not None:
             self._reading.cancel()
 
@@ -146,7 +144,6 @@ class Outbox:
             await self.flush()
 
     async def flush(self) -> None:
-        """Send all waiting frames."""
         while self._waiting:
             frame = self._next()
             self._sent += len(frame)
@@ -233,7 +230,6 @@ class PageSocket(AsyncWebsocketConsumer):
         return bool(version) and version != str(wire.PROTOCOL)
 
     def query_value(self, name: str) -> str:
-        """A parameter from the query string of the socket's address."""
         return ",".join(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, []))
 
     def begin(self, caught_up: Callable[[], None]) -> None:
@@ -259,7 +255,6 @@ class PageSocket(AsyncWebsocketConsumer):
             self.start_background(self.leave(CLOSE_TOO_SLOW))
 
     def send_event(self, event: wire.Event) -> None:
-        """Send one event."""
         self.outbox.put(wire.encode([event]))
 
     def refuse(self, client_id: str | None, code: ErrorCode, until: datetime | None = None) -> None:
@@ -268,7 +263,6 @@ class PageSocket(AsyncWebsocketConsumer):
         self.send_event(wire.Refused(client_id, code, until.isoformat(), contact) if until else wire.Refused(client_id, code))
 
     async def close_with(self, code: ErrorCode, close_code: int) -> None:
-        """Send the reason, and close."""
         if not self.is_closing:
             self.send_event(wire.Closing(code))
             await self.leave(close_code)

@@ -23,21 +23,6 @@ from chatui.proxies import is_trusted, setup_faults
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
-class ExactOriginCheck:
-    """ASGI middleware around the socket application."""
-
-    def __init__(self, application: Application) -> None:
-        self._application = application
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
-        if is_allowed(scope):
-            return await self._application(scope, receive, send)
-        setup_faults.note_origin(
-            next((value.decode("latin-1") for name, value in scope.get("headers", []) if name == b"origin"), "no origin")
-        )
-        return await WebsocketDenier()(scope, receive, send)
-
-
 def is_allowed(scope: dict[str, Any]) -> bool:
     """Whether the connection comes from this site: exactly one Origin header, with the same scheme, host and port."""
     origins = [value for name, value in scope.get("headers", []) if name == b"origin"]
@@ -64,4 +49,12 @@ def _scheme(scope: dict[str, Any]) -> str:
 
 websocket_urlpatterns = [path("ws/", ChatConsumer.as_asgi())]  # type: ignore[arg-type]
 
-application = ExactOriginCheck(CookieMiddleware(URLRouter(websocket_urlpatterns)))  # type: ignore[arg-type]
+_allowed: Application = CookieMiddleware(URLRouter(websocket_urlpatterns))  # type: ignore[arg-type]
+
+
+def application(scope: Any, receive: Any, send: Any) -> Awaitable[Any]:
+    """The socket of a page of this site; for every other page, a refusal."""
+    if is_allowed(scope):
+        return _allowed(scope, receive, send)
+    setup_faults.note_origin(next((value.decode("latin-1") for name, value in scope.get("headers", []) if name == b"origin"), "no origin"))
+    return WebsocketDenier()(scope, receive, send)

@@ -29,12 +29,11 @@ SHARED_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswer:
-    """A stored answer: what pages get, and when it was written, in seconds of the event loop's clock. The rest as in StoredAnswer."""
+    """A stored answer, what pages get of it, and when it was written, in seconds of the event loop's clock."""
 
+    answer: stored.StoredAnswer
     snapshot: wire.Snapshot
     written_at: float
-    has_answer: bool
-    has_withdrawn: bool
 
 
 _reads: dict[UUID, tuple[float, asyncio.Task[WrittenAnswer | None]]] = {}
@@ -62,7 +61,7 @@ async def _read(turn_id: UUID) -> WrittenAnswer | None:
     answer = await pools.commands.run_or_busy(stored.stored_answer, turn_id)
     if answer is None:
         return None
-    return WrittenAnswer(await stored.snapshot_of(answer), began - answer.seconds, answer.has_answer, answer.has_withdrawn)
+    return WrittenAnswer(answer, await stored.snapshot_of(answer), began - answer.seconds)
 
 
 def _noted(task: asyncio.Task[WrittenAnswer | None]) -> None:
@@ -92,17 +91,14 @@ RUNNING_SECONDS = 3 * publisher.BEAT_SECONDS
 class Follower(Protocol):
     """The socket."""
 
-    def following(self, audience: Audience) -> Following | None:
-        """What it follows now."""
+    def following(self, audience: Audience) -> Following | None: ...
 
     async def follow_again(self, audience: Audience) -> bool:
         """Check access, read where the turn runs, and ask for its snapshot. Returns whether access was checked, and is allowed."""
 
-    def start_background(self, work: Coroutine[Any, Any, object]) -> None:
-        """Run a task until the socket ends."""
+    def start_background(self, work: Coroutine[Any, Any, object]) -> None: ...
 
-    def send_event(self, event: wire.Event) -> None:
-        """Send one event."""
+    def send_event(self, event: wire.Event) -> None: ...
 
 
 class Snapshots:
@@ -118,7 +114,6 @@ class Snapshots:
         """What the page got last, if that was stored."""
 
     def ask(self, audience: Audience) -> None:
-        """Ask the process that runs the followed turn for a snapshot."""
         following = self._socket.following(audience)
         if following is not None and following.running is not None:
             running.ask_snapshot(following.running, audience, self._group)
@@ -149,11 +144,9 @@ class Snapshots:
             self._shown = None
 
     def is_awaited(self, audience: Audience) -> bool:
-        """Whether a followed turn's snapshot has not arrived yet."""
         return audience in self._awaited and self._socket.following(audience) is not None
 
     def note_events(self) -> None:
-        """The page got events of the followed turn, or its snapshot."""
         self._shown = None
         self._heard_at = asyncio.get_running_loop().time()
 
@@ -206,7 +199,7 @@ class Snapshots:
         # Text that is older than what the page has heard of may lack its end.
         if read.written_at < self._heard_at + WRITE_SECONDS or read.snapshot.messages == self._shown:
             return False
-        return read.has_answer or read.has_withdrawn or self._shown is not None
+        return read.answer.has_answer or read.answer.has_withdrawn or self._shown is not None
 
     def _is_heard(self, seconds: float) -> bool:
         return asyncio.get_running_loop().time() - self._heard_at < seconds

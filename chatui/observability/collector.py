@@ -11,7 +11,7 @@ import threading
 import time
 from asyncio import CancelledError
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, get_args
@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from chatui import __version__
-from chatui.observability.spans import NAMES, Kind, Span, SpanAttributes
+from chatui.observability.measures import NAMES, Kind, Span, SpanAttributes
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +59,8 @@ class Collector:
         self._tracer = self._provider.get_tracer("chatui", __version__)
         self._propagator = TraceContextTextMapPropagator() if propagates_to_model_servers else None
 
-    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]:
-        """See Tracer."""
-        return self._span(name, kind, attributes)
-
     @contextmanager
-    def _span(self, name: str, kind: Kind, attributes: SpanAttributes) -> Iterator[Span]:
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> Iterator[Span]:
         # An exception's message may quote hidden text, so OpenTelemetry is not to record it.
         opened = self._tracer.start_as_current_span(name, kind=_KINDS[kind], record_exception=False, set_status_on_exception=False)
         with opened as inner:
@@ -80,18 +76,15 @@ class Collector:
                 raise
 
     def current(self) -> Span:
-        """See Tracer."""
         return _Measured(trace.get_current_span())
 
     def headers(self) -> Mapping[str, str]:
-        """See Tracer."""
         carrier: dict[str, str] = {}
         if self._propagator is not None:
             self._propagator.inject(carrier)
         return carrier
 
     def stop(self, seconds: float) -> None:
-        """Send the queued spans, for at most ``seconds``."""
         # In a thread, because the provider itself would wait for half a minute.
         ending = threading.Thread(target=self._provider.shutdown, name="traces end", daemon=True)
         ending.start()
@@ -99,13 +92,10 @@ class Collector:
 
 
 class _Measured(Span):
-    """A span of OpenTelemetry."""
-
     def __init__(self, inner: trace.Span) -> None:
         self._inner = inner
 
     def set_attributes(self, **attributes: Any) -> None:
-        """See Span."""
         for name, value in attributes.items():
             if value is not None and value != "":
                 self._inner.set_attribute(NAMES[name], value if isinstance(value, int | float) else str(value)[:MAX_CHARS])
@@ -124,7 +114,6 @@ class MonitoredExporter(SpanExporter):
         self._lock = threading.Lock()
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """See OpenTelemetry."""
         self._sending_since = time.monotonic()
         try:
             result = self._inner.export(spans)
@@ -159,7 +148,6 @@ class MonitoredExporter(SpanExporter):
             self._lost = 0
 
     def shutdown(self) -> None:
-        """See OpenTelemetry."""
         self._inner.shutdown()
 
 
@@ -171,7 +159,6 @@ class _Processor(BatchSpanProcessor):
         self._monitored = exporter
 
     def on_end(self, span: ReadableSpan) -> None:
-        """See OpenTelemetry."""
         self._monitored.check_for_hang()
         super().on_end(span)
 
@@ -185,7 +172,6 @@ class _Session(requests.Session):
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
 
     def request(self, *args: Any, **options: Any) -> requests.Response:
-        """See requests."""
         response = super().request(*args, **(options | {"stream": True, "allow_redirects": False}))
         response.close()
         if not response.ok or response.is_redirect:

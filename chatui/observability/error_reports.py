@@ -51,7 +51,6 @@ class JsonFormatter(SafeTextFormatter):
     """The same as one JSON object per line, for log collectors."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format the line."""
         fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -81,12 +80,10 @@ class SafeExceptionReporter(ExceptionReporter):
     """The text of Django's error mails and of its debug-mode error page: the same as in the log, and only the path of the request."""
 
     def get_traceback_text(self) -> str:  # type: ignore[override]
-        """As plain text."""
         where = f"{self.request.method} {without_tokens(self.request.path)}\n" if self.request else ""
         return where + (traceback_without_messages(self.exc_value) if self.exc_value else "no exception\n")
 
     def get_traceback_html(self) -> Any:
-        """As HTML: the same text."""
         return format_html("<!doctype html><title>Error</title><pre>{}</pre>", self.get_traceback_text())
 
 

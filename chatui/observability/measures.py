@@ -1,14 +1,18 @@
-"""The counters and timers of this process, for ``/metrics``. They contain no ids, no names and no content.
+"""The counters and timers of this process, for ``/metrics``, and spans of the product's work, for the operator's collector of traces.
 
-Without a token nobody can read ``/metrics``. Then nothing is counted, and prometheus_client, which takes 1 MB, is not loaded.
+Counters contain no ids, no names and no content. Without a token nobody can read ``/metrics``. Then nothing is counted, and
+prometheus_client, which takes 1 MB, is not loaded. Spans have ids, codes, counts and seconds only. If tracing is off, they are discarded,
+OpenTelemetry is not loaded, and a span costs one global lookup.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, Unpack
+from uuid import UUID
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -18,22 +22,17 @@ class NotCounted:
     """Stands for a counter, gauge or histogram, and does nothing."""
 
     def labels(self, *_: str) -> Self:
-        """See Prometheus."""
         return self
 
-    def inc(self, _: float = 1) -> None:
-        """See Prometheus."""
+    def inc(self, _: float = 1) -> None: ...
 
-    def dec(self, _: float = 1) -> None:
-        """See Prometheus."""
+    def dec(self, _: float = 1) -> None: ...
 
-    def observe(self, _: float) -> None:
-        """See Prometheus."""
+    def observe(self, _: float) -> None: ...
 
 
 @cache
 def registry() -> CollectorRegistry:
-    """All metrics of this process."""
     from prometheus_client import CollectorRegistry, ProcessCollector
 
     found = CollectorRegistry()
@@ -41,54 +40,134 @@ def registry() -> CollectorRegistry:
     return found
 
 
-def _metric(kind: str, name: str, description: str, labels: Sequence[str], **options: Any) -> Any:
+def _metric(kind: str, name: str, description: str, labels: Sequence[str], buckets: Sequence[float] = ()) -> Any:
     # Not from the settings: backends count as well, and know no Django.
     if not any(value for variable, value in os.environ.items() if variable.upper() == "CHATUI_METRICS_TOKEN"):
         return NotCounted()
     import prometheus_client
 
+    options = {"buckets": buckets} if buckets else {}
     return getattr(prometheus_client, kind)(name, description, labels, registry=registry(), **options)
-
-
-def _counter(name: str, description: str, labels: Sequence[str]) -> Counter:
-    metric: Counter = _metric("Counter", name, description, labels)
-    return metric
-
-
-def _gauge(name: str, description: str) -> Gauge:
-    metric: Gauge = _metric("Gauge", name, description, ())
-    return metric
-
-
-def _histogram(name: str, description: str, labels: Sequence[str], buckets: Sequence[float]) -> Histogram:
-    metric: Histogram = _metric("Histogram", name, description, labels, buckets=buckets)
-    return metric
 
 
 _SHORT = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 _LONG = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800)
 
-TURNS = _counter("chatui_turns_ended", "Turns that ended.", ["backend", "state", "code"])
-TURN_SECONDS = _histogram("chatui_turn_seconds", "From the question until the answer was stored.", ["backend"], _LONG)
-FIRST_TOKEN_SECONDS = _histogram(
+TURNS: Counter = _metric("Counter", "chatui_turns_ended", "Turns that ended.", ["backend", "state", "code"])
+TURN_SECONDS: Histogram = _metric("Histogram", "chatui_turn_seconds", "From the question until the answer was stored.", ["backend"], _LONG)
+FIRST_TOKEN_SECONDS: Histogram = _metric(
+    "Histogram",
     "chatui_first_token_seconds",
     "From a request to a model server until it wrote something, hidden or not.",
     ["backend"],
     _LONG,
 )
-QUEUE_SECONDS = _histogram("chatui_queue_seconds", "How long answers waited for a slot of this process.", (), _LONG)
-DATABASE_SECONDS = _histogram("chatui_database_seconds", "From asking the database until it was done, by kind of work.", ["work"], _SHORT)
-MODEL_SERVER_ERRORS = _counter(
+QUEUE_SECONDS: Histogram = _metric("Histogram", "chatui_queue_seconds", "How long answers waited for a slot of this process.", (), _LONG)
+DATABASE_SECONDS: Histogram = _metric(
+    "Histogram", "chatui_database_seconds", "From asking the database until it was done, by kind of work.", ["work"], _SHORT
+)
+MODEL_SERVER_ERRORS: Counter = _metric(
+    "Counter",
     "chatui_model_server_errors",
     "Requests that a model server failed, after all attempts. status: of HTTP, or empty.",
     ["backend", "code", "status"],
 )
-ANSWERS_READ = _counter(
+ANSWERS_READ: Counter = _metric(
+    "Counter",
     "chatui_model_answers",
     "Answers of model servers: read as structured, plain or unproven, and whether something in them was withheld (yes or no).",
     ["backend", "separation", "withheld"],
 )
-TOKENS = _counter("chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
-SOCKETS = _gauge("chatui_sockets", "Open sockets of people who are signed in.")
-SIGN_INS = _counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"])
-ERROR_PAGES = _counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
+TOKENS: Counter = _metric("Counter", "chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
+SOCKETS: Gauge = _metric("Gauge", "chatui_sockets", "Open sockets of people who are signed in.", ())
+SIGN_INS: Counter = _metric("Counter", "chatui_sign_ins", "Attempts to sign in.", ["outcome"])
+ERROR_PAGES: Counter = _metric("Counter", "chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
+
+
+Kind = Literal["server", "client", "internal"]
+
+
+class SpanAttributes(TypedDict, total=False):
+    """The attributes that a span may have. None is written by a person, a model or a model server, and none is a URL with the id of a
+    link.
+    """
+
+    turn: UUID
+    conversation: UUID
+    backend: str
+    """The operator's name for the model server."""
+    state: str
+    code: str
+    status: str
+    """The HTTP status of a model server's response; empty if there was none."""
+    first_token_seconds: float
+    input_tokens: int | None
+    output_tokens: int | None
+    tool: str
+    method: str
+    route: str
+    """The URL pattern, such as c/<uuid:conversation_id>/, never the URL itself."""
+    response_status: int
+    """The HTTP status of our own response."""
+
+
+NAMES: Mapping[str, str] = {
+    "turn": "chatui.turn.id",
+    "conversation": "chatui.conversation.id",
+    "backend": "chatui.backend",
+    "state": "chatui.turn.state",
+    "code": "chatui.code",
+    "status": "chatui.model_server.status",
+    "first_token_seconds": "chatui.first_token_seconds",
+    "input_tokens": "gen_ai.usage.input_tokens",
+    "output_tokens": "gen_ai.usage.output_tokens",
+    "tool": "gen_ai.tool.name",
+    "method": "http.request.method",
+    "route": "http.route",
+    "response_status": "http.response.status_code",
+}
+"""The attribute names for the collector: those of OpenTelemetry's conventions, if there are any."""
+
+
+class Span:
+    """A measured piece of work. This base class discards everything."""
+
+    def set_attributes(self, **attributes: Unpack[SpanAttributes]) -> None: ...
+
+
+class Tracer(Protocol):
+    """Measures spans, and sends them until it is stopped: ``collector``, which is not loaded if tracing is off."""
+
+    def span(self, name: str, kind: Kind, attributes: SpanAttributes) -> AbstractContextManager[Span]: ...
+    def current(self) -> Span: ...
+    def headers(self) -> Mapping[str, str]: ...
+    def stop(self, seconds: float) -> None: ...
+
+
+_DISCARDED = Span()
+_tracer: Tracer | None = None
+
+
+def set_tracer(tracer: Tracer | None) -> Tracer | None:
+    """Use this tracer from now on; with None, tracing is off. Returns the one before."""
+    global _tracer
+    before, _tracer = _tracer, tracer
+    return before
+
+
+def is_tracing() -> bool:
+    return _tracer is not None
+
+
+def span(name: str, kind: Kind = "internal", **attributes: Unpack[SpanAttributes]) -> AbstractContextManager[Span]:
+    """Measure the ``with`` block, inside the current span. An exception in it is recorded by the name of its class, and propagates."""
+    return nullcontext(_DISCARDED) if _tracer is None else _tracer.span(name, kind, attributes)
+
+
+def current_span() -> Span:
+    return _DISCARDED if _tracer is None else _tracer.current()
+
+
+def trace_headers() -> Mapping[str, str]:
+    """Headers that tell a model server to which span a request belongs; empty unless CHATUI_TRACES_TO_MODEL_SERVERS is on."""
+    return {} if _tracer is None else _tracer.headers()

@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import Resolver404, resolve
 
 from chatui.env import Environment
-from chatui.observability import spans
-
-if TYPE_CHECKING:
-    from chatui.observability.collector import Collector
-
+from chatui.observability import measures
 
 INSTALL = ".venv/bin/python -m pip install --require-hashes --requirement requirements-traces.txt"
 _NEEDED = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http", "requests")
-_collector: Collector | None = None
 
 
 def begin(env: Environment) -> None:
@@ -31,25 +26,20 @@ def begin(env: Environment) -> None:
     Raises:
         ImproperlyConfigured: the settings are invalid, or packages are missing.
     """
-    global _collector
-    if not env.traces_url or _collector is not None:
+    if not env.traces_url or measures.is_tracing():
         return
     if problem := problem_of(env):
         raise ImproperlyConfigured(problem)
     # Imported here, so that nothing of it is loaded if tracing is off.
     from chatui.observability.collector import Collector
 
-    _collector = Collector(
-        env.traces_url, header_of(env.traces_header), env.traces_share, propagates_to_model_servers=env.traces_to_model_servers
-    )
-    spans.set_tracer(_collector)
+    header, propagates = header_of(env.traces_header), env.traces_to_model_servers
+    measures.set_tracer(Collector(env.traces_url, header, env.traces_share, propagates_to_model_servers=propagates))
 
 
 def end(seconds: float) -> None:
     """Turn tracing off when the process ends: send the queued spans, for at most ``seconds``."""
-    global _collector
-    collector, _collector = _collector, None
-    spans.set_tracer(None)
+    collector = measures.set_tracer(None)
     if collector is not None:
         collector.stop(seconds)
 
@@ -101,7 +91,7 @@ _NOT_MEASURED = ("/static/", "/healthz", "/readyz", "/metrics")
 
 def measured(application: Application) -> Application:
     """The application with a span around each request; the application itself if tracing is off."""
-    if not spans.is_on():
+    if not measures.is_tracing():
         return application
 
     async def around(scope: Scope, receive: Any, send: Send) -> None:
@@ -110,7 +100,7 @@ def measured(application: Application) -> Application:
             return
         method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
         route = _route(scope["path"])
-        with spans.span(f"{method} {route}".strip(), "server", method=method, route=route) as span:
+        with measures.span(f"{method} {route}".strip(), "server", method=method, route=route) as span:
 
             async def sending(message: MutableMapping[str, Any]) -> None:
                 if message["type"] == "http.response.start":

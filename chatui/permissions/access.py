@@ -83,6 +83,17 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
         raise NotFoundError from None
 
 
+def own_opened(user: User | None, conversation_id: object) -> tuple[Conversation, bool]:
+    """As ``own_conversation``, and whether a turn in it is late: its lease has expired, so that its process may have died."""
+    row = own_conversation(user, conversation_id, is_late=late_turn())
+    return row, vars(row)["is_late"]
+
+
+def late_turn() -> Exists:
+    """An expression for a query of conversations: whether a turn in it is late."""
+    return Exists(Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING, lease_until__lt=connections.now()))
+
+
 def own_conversation_by(query: CompiledQuery[Conversation], user: User, conversation_id: object) -> Conversation:
     """As ``own_conversation``, with a compiled query of ``owned_by`` that has the parameters ``owner`` and ``key``."""
     found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []

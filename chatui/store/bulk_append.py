@@ -99,7 +99,6 @@ def begin(conversation: Conversation) -> None:
 
 
 def is_in_progress(person: User) -> bool:
-    """Whether an import of this person is in progress."""
     return Conversation.objects.filter(owner=person, unfinished_until__gte=timezone.now()).exists()
 
 

@@ -57,7 +57,6 @@ class Room:
     documents: int
 
     def fits(self, tokens: int) -> bool:
-        """Whether documents with ``tokens`` tokens fit."""
         return tokens <= self.documents
 
     def percent(self, tokens: int) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from uuid import UUID
 
 from chatui.codes import ProductCode
 from chatui.models.message import Message
@@ -67,7 +66,6 @@ def cut_answer(turn: Turn) -> Message | None:
 
 
 def place_of(turn: Turn) -> Message:
-    """The parent of the turn's first frame."""
     cut = cut_answer(turn)
     if cut is not None:
         return cut.parent or turn.question
@@ -83,40 +81,3 @@ def thought_seconds(turns: Iterable[Turn]) -> int | None:
     """The reasoning time of an answer: the seconds of all turns that wrote it, added up. None if none of them reasoned."""
     each = [turn.thought_seconds for turn in turns if turn.thought_seconds is not None]
     return sum(each) if each else None
-
-
-def writers_of(keys: Iterable[UUID]) -> Iterable[Turn]:
-    """The turns that wrote these messages, each once. Only the columns that ``thought_seconds`` needs are loaded."""
-    return Turn.objects.filter(messages__in=list(keys)).only("thought_seconds").distinct()
-
-
-class Versions:
-    """The answers to a question if one of them was continued.
-
-    Such answers branch below the question. ``asked``: the keys of the questions; keys of other messages are ignored. Load this before the
-    messages: messages that are added in between are then loaded too, and their turn does not look like an attempt without a result.
-    """
-
-    def __init__(self, asked: Iterable[UUID]) -> None:
-        turns = Turn.objects.filter(question__in=list(asked), continued_message__isnull=False)
-        continuing = list(turns.defer("request").order_by("started_at"))
-        messages = transcripts.answers({turn.question_id for turn in continuing}) if continuing else []
-        self._by_question: dict[UUID, list[Message]] = {}
-        for message in messages:
-            if message.turn:
-                self._by_question.setdefault(message.turn.question_id, []).append(message)
-        answered = {message.turn_id for message in messages if is_answer(message)}
-        # Reasoning and preambles before a continuation are stored beside the cut text; alone they are not an answer.
-        texts = {message.pk for message in messages if is_answer(message)}
-        self._attempts = {turn.continued_message_id: turn for turn in continuing if turn.pk not in answered}
-        self._vain = {turn.pk for turn in continuing if turn.pk not in answered and turn.continued_message_id in texts}
-
-    def attempt(self, end: Message) -> Turn | None:
-        """The last turn that tried, or is trying, to continue this message, and has added nothing yet."""
-        return self._attempts.get(end.pk)
-
-    def ends(self, question: Message) -> list[Message]:
-        """The last message of each answer, in the order in which they were stored. Empty if no answer was continued."""
-        mine = self._by_question.get(question.pk, [])
-        parents = {message.parent_id for message in mine}
-        return [message for message in mine if message.pk not in parents and message.turn_id not in self._vain]

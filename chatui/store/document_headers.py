@@ -50,7 +50,7 @@ _MAX_UNHELD = 12
 def sampling_of(row: Conversation) -> dict[str, float]:
     """The sampling parameters that an import's header asks for in the whole conversation (specification section 2), as far as a stranger
     may choose them. A value of another type or outside the parameter's range is left out."""
-    settings, found = _imported_header(row).settings if row.document_header else {}, dict[str, float]()
+    settings, found = _imported_header(row).settings, dict[str, float]()
     for name, is_possible in _HELD.items():
         value = settings.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and is_possible(value):
@@ -74,7 +74,6 @@ def text_of(header: DocumentHeader) -> str:
 
 
 def header_of(row: Conversation) -> DocumentHeader:
-    """The header of a conversation's documents."""
     header = _imported_header(row)
     if row.sampled_with is not None:
         rest = {key: value for key, value in header.settings.items() if key not in SAMPLING_SETTINGS}
@@ -86,7 +85,6 @@ def header_of(row: Conversation) -> DocumentHeader:
 
 
 def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
-    """Frames of a conversation under its header."""
     header, found = header_of(row), tuple(_with_unique_calls(frames))
     extra = header.extra if _keep_to(header, found) else _without_profile(header)
     if row.sampled_with is not None:

@@ -24,8 +24,8 @@ from chatui.models.files import DocumentPart, DocumentText, DocumentUse, FileCon
 from chatui.models.keys import new_key
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
-from chatui.store import branches, opened_pages, transcripts, uploads
 from chatui.store import files as store_files
+from chatui.store import opened_pages, transcripts, uploads
 from chatui.store.context_use import Room
 from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
@@ -61,7 +61,6 @@ def read(text: str, most: int) -> tuple[int, ...]:
 
 
 def written_ranges(numbers: Collection[int]) -> str:
-    """The numbers as a short range: ``1-12, 15``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:
@@ -129,7 +128,6 @@ class DocumentFrame:
 
 
 def whole(document: Document) -> DocumentFrame:
-    """The frame with the whole text."""
     end = " Its end is missing: it was too long to be read whole." if document.is_cut else ""
     return _document_frame(document, document.parts, f"{_size(document)}{end}")
 
@@ -276,12 +274,10 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
 
 
 def parts_of(file: StoredFile) -> list[DocumentPart]:
-    """The parts of a file, in order."""
     return list(DocumentPart.objects.filter(content=file.content_id).order_by("number"))
 
 
 def document_of(file: StoredFile, text: DocumentText) -> Document:
-    """A file as a document for a model."""
     parts = tuple(NumberedPart(part.number, part.label, part.tokens, part.text) for part in parts_of(file))
     return Document(file.name, text.kind, parts, text.is_cut, tuple(left_out(text).items()))
 
@@ -331,7 +327,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
     rows = SentDocument.objects.filter(file__conversation=conversation_id)
     for file, message in rows.values_list("file_id", "message_id"):
         places[file].add(message)
-    here = branches.path(conversation_id, question_id) if places else ()
+    here = transcripts.path(conversation_id, question_id) if places else ()
     return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 

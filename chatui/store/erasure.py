@@ -56,7 +56,9 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     erased = 0
     while taken := _erase_newest(key):
         erased += taken
-    _delete_files(key)
+    if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
+        # While the conversation exists, the next ``sweep`` can repeat this.
+        files.delete_of_conversation(owner, key)
     with short_transaction():
         for rows in _ROWS_OF_TURN:
             delete_rows(rows.objects.filter(turn__conversation=key))
@@ -143,12 +145,6 @@ def _lock_running_turns(key: UUID) -> None:
     """
     turns = Turn.objects.select_for_update(of=("self",), no_key=True).filter(conversation=key, state=TurnState.RUNNING)
     settling.lock_counters(set(turns.order_by("pk").values_list("asked_by", flat=True)))
-
-
-def _delete_files(key: UUID) -> None:
-    """Delete uploaded files, and the contents of all files. While the conversation exists, the next ``sweep`` can repeat this."""
-    if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
-        files.delete_of_conversation(owner, key)
 
 
 def _erase_newest(key: UUID) -> int:

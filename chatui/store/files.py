@@ -52,18 +52,13 @@ def decrypted(content: FileContent, number: int, stored: bytes) -> bytes:
     """The piece that ``encrypted`` was given. Raises NoKeyError."""
     from cryptography.exceptions import InvalidTag  # as in ``_cipher``
 
-    for secret in _keys():
+    for secret in filter(None, [environment().file_key, *environment().file_keys_before]):
         cipher, nonce = _cipher(secret, stored[:_SALT_BYTES])
         try:
             return cipher.decrypt(nonce, stored[_SALT_BYTES:], _bound(content, number))
         except InvalidTag:
             continue
     raise NoKeyError("a file cannot be decrypted with CHATUI_FILE_KEY, nor with CHATUI_FILE_KEYS_BEFORE")
-
-
-def _keys() -> Iterator[str]:
-    env = environment()
-    yield from filter(None, [env.file_key, *env.file_keys_before])
 
 
 def _cipher(secret: str, salt: bytes) -> tuple[AESGCM, bytes]:

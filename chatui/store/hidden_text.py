@@ -48,13 +48,7 @@ _MIN_DAYS = 1
 """A call may wait for its reply between two turns, so it is stored at least this long, even if reasoning is removed sooner."""
 
 
-def keeps_reasoning() -> bool:
-    """Whether reasoning stays stored after its turn. If not, neither does text that may repeat it."""
-    return environment().hidden_days != 0
-
-
 def is_emptied(frame: Frame) -> bool:
-    """Whether the text of a stored frame was removed."""
     is_place = frame.header.intent == Intent.DEBUG or frame.header == BROKEN
     return is_place and frame.body in (REMOVED, REMOVED_CALL)
 
@@ -64,7 +58,7 @@ def forget_reasoning(turn_id: UUID) -> None:
 
     Calls and replies stay until ``forget_old``.
     """
-    if keeps_reasoning():
+    if environment().keeps_reasoning:
         return
     # Reasoning that a program sent along is stored before its question, and does not belong to the turn.
     carried = Q(turn=None, author=Author.IMPORT, conversation__turns=turn_id, conversation__turns__program_answer__isnull=False)
@@ -83,7 +77,9 @@ def forget_old(now: datetime | None = None) -> str:
     last = _FIRST
     while turns := _older(Turn.objects.exclude(state=TurnState.RUNNING), before, last):
         with short_transaction():
-            _without_request(Turn.objects.filter(pk__in=turns))
+            # Stored requests repeat hidden text, and servers' error messages may.
+            repeating = Turn.objects.filter(Q(request__isnull=False) | ~Q(error_detail=""), pk__in=turns)
+            repeating.update(request=None, error_detail="")
             TurnPiece.objects.filter(turn__in=turns).delete()
             ToolApproval.objects.filter(turn__in=turns).exclude(arguments="").update(arguments="")
         last = turns[-1]
@@ -141,16 +137,9 @@ def _emptied(message: Message) -> Frame:
     return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=REMOVED)
 
 
-def _without_request(turns: QuerySet[Turn]) -> None:
-    """Remove stored requests, which repeat hidden text, and servers' error messages, which may."""
-    turns.filter(Q(request__isnull=False) | ~Q(error_detail="")).update(request=None, error_detail="")
-
-
-def hide_cut_of(frames: Iterable[Frame], key: UUID | None, cut: Frame | None) -> bool:
+def hide_cut_of(frames: Iterable[Frame], key: UUID, cut: Frame) -> bool:
     """Hide the cut answer ``key`` if one of these frames was shown as its continuation, and then withdrawn. Returns whether one was."""
-    if key is None or cut is None or not cut.body:
-        return False
-    is_withdrawn = any(frame.header == BROKEN and frame.body.startswith(cut.body) for frame in frames)
+    is_withdrawn = bool(cut.body) and any(frame.header == BROKEN and frame.body.startswith(cut.body) for frame in frames)
     if is_withdrawn:
         hide_cut(key)
     return is_withdrawn

@@ -22,7 +22,7 @@ from django.urls import reverse
 from chatui.database.connections import short_transaction
 from chatui.documents.chunks import Chunk, chunks
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentUse, FileSource, SentDocument, StoredFile
-from chatui.store import branches, search_index
+from chatui.store import search_index, transcripts
 from chatui.store.search_index import Query, Term
 
 MAX_WORDS = 12
@@ -91,7 +91,6 @@ class SearchedBranch:
 
 
 def names_in(branch: SearchedBranch) -> list[str]:
-    """The names of the searchable documents on a branch."""
     return sorted({name for _, name in _named(branch).values()})
 
 
@@ -154,7 +153,7 @@ def _named(branch: SearchedBranch) -> dict[int, tuple[UUID, str]]:
     """The file, and the name under which it was last sent, by content."""
     sent = _sent(branch.conversation_id).order_by("message__position")
     rows = list(sent.values_list("message", "file__content", "file", "file__name"))
-    above = set(branches.path(branch.conversation_id, branch.message_id)) if rows else set()
+    above = set(transcripts.path(branch.conversation_id, branch.message_id)) if rows else set()
     return {content: (file, name) for message, content, file, name in rows if message in above}
 
 

@@ -53,7 +53,7 @@ def _without_sealed(body: bytes) -> str:
     try:
         found = json.loads(text)
         if isinstance(found, dict) and isinstance(found.get("tools"), list):
-            found["tools"] = [_without_keys(each) if _is_of_server(each) else each for each in found["tools"]]
+            found["tools"] = [each if _is_function(each) else _without_keys(each) for each in found["tools"]]
         return json.dumps(_opened(found), ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
@@ -64,8 +64,8 @@ _KEY_FIELD = re.compile(rf'(?i)"[a-z0-9_-]*(?:{"|".join(KEY_WORDS)})[a-z0-9_-]*"
 _LEFT_OUT = "(left out)"
 
 
-def _is_of_server(tool: Any) -> bool:
-    return isinstance(tool, dict) and tool.get("type") != "function"
+def _is_function(tool: Any) -> bool:
+    return not isinstance(tool, dict) or tool.get("type") == "function"
 
 
 def _without_keys(value: Any, *, is_key: bool = False) -> Any:

@@ -19,11 +19,11 @@ from uuid import UUID
 
 from django.db import connection
 
+from chatui.database.compiled_statements import CompiledInsert
 from chatui.database.connections import short_transaction
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
-from chatui.store import branches
 from renderer.gate import VisibleText
 
 WORD_CHARS = 64
@@ -45,8 +45,6 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One search term: an exact word, or the beginning of one."""
-
     text: str
     is_prefix: bool
 
@@ -114,7 +112,6 @@ def terms(text: str, limit: int) -> list[str]:
 
 
 def words(text: str) -> Iterator[Word]:
-    """Every word of ``text``, in order."""
     for match in _WORD.finditer(text):
         folded, is_run = _folded(match)
         if folded:
@@ -221,10 +218,13 @@ class Entry:
     message_id: UUID | None
 
 
+_ENTRIES = CompiledInsert(SearchEntry)
+
+
 def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
     """Index visible messages, one row each, in the caller's transaction."""
     entries = [found for message, text in messages if (found := entry(message, text))]
-    branches.FOUND_BY.run(entries)
+    _ENTRIES.run(entries)
 
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:

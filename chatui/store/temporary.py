@@ -32,7 +32,6 @@ LEFT_LASTS = timedelta(minutes=1)
 
 
 def end() -> datetime:
-    """The end of a conversation whose last message is written now."""
     return timezone.now() + LASTS
 
 
@@ -57,13 +56,10 @@ def is_over() -> Q:
 
 
 def ask(row: Conversation) -> None:
-    """A question was asked in it. Does nothing if it is not temporary."""
-    if row.temporary_until is not None:
-        _still_temporary(row.pk).update(temporary_until=end())
+    _still_temporary(row.pk).update(temporary_until=end())
 
 
 def leave(row: Conversation) -> None:
-    """Its page was left."""
     soon = connections.after(LEFT_LASTS)
     _still_temporary(row.pk).filter(temporary_until__gt=soon).update(temporary_until=soon)
 

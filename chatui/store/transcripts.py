@@ -1,4 +1,8 @@
-"""Loads and stores the messages of a conversation as OpenChatML frames. Holds hidden text; nothing here shows it."""
+"""Loads and stores the messages of a conversation as OpenChatML frames. Holds hidden text; nothing here shows it.
+
+A branch is followed inside the database, only as far as necessary, and without reading messages of other branches. The statements of every
+turn are compiled once.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
+from django.db import connection
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, UUIDField
 from django.db.models.expressions import RawSQL
 
-from chatui.database.compiled_statements import Parameter
+from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter
+from chatui.database.connections import as_parameter, as_uuid
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.files import SentDocument
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import branches, document_headers, search_index
+from chatui.store import document_headers, search_index
 from renderer.activities.activity import Activity, as_stored
 from renderer.errors import Code
 from renderer.frame_kinds import ASIDE, DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME, is_document
@@ -108,9 +114,12 @@ def append_chain_at(
     for offset, row in enumerate(rows):
         row.message.parent_id, row.message.position = parent_id, place.position + offset
         parent_id = row.message.pk
-    branches.MESSAGES.run([row.message for row in rows])
+    _MESSAGES.run([row.message for row in rows])
     search_index.add([(row.message, row.found_by) for row in rows if row.found_by is not None])
     return [row.message for row in rows]
+
+
+_MESSAGES = CompiledInsert(Message)
 
 
 def replace_text(key: UUID, frame: Frame) -> None:
@@ -130,7 +139,6 @@ def replace_frames(frames: Iterable[tuple[Message, Frame]]) -> int:
 
 
 def mark_as_former_owners(conversation: Conversation) -> None:
-    """Mark its owner's messages as those of a former owner."""
     Message.objects.filter(conversation=conversation, author=Author.PERSON).update(author=Author.FORMER)
 
 
@@ -192,10 +200,10 @@ def branch(conversation: Conversation, leaf: Message | None, since: UUID | None 
 
     Empty if there is no leaf. ``for_page``: see ``loaded``.
     """
-    path = _path(conversation, leaf)
+    keys = path(conversation.pk, leaf.pk) if leaf else []
     if since is not None:
-        path = path[: path.index(since) + 1]
-    return loaded(conversation, path[::-1], for_page=for_page)
+        keys = keys[: keys.index(since) + 1]
+    return loaded(conversation, keys[::-1], for_page=for_page)
 
 
 def loaded(conversation: Conversation, keys: Sequence[UUID], *, for_page: bool = False) -> list[Message]:
@@ -224,12 +232,22 @@ def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
 
 def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
     """Whether ``message`` is on the branch from the root to ``leaf``. Reads no text."""
-    return message.pk in _path(conversation, leaf)
+    return leaf is not None and message.pk in path(conversation.pk, leaf.pk)
 
 
-def _path(conversation: Conversation, leaf: Message | None) -> list[UUID]:
-    """The keys from ``leaf`` up to the root."""
-    return branches.path(conversation.pk, leaf.pk) if leaf else []
+_PATH = (
+    "WITH RECURSIVE up(id, parent_id, depth) AS ("
+    "SELECT id, parent_id, 0 FROM chatui_message WHERE id = %s AND conversation_id = %s "
+    "UNION ALL SELECT above.id, above.parent_id, up.depth + 1 FROM up JOIN chatui_message above ON above.id = up.parent_id) "
+    "SELECT id FROM up ORDER BY depth"
+)
+
+
+def path(conversation_id: UUID, leaf_id: UUID) -> list[UUID]:
+    """The keys from a message up to the root."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PATH, [as_parameter(leaf_id), as_parameter(conversation_id)])
+        return [as_uuid(key) for (key,) in cursor.fetchall()]
 
 
 def active_leaf(conversation: Conversation, person: User) -> Message | None:
@@ -243,21 +261,49 @@ def active_leaf(conversation: Conversation, person: User) -> Message | None:
     return leaves.get(person.pk) or leaves.get(conversation.owner_id)
 
 
+_OPEN_LEAVES = CompiledInsert(ActiveLeaf, unique=("conversation", "person"), update=("message",))
+
+
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
-    """Make the branch that ends in ``leaf`` this person's open one."""
-    branches.OPEN_LEAVES.run([ActiveLeaf(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
+    _OPEN_LEAVES.run([ActiveLeaf(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
 
 
 def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:
     """Move this person's open branch to ``leaf``, if that branch ends in ``end`` or in the replaced message. A branch that
     they have switched to stays open."""
     if ends := [each for each in (end, instead_of) if each]:
-        branches.MOVED_LEAF.run(conversation=leaf.conversation_id, person=person_id, end=ends[0], other=ends[-1], leaf=leaf.pk)
+        _MOVED_LEAF.run(conversation=leaf.conversation_id, person=person_id, end=ends[0], other=ends[-1], leaf=leaf.pk)
+
+
+def _moved() -> tuple[QuerySet[ActiveLeaf], dict[str, Parameter]]:
+    conversation, person, end, other, leaf = (_key(name) for name in ("conversation", "person", "end", "other", "leaf"))
+    at_an_end = Q(message=end) | Q(message=other)
+    return ActiveLeaf.objects.filter(at_an_end, conversation=conversation, person=person), {"message": leaf}
+
+
+def _key(name: str) -> Parameter:
+    return Parameter(name, UUIDField())
+
+
+_MOVED_LEAF = CompiledUpdate(_moved)
 
 
 def deepest(conversation: Conversation, message: Message) -> Message:
     """The end of the branch through ``message``: at each fork, the child that was stored last."""
-    return Message.objects.defer("text", "raw").get(pk=branches.newest_leaf(message.pk), conversation=conversation)
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWEST_LEAF, [as_parameter(message.pk)])
+        key = as_uuid(cursor.fetchone()[0])
+    return Message.objects.defer("text", "raw").get(pk=key, conversation=conversation)
+
+
+# At each fork it takes the child that was stored last.
+_NEWEST_LEAF = (
+    "WITH RECURSIVE down(id, depth) AS ("
+    "SELECT id, 0 FROM chatui_message WHERE id = %s "
+    "UNION ALL SELECT child.id, down.depth + 1 FROM down JOIN chatui_message child ON child.parent_id = down.id "
+    "WHERE child.position = (SELECT MAX(position) FROM chatui_message newest WHERE newest.parent_id = down.id)) "
+    "SELECT id FROM down ORDER BY depth DESC LIMIT 1"
+)
 
 
 def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict[UUID | None, list[Message]]:
@@ -275,8 +321,18 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
 def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple[UUID, ...]:
     """The keys of the visible questions below a message, or below its documents, in the order in which they were stored."""
     under = {} if base_id is None else {"base": base_id}
-    found = (branches.VERSIONS if under else branches.FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
+    found = (_VERSIONS if under else _FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
     return tuple(key for (key,) in found)
+
+
+def _versions(base: Parameter | None) -> QuerySet[Message, tuple[object, ...]]:
+    conversation = _key("conversation")
+    ends = SentDocument.objects.filter(message__parent=base, message__conversation=conversation).values("end")
+    questions = Message.objects.filter(Q(parent=base) | Q(parent__in=ends), conversation=conversation, role=Role.USER, is_visible=True)
+    return questions.order_by("position").values_list("pk")
+
+
+_VERSIONS, _FIRST_VERSIONS = CompiledQuery(lambda: _versions(_key("base"))), CompiledQuery(lambda: _versions(None))
 
 
 def base_of(question: Message) -> UUID | None:
@@ -301,10 +357,13 @@ def versions_of(
 
 def written_by(turn: Turn) -> list[Message]:
     """The messages that a turn wrote, in the order in which they were stored, without their text; each with the turn."""
-    found = branches.WRITTEN.models(turn=turn.pk)
+    found = _WRITTEN.models(turn=turn.pk)
     for message in found:
         message.turn = turn
     return found
+
+
+_WRITTEN = CompiledQuery(lambda: Message.objects.filter(turn=_key("turn")).order_by("position").defer("raw", "text"))
 
 
 def answers(questions: Iterable[UUID]) -> list[Message]:
@@ -314,14 +373,89 @@ def answers(questions: Iterable[UUID]) -> list[Message]:
     return list(rows.select_related("turn").only(*fields).order_by("position"))
 
 
+# Messages that history.frames_for_prompt would drop are not read: reasoning above an answer may be many times as long as everything else.
+# Nor is reasoning that was cut, because a model may continue it in the answer. A document that fits may have four times as many characters
+# per token as people's text, for example in a table of spaces.
+_PROMPT_MESSAGES = (
+    "WITH RECURSIVE up(id, parent_id, depth, chars, is_answer, is_past_answer) AS ("
+    "SELECT id, parent_id, 0, LENGTH(text), role = 'assistant' AND channel = 'final' AND intent = '' AND is_visible, FALSE "
+    "FROM chatui_message WHERE id = %s "
+    "UNION ALL SELECT above.id, above.parent_id, up.depth + 1, "
+    "up.chars + CASE WHEN above.channel = 'analysis' AND (up.is_past_answer OR up.is_answer) THEN 0 "
+    "WHEN above.role = 'user' AND above.name = 'document' THEN LENGTH(above.text) / 4 ELSE LENGTH(above.text) END, "
+    "above.role = 'assistant' AND above.channel = 'final' AND above.intent = '' AND above.is_visible, up.is_past_answer OR up.is_answer "
+    "FROM up JOIN chatui_message above ON above.id = up.parent_id WHERE up.chars < %s) "
+    "SELECT message.id, up.parent_id, message.role, message.name, message.is_visible, message.text, message.author "
+    "FROM up JOIN chatui_message message ON message.id = up.id "
+    "WHERE NOT (message.channel = 'analysis' AND (up.is_past_answer OR NOT message.is_complete)) ORDER BY up.depth DESC"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """A message of a branch, with the columns that a prompt needs. ``author``: a value of ``Author``."""
+
+    key: UUID
+    parent_id: UUID | None
+    role: str
+    name: str
+    is_visible: bool
+    text: str = field(repr=False)
+    author: str
+
+
+def prompt_messages(leaf_id: UUID, max_chars: int) -> list[PromptMessage]:
+    """The last messages up to ``leaf_id`` that may be sent to a model, in order, with about ``max_chars`` characters."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PROMPT_MESSAGES, [as_parameter(leaf_id), max_chars])
+        rows: Sequence[tuple[object, object, str, str, object, str, str]] = cursor.fetchall()
+    return [
+        PromptMessage(as_uuid(key), as_uuid(parent) if parent else None, role, name, bool(is_visible), text, author)
+        for key, parent, role, name, is_visible, text, author in rows
+    ]
+
+
+_QUESTIONS = (
+    "WITH RECURSIVE up(id, parent_id, is_question) AS ("
+    "SELECT id, parent_id, role = 'user' AND is_visible FROM chatui_message WHERE id = %s "
+    "UNION ALL SELECT above.id, above.parent_id, above.role = 'user' AND above.is_visible "
+    "FROM up JOIN chatui_message above ON above.id = up.parent_id) "
+    "SELECT COUNT(*) FROM up WHERE is_question"
+)
+
+
+def questions_from(message_id: UUID) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_QUESTIONS, [as_parameter(message_id)])
+        return int(cursor.fetchone()[0])
+
+
+_NEAREST_QUESTION = (
+    "(WITH RECURSIVE up(id, parent_id, is_question) AS ("
+    "SELECT start.id, start.parent_id, start.role = 'user' AND start.is_visible FROM chatui_message start WHERE start.id = {start} "
+    "UNION ALL SELECT above.id, above.parent_id, above.role = 'user' AND above.is_visible "
+    "FROM up JOIN chatui_message above ON above.id = up.parent_id WHERE NOT up.is_question) "
+    "SELECT id FROM up WHERE is_question)"
+)
+
+
+def _nearest_question(start: str, *parameters: UUID | Parameter) -> RawSQL:
+    """An expression for a query: the key of the last question at or above the message ``start``, an SQL expression."""
+    return RawSQL(  # noqa: S611 - the expression is our own, and its parameters are keys
+        _NEAREST_QUESTION.format(start=start),
+        [each if isinstance(each, Parameter) else as_parameter(each) for each in parameters],
+        output_field=UUIDField(),
+    )
+
+
 def question_at() -> RawSQL:
     """An expression for a query of one message: the key of the last question at or above it; NULL if there is none."""
-    return branches.nearest_question("chatui_message.id")
+    return _nearest_question("chatui_message.id")
 
 
 def question_before() -> RawSQL:
     """An expression for a query of one message: the key of the last question above it; NULL if there is none."""
-    return branches.nearest_question("chatui_message.parent_id")
+    return _nearest_question("chatui_message.parent_id")
 
 
 def open_leaf(person_id: UUID | Parameter) -> Subquery:
@@ -332,7 +466,7 @@ def open_leaf(person_id: UUID | Parameter) -> Subquery:
 def last_question(person_id: UUID | Parameter) -> RawSQL:
     """An expression for a query of conversations: the key of the last question on this person's open branch."""
     leaf = "(SELECT message_id FROM chatui_activeleaf WHERE conversation_id = chatui_conversation.id AND person_id = %s)"
-    return branches.nearest_question(leaf, person_id)
+    return _nearest_question(leaf, person_id)
 
 
 def transcript(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> Transcript:

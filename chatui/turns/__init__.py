@@ -2,10 +2,10 @@
 
 Begin with ``runner``, which runs a turn by calling names in order. ``asks`` is what somebody wants; ``running`` takes it, and has the turns
 of this process; ``start`` (for a program ``program_start``) stores the question and the turn in one transaction; ``slots`` lets it wait;
-``running_turn`` is what is known of it, from then on; ``ledger`` loads it and writes its end; ``opening`` makes the first request;
-``sampling`` asks the model once, and its events go the ``way_back``: through a list of stages to ``frame_recorder``, which makes frames of
-them, and to ``publisher``, which sends them to those who follow. ``leases`` and ``sweep`` see to turns whose process dies. Only ``calls``
-runs tools, and only ``streams`` decides what a follower gets, by the gate. No module here knows an HTTP request or a socket.
+``running_turn`` is what is known of it, from then on; ``opening`` loads it and makes the first request; ``sampling`` asks the model once,
+and its events go the way back: through a list of stages to ``frame_recorder``, which makes frames of them, and to ``publisher``, which
+sends them to those who follow; ``ledger`` writes the frames and the end. ``leases`` and ``sweep`` see to turns whose process dies. Only
+``calls`` runs tools, and only ``streams`` decides what a follower gets, by the gate. No module here knows an HTTP request or a socket.
 
 A conversation runs one turn at a time, and a question that arrives twice is one turn: both are constraints of the database. What ends a
 turn takes place once, in one transaction that first checks that the turn is still ours.
@@ -31,5 +31,6 @@ sent in one step:
 When it is stored. A question is stored before any request to a model; streamed text does not wait for storage. A finished frame goes to the
 queue of ``database.writer``, where it stays while the database is locked, full or down. The frame that ends an answer is one write with the
 end of its turn (``ending``), and the end is announced when everything is stored. The statements of every turn are compiled once
-(``database.compiled_statements``): they are in ``statements``, ``store.branches`` and ``usage.settling``, and a test lists those of a turn.
+(``database.compiled_statements``): they are in ``start``, ``ledger``, ``store.transcripts`` and ``usage.settling``, and a test lists those
+of a turn.
 """

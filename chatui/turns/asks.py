@@ -105,7 +105,6 @@ class FunctionOffer:
 
     @property
     def recipients(self) -> frozenset[str]:
-        """The recipients in calls to the program's functions."""
         return frozenset(f"{FUNCTIONS}{name}" for name in self.functions)
 
     @property
@@ -188,7 +187,6 @@ class ProgramAsk:
 
     @property
     def all_instructions(self) -> str:
-        """All of the program's instructions for the model."""
         return "\n\n".join(filter(None, (self.standing_instructions, self.instructions, self.offer.words)))
 
 

@@ -13,7 +13,7 @@ from chatui.backends.base import SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
 from chatui.turns.running_turn import RunningTurn, TurnOutcome
-from chatui.turns.way_back import Stage
+from chatui.turns.sampling import Stage
 from renderer import history
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
@@ -47,7 +47,6 @@ class CheckedAnswers(Stage):
         return self._wanted if self._checks else None
 
     def feed(self, event: RawEvent) -> Sequence[RawEvent]:
-        """See Stage."""
         match event:
             case FrameOpened(header=header) if is_answer(header):
                 event = replace(event, header=replace(header, constrain=JSON))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from django.utils import timezone
 
@@ -26,10 +26,11 @@ from chatui.display import conversation_list, fragments
 from chatui.display.conversation import EndedTurn, sources_of
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnState
-from chatui.observability import measures, spans
+from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
+from chatui.observability.measures import SpanAttributes
 from chatui.store import context_use
-from chatui.turns import ledger, statements
+from chatui.turns import ledger
 from chatui.turns.asks import ProgramAsk
 from chatui.turns.frame_recorder import FrameRecorder, LastFrames
 from chatui.turns.publisher import Publisher
@@ -54,36 +55,13 @@ def note_end(running: RunningTurn, milliseconds: int) -> None:
     measures.TURN_SECONDS.labels(account.backend).observe(seconds)
     for direction, count in (("input", account.input_tokens), ("output", account.output_tokens)):
         measures.TOKENS.labels(account.backend, direction).inc(count or 0)
-    spans.current().set_attributes(
-        backend=account.backend,
-        state=outcome.state.value,
-        code=code,
-        input_tokens=account.input_tokens,
-        output_tokens=account.output_tokens,
-    )
-    log.info(
-        "turn ended",
-        extra={
-            "turn": str(running.turn.pk),
-            "backend": account.backend,
-            "state": outcome.state.value,
-            "code": code,
-            "cause": outcome.cause,
-            "seconds": seconds,
-            "input_tokens": account.input_tokens,
-            "output_tokens": account.output_tokens,
-        },
-    )
+    ended = SpanAttributes(backend=account.backend, state=outcome.state.value, code=code)
+    ended |= SpanAttributes(input_tokens=account.input_tokens, output_tokens=account.output_tokens)
+    measures.current_span().set_attributes(**ended)
+    log.info("turn ended", extra={**ended, "turn": str(running.turn.pk), "cause": outcome.cause, "seconds": seconds})
 
 
 T = TypeVar("T")
-
-
-class WriterJob(Protocol):
-    """Runs work in the writer, in a transaction."""
-
-    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
-        """The result of the work."""
 
 
 def store_end(running: RunningTurn, last: LastFrames | None) -> Sequence[Message]:
@@ -96,17 +74,12 @@ def store_end(running: RunningTurn, last: LastFrames | None) -> Sequence[Message
     try:
         stored = _store_frames(running, last) if last is not None else ()
     except LeaseLostError:
-        if not _is_stored(running):
+        if not ledger.is_stored(running):
             raise
         return ()
-    if not ledger.finish(running) and not _is_stored(running):
+    if not ledger.finish(running) and not ledger.is_stored(running):
         raise LeaseLostError
     return stored
-
-
-def _is_stored(running: RunningTurn) -> bool:
-    """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
-    return statements.has_ended(running.turn.pk, running.outcome.state, running.account.ended_at)
 
 
 def _store_frames(running: RunningTurn, last: LastFrames) -> Sequence[Message]:
@@ -118,9 +91,9 @@ def _store_frames(running: RunningTurn, last: LastFrames) -> Sequence[Message]:
 
 def verdict(sampling: Sampling, frames: FrameRecorder, program: ProgramAsk | None, *, has_handed_back: bool) -> TurnOutcome:
     """The outcome of a turn whose last sample ended without an error. ``has_handed_back``: its ``program`` must carry out calls."""
-    if sampling.end_reason is EndReason.LENGTH:
-        return TurnOutcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
-    if sampling.end_reason is EndReason.CONTENT_FILTER:
+    if sampling.ended.reason is EndReason.LENGTH:
+        return TurnOutcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.ended.is_context_full else ProductCode.LENGTH)
+    if sampling.ended.reason is EndReason.CONTENT_FILTER:
         return TurnOutcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
     if frames.waits_for_tool:
         return TurnOutcome(TurnState.COMPLETED) if has_handed_back else TurnOutcome(TurnState.INCOMPLETE, ProductCode.TOOL)
@@ -130,7 +103,7 @@ def verdict(sampling: Sampling, frames: FrameRecorder, program: ProgramAsk | Non
         return _with_answer(frames)
     if frames.is_withheld:
         return TurnOutcome(TurnState.FAILED, ProductCode.WITHHELD)
-    if sampling.end_reason is EndReason.TOOL_CALLS:
+    if sampling.ended.reason is EndReason.TOOL_CALLS:
         return TurnOutcome(TurnState.FAILED, Code.CALL_SCHEMA)
     return TurnOutcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
 
@@ -148,7 +121,6 @@ def _nothing_more(frames: FrameRecorder) -> ProductCode:
 
 
 def failed_by(error: BackendError) -> TurnOutcome:
-    """The outcome for a model server's failure."""
     wait = None if error.retry_after is None else math.ceil(error.retry_after)
     return TurnOutcome(TurnState.FAILED, error.code, error.detail, error.context, error.told, wait)
 
@@ -195,7 +167,7 @@ async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder 
     Raises:
         LeaseLostError: the turn is no longer ours.
     """
-    await _store(running, frames, lambda work: publisher.saving(writer.post(work, order=running.turn.pk)))
+    await _store(running, frames, publisher)
     # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
     note_end(running, publisher.elapsed())
     outcome, account, turn = running.outcome, running.account, ledger.ended(running)
@@ -217,11 +189,15 @@ async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder 
     )
 
 
-async def _store(running: RunningTurn, frames: FrameRecorder | None, write: WriterJob) -> None:
+async def _store(running: RunningTurn, frames: FrameRecorder | None, publisher: Publisher) -> None:
     """Store the end, together with the frames that waited for it. It becomes a failure if those frames cannot be stored.
 
     If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
     """
+
+    def write(work: Callable[[], T]) -> Awaitable[T]:
+        return publisher.saving(writer.post(work, order=running.turn.pk))
+
     last = frames.take_last_frames() if frames is not None else None
     if frames is None or last is None:
         await write(partial(store_end, running, None))

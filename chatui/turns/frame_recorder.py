@@ -24,12 +24,12 @@ from chatui.turns import ledger
 from chatui.turns.leases import leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
+from chatui.turns.sampling import TextBeforeCut
 from chatui.turns.summarizing import Summarizing
-from chatui.turns.way_back import TextBeforeCut
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
-from renderer.frames import Channel, Frame, Role, Terminator
+from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 
 log = logging.getLogger(__name__)
@@ -91,13 +91,17 @@ class FrameRecorder:
         return None if self._has_gaps else self._stored
 
     @property
+    def open_header(self) -> Header | None:
+        """The header of the frame that is being written; None if there is none."""
+        frame = self._assembler.open_frame()
+        return frame.header if frame is not None else None
+
+    @property
     def has_thought(self) -> bool:
-        """Whether the turn contains reasoning."""
         return any(frame.header.channel == Channel.ANALYSIS for frame in self.written)
 
     @property
     def continues_text(self) -> bool:
-        """Whether the turn continues an answer that already has text."""
         return bool(self.before_cut)
 
     @property
@@ -138,7 +142,6 @@ class FrameRecorder:
 
     @property
     def are_saved(self) -> bool:
-        """Whether no write is pending."""
         return not self._saving
 
     async def saved(self) -> None:
@@ -163,7 +166,6 @@ class FrameRecorder:
         self._has_gaps = self._has_gaps or not stored
 
     def feed(self, event: RawEvent) -> None:
-        """Record the next event that has passed all stages."""
         if isinstance(event, FrameOpened):
             self._key = new_key()
         finished = self._assembler.feed(event)

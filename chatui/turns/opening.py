@@ -1,24 +1,32 @@
-"""Prepares a turn that begins: chooses its model server, builds its first request, and tells pages that it has begun.
+"""Prepares a turn that begins: chooses its model server, loads its branch and its instructions, builds its first request, and tells pages
+that it has begun.
+
+The instructions are the operator's, then the person's preferences or the program's.
 
 The model server may run hosted tools by itself in a person's turn. In a program's turn, the model may call the program's functions, and the
 product's tools that its key allows. It is also decided here whether the turn's reasoning is summarized.
 
-Everything that a turn needs is loaded in one database running, because each running waits for a thread. A first question needs none.
+Everything that a turn needs is loaded in one job of a pool, because each job waits for a thread. A first question needs none.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from functools import partial
+from itertools import dropwhile
+from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import Error
 
 from chatui import wire
 from chatui.backends.base import Effort, SampleRequest
+from chatui.backends.context_window import SEEN_CHARS
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.database import pools
@@ -26,22 +34,31 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.display import fragments
 from chatui.env import environment
+from chatui.instructions import instructions_for
 from chatui.json_schemas import AnswerFormat
 from chatui.model_servers import connected
+from chatui.models.conversation import Folder
+from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
 from chatui.observability.error_reports import log_without_content
 from chatui.permissions import shares
 from chatui.permissions.tools import server_tools_combine_with, tools_in
-from chatui.store import opened_pages
+from chatui.prompts import format_preferences, format_program_instructions
+from chatui.store import continuation, document_headers, documents, opened_pages, transcripts
+from chatui.store.transcripts import PromptMessage
 from chatui.tools import catalogue
 from chatui.tools.tool import Tool
-from chatui.turns import ledger
 from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.running_turn import RunningTurn
-from renderer.frame_kinds import is_document
+from renderer import history
+from renderer.activities.activity import from_stored
+from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_document
+from renderer.frames import Frame, Header, Role, Terminator
 from renderer.markup import citations
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
+from renderer.ocml import document
 
 
 def spec_for(turn: Turn) -> BackendSpec:
@@ -112,12 +129,6 @@ def _mark_used(turn: Turn) -> None:
     Turn.objects.filter(pk=turn.pk, state=TurnState.RUNNING).update(by_server={"tools": []})
 
 
-def forget_sources(hosted: HostedTools | None) -> None:
-    """Forget the sources so far, because the model is sampled again: they belong to no answer, or to one that was cut or refused."""
-    if hosted is not None:
-        hosted.sources.clear()
-
-
 def used(hosted: HostedTools | None) -> Mapping[str, object] | None:
     """The hosted tools that were used and their sources, for the turn's ``by_server`` column; None if there was no use."""
     if hosted is None or not (hosted.kinds or hosted.sources):
@@ -179,7 +190,7 @@ def load(running: RunningTurn) -> BackendSpec:
     Raises:
         BackendError: there is no model server. The rest is loaded.
     """
-    ledger.load(running)
+    load_branch(running)
     running.pages = _pages(running)
     spec = spec_for(running.turn)
     running.tools = _tools(running, spec)
@@ -201,6 +212,102 @@ def load_at_once(running: RunningTurn) -> BackendSpec | None:
         return None  # there is something to read after all, such as the instructions of a folder
 
 
+def load_branch(running: RunningTurn) -> None:
+    """Load the branch up to the question as the model may see it again, and the answer that the turn continues.
+
+    At most one statement, and one more for each of these: an answer that was already continued before, a conversation that is longer than
+    any model reads, a folder, documents. A program's instructions come below the operator's, and its turn never continues a cut answer.
+    """
+    turn, program = running.turn, running.program
+    if turn.conversation.document_header:
+        running.sampling = document_headers.sampling_of(turn.conversation)
+        if hints := document_headers.unmet_capabilities(turn.conversation):
+            log.info("turn %s: %s", turn.pk, "; ".join(hints))
+    cut = continuation.cut_answer(turn)
+    place_id = (cut.parent_id if cut else (program and program.continue_after) or turn.continued_message_id) or turn.question_id
+    messages = _branch(turn, place_id)
+    left_out = transcripts.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
+    if left_out:
+        messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
+    sent = _documents(messages)
+    known = {turn.question_id: transcripts.frame_of(turn.question)}
+    # Stored system and developer frames are only a record: an import must not give instructions, and the operator's may have changed.
+    said = (message for message in messages if message.role not in (Role.SYSTEM, Role.DEVELOPER))
+    seen = [known.get(message.key) or document.parse_frame(message.text) for message in said]
+    running.frames = (*_instructions(turn, program), *history.frames_for_prompt(seen))
+    running.today = None if program else today(turn.asked_by)
+    running.place_id = place_id
+    running.turns_left_out = left_out
+    running.counted = {document.parse_frame(message.text): tokens for message, _, tokens in sent}
+    questions = (message for message in messages if message.role == Role.USER and message.author in (Author.IMPORT, Author.FORMER))
+    running.imported = frozenset(document.parse_frame(message.text).body for message in questions)
+    running.files = tuple(name for message, name, _ in sent if message.author == Author.PERSON)
+    running.call_ids = frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id)
+    if turn.continued_message is None:
+        return
+    answer = list(dropwhile(lambda message: message.key != turn.question_id, messages))[1:]
+    summaries = [message.key for message in answer if message.is_visible and message.name == SUMMARY_NAME]
+    shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and message.name in _SHOWN_NAMES]
+    running.shown_before = (*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else []))
+    running.thought_before = _thought_before(turn.continued_message, answer)
+    if summaries:
+        rows = Message.objects.filter(pk__in=summaries).order_by("position").values_list("activities", flat=True)
+        running.steps_before = tuple(line for stored in rows for line in from_stored(stored))
+    running.cut_answer = transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET
+    running.cut_message_id = cut.pk if cut else None
+
+
+def _documents(messages: Sequence[PromptMessage]) -> list[tuple[PromptMessage, str, int]]:
+    """The documents among these messages, without deleted ones, each with its name and its token count."""
+    found = [message for message in messages if message.role == Role.USER and message.name == DOCUMENT_NAME]
+    known = documents.names_and_tokens([message.key for message in found]) if found else {}
+    return [(message, *known[message.key]) for message in found if message.key in known]
+
+
+def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None:
+    # Nearly always a single turn wrote the cut answer, and that turn is already loaded.
+    if cut.turn is not None and cut.turn.continued_message_id is None:
+        return cut.turn.thought_seconds
+    writers = Turn.objects.filter(messages__in=[cut.pk, *(message.key for message in answer)])
+    return continuation.thought_seconds(writers.only("thought_seconds").distinct())
+
+
+def _branch(turn: Turn, place_id: UUID) -> list[PromptMessage]:
+    question = turn.question
+    if place_id == question.pk and question.parent_id is None:
+        return [PromptMessage(question.pk, None, question.role, question.name, question.is_visible, question.text, question.author)]
+    return transcripts.prompt_messages(place_id, SEEN_CHARS)
+
+
+_NO_ANSWER_YET = Frame(ANSWER, "")
+_SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
+
+
+def _instructions(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
+    """All instructions for one request. Takes one statement in a folder, and one more if groups have instructions."""
+    conversation, operators = turn.conversation, instructions_for(turn.asked_by.group_names)
+    # A person's own can be turned off in a conversation; those of its folder are read for each request.
+    is_own = program is None and conversation.owner_id == turn.asked_by_id and not conversation.without_instructions
+    preferences = [turn.asked_by.instructions] if is_own else []
+    if conversation.folder_id:
+        folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id)
+        preferences += folder.values_list("instructions", flat=True)
+    preferred = "\n\n".join(filter(None, preferences))
+    ordered = program.all_instructions if program else ""
+    if ordered and operators:  # with which they could be confused
+        ordered = format_program_instructions(ordered)
+    texts = (operators, format_preferences(preferred) if preferred else "", ordered)
+    return tuple(Frame(Header(Role.DEVELOPER), text) for text in texts if text)
+
+
+def today(person: User) -> date | None:
+    """The date in the person's time zone; None if they have not set one."""
+    try:
+        return datetime.now(UTC).astimezone(ZoneInfo(person.time_zone)).date() if person.time_zone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None  # a zone that this machine does not know
+
+
 def _pages(running: RunningTurn) -> Mapping[int, CitableSource]:
     texts = [frame.body for frame in (*running.frames, *(frame for _, frame in running.shown_before))]
     if _has_documents(running) or "browser" in environment().tools or any(map(citations.may_cite, texts)):
@@ -213,7 +320,7 @@ def _tools(running: RunningTurn, spec: BackendSpec) -> Mapping[str, Tool]:
     turn = running.turn
     if running.program is not None:
         return _tools_of_program(turn, running.program, is_demo=spec.is_demo)
-    if running.cut_answer is not None or not (_has_documents(running) or catalogue.has_any(is_demo=spec.is_demo)):
+    if running.cut_answer is not None or not (_has_documents(running) or spec.is_demo or environment().tools):
         return {}
     return tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered
 

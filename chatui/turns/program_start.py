@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from chatui.backends.context_window import weight
+from chatui.database.compiled_statements import CompiledInsert
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -23,7 +24,7 @@ from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.prompts import notes_message, notes_of
 from chatui.store import transcripts
-from chatui.turns import sealed, start, statements
+from chatui.turns import sealed, start
 from chatui.turns.asks import FUNCTIONS, Ask, AskKind, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
 from chatui.turns.running_turn import RunningTurn
@@ -75,14 +76,16 @@ def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header]) -> Iterat
             case EarlierCall(call_id=call_id) if call_id in waiting and call_id in open_calls:
                 continue  # repeated next to its reply; it is already stored
             case EarlierCall(call_id=call_id):
-                header = _call_header(each, _unused(call_id, used))
+                is_free = HEADER_VALUE.fullmatch(call_id) and call_id not in used
+                header = _call_header(each, call_id if is_free else f"call_{uuid4().hex}")
                 used.add(header.call_id or "")
                 open_calls[call_id] = header
                 yield Frame(header, transcripts.storable(each.arguments), Terminator.CALL), Author.IMPORT
             case EarlierReply(call_id=call_id, output=output):
                 if (call := open_calls.pop(call_id, None)) is None:
                     raise UnknownCallError
-                yield Frame(_reply_header(call), transcripts.storable(output)), Author.IMPORT
+                reply = Header(Role.TOOL, Channel.COMMENTARY, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
+                yield Frame(reply, transcripts.storable(output)), Author.IMPORT
 
 
 def _message(message: EarlierMessage) -> tuple[Frame, Author]:
@@ -99,18 +102,10 @@ def _message(message: EarlierMessage) -> tuple[Frame, Author]:
     return Frame(PREAMBLE if message.is_preamble else ANSWER, text), Author.IMPORT
 
 
-def _unused(call_id: str, used: set[str]) -> str:
-    return call_id if HEADER_VALUE.fullmatch(call_id) and call_id not in used else f"call_{uuid4().hex}"
-
-
 def _call_header(call: EarlierCall, call_id: str) -> Header:
     recipient = f"{FUNCTIONS}{call.function}"
     constrain = "json" if _is_object(call.arguments) else None
     return Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain=constrain)
-
-
-def _reply_header(call: Header) -> Header:
-    return Header(Role.TOOL, Channel.COMMENTARY, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
 
 
 def _is_object(text: str) -> bool:
@@ -197,7 +192,7 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> RunningT
         orders=asked.standing_instructions,
         given=dict(asked.settings_as_sent),
     )
-    statements.PROGRAM_ANSWERS.run([answer])
+    _PROGRAM_ANSWERS.run([answer])
     if previous is not None:
         # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
@@ -216,6 +211,7 @@ def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
     )
 
 
+_PROGRAM_ANSWERS = CompiledInsert(ProgramAnswer)
 _QUESTION = Header(Role.USER)
 _WITH = ("conversation", "question", "continued_message", "asked_by")
 
@@ -238,14 +234,10 @@ def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Con
         questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
         title = first_title(transcripts.storable(next(questions, asked.question or "")))
         row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
-        statements.CONVERSATIONS.run([row])
+        start.CONVERSATIONS.run([row])
         return row
-    transcripts.activate(previous.conversation, person, _last_of(previous))
+    transcripts.activate(previous.conversation, person, next(reversed(transcripts.of_turn(previous)), previous.question))
     return previous.conversation
-
-
-def _last_of(turn: Turn) -> Message:
-    return next(reversed(transcripts.of_turn(turn)), turn.question)
 
 
 def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:

@@ -126,6 +126,11 @@ class Publisher:
             self._watched_until = self._elsewhere_until[audience]
 
     @property
+    def is_followed(self) -> bool:
+        """Whether what is sent to people now reaches a page."""
+        return self._is_heard(Audience.END_USER)
+
+    @property
     def is_watched(self) -> bool:
         """Whether any person's page shows the turn, as far as this process knows. A page that opens it later gets a snapshot."""
         if self._ended_unwatched:
@@ -138,7 +143,6 @@ class Publisher:
         return self.is_watched and not self._people.has_unshown
 
     def shown(self) -> tuple[ShownPart, ...]:
-        """The visible messages of the answer, without their text."""
         return tuple(ShownPart(key, kind, ()) for key, kind in self._people.shown())
 
     def elapsed(self) -> int:
@@ -146,7 +150,6 @@ class Publisher:
         return int((time.monotonic() - self._started) * 1000)
 
     def flush(self) -> None:
-        """Send all new events."""
         self._last_flush = self._loop.time()
         if self._next_flush is not None:
             self._next_flush.cancel()
@@ -155,8 +158,7 @@ class Publisher:
         if events := self._unsent:
             self._unsent = []
             self._send(Audience.END_USER, events)
-        is_debugged = self._is_heard_here(Audience.DEBUG) or self._is_heard_elsewhere(Audience.DEBUG)
-        if events := self._debug.flush(is_watched=is_debugged):
+        if events := self._debug.flush(is_watched=self._is_heard(Audience.DEBUG)):
             self._send(Audience.DEBUG, events)
         if self.is_watched and self._people.has_unshown:
             self._flush_soon()
@@ -279,13 +281,12 @@ class Publisher:
 
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
         """Encode events once for everybody in this audience, and not at all if nobody is listening."""
-        is_elsewhere = self._is_heard_elsewhere(audience)
-        if is_elsewhere or self._is_heard_here(audience):
+        if self._is_heard(audience):
             frame = wire.encode(events)
-            self._bus.send(self._group[audience], {**self._from, "json": frame}, elsewhere=is_elsewhere)
+            self._bus.send(self._group[audience], {**self._from, "json": frame}, elsewhere=self._is_heard_elsewhere(audience))
 
-    def _is_heard_here(self, audience: Audience) -> bool:
-        return self._bus.is_heard(self._group[audience])
+    def _is_heard(self, audience: Audience) -> bool:
+        return self._bus.is_heard(self._group[audience]) or self._is_heard_elsewhere(audience)
 
     def _is_heard_elsewhere(self, audience: Audience) -> bool:
         return self._loop.time() < self._elsewhere_until[audience]

@@ -16,18 +16,18 @@ from chatui.database.writer import writer
 from chatui.model_servers import connected
 from chatui.observability.error_reports import log_without_content
 from chatui.turns import ending, ledger, opening, titles
-from chatui.turns.answer_now import AnswerNowButton
+from chatui.turns.answer_now import AnswerNow
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.checked_answers import CheckedAnswers
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
-from chatui.turns.sampling import Sampling, account_of
+from chatui.turns.sampling import ModelFrames, Sampling, Stage, WayBack, account_of
 from chatui.turns.slots import LeftToOthersError, SlotWait, slots
 from chatui.turns.summarizing import summary_of
-from chatui.turns.way_back import ModelFrames, Stage, WayBack
 from chatui.wire.bus import Message, bus, control
+from renderer.frame_kinds import is_answer
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,11 @@ class Runner:
         self.wait = SlotWait(running.turn, is_for_person=running.program is None)
         self._publisher = Publisher(running, self.wait.first_number)
         self._frames: FrameRecorder | None = None
-        self._answer_now: AnswerNowButton | None = None
+        self._stages: list[Stage] = []
+        self._answer_now: AnswerNow | None = None
+        self._sampled_before = (0, False)
+        """How many frames there were when the last sampling began, and whether there was an answer."""
+        self._sampling: asyncio.Task[None] | None = None
         self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
         self._work: asyncio.Task[TurnOutcome] | None = None
@@ -55,8 +59,9 @@ class Runner:
         bus().join(control(self._turn_id), self._receive, elsewhere=False)
 
     def announce(self) -> None:
-        """Tell pages that the turn begins."""
-        self._publisher.begin(opening.created(self._running))
+        """Tell pages that the turn begins, if any follow the conversation."""
+        if self._publisher.is_followed:
+            self._publisher.begin(opening.created(self._running))
 
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
@@ -117,12 +122,13 @@ class Runner:
         spec = await self._loaded()
         summary = summary_of(spec, running, self._publisher.elapsed, self._publisher.step)
         frames = self._frames = FrameRecorder(running, self._publisher, summary, self._on_write_failed)
-        answer_now = self._answer_now = AnswerNowButton(frames) if running.continued_turn is None else None
         wanted = running.answer_format
         checked = CheckedAnswers(wanted, running) if wanted is not None else None
         before_cut = frames.before_cut if frames.continues_text else None
-        stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids), checked, answer_now, summary, before_cut)
-        way_back = WayBack([stage for stage in stages if stage is not None], frames.feed)
+        # ``press_answer_now`` adds one before the summary.
+        stages: tuple[Stage | None, ...] = (ModelFrames(running.call_ids), checked, summary, before_cut)
+        self._stages = [stage for stage in stages if stage is not None]
+        way_back = WayBack(self._stages, frames.feed)
         request = opening.first_request(running, spec, checked.requested if checked else None)
         running.hosted = await opening.offered(spec, running, request)
         request = replace(request, hosted=running.hosted, on_held=self._publisher.show_checking)
@@ -130,7 +136,6 @@ class Runner:
         return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
 
     async def _loaded(self) -> BackendSpec:
-        """What the turn needs, and its model server."""
         running = self._running
         try:
             spec = opening.load_at_once(running)
@@ -146,13 +151,14 @@ class Runner:
         self, backend: Backend, request: SampleRequest, frames: FrameRecorder, way_back: WayBack, checked: CheckedAnswers | None
     ) -> TurnOutcome:
         """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
-        running, answer_now = self._running, self._answer_now
+        running = self._running
         while True:
-            opening.forget_sources(running.hosted)
-            asked = answer_now.applied_to(request) if answer_now else request
+            if running.hosted is not None:  # the sources so far belong to no answer, or to one that was cut or refused
+                running.hosted.sources.clear()
+            asked = self._answer_now.applied_to(request) if self._answer_now is not None else request
             sampling = Sampling(backend, asked, way_back.feed)
             self._samplings.append(sampling)
-            is_cut = await (answer_now.run(sampling.run()) if answer_now else sampling.run())
+            is_cut = await self._run_sampling(sampling, frames)
             way_back.finish()
             conductor = self._conducting()
             if is_cut:
@@ -172,6 +178,41 @@ class Runner:
                 outcome = ending.verdict(sampling, frames, running.program, has_handed_back=has_handed_back)
                 return checked.verdict(outcome) if checked else outcome
             request = following
+
+    async def _run_sampling(self, sampling: Sampling, frames: FrameRecorder) -> bool:
+        """Returns whether "answer now" has cut the sampling, or was pressed as it ended without an answer: another one must follow.
+
+        Raises:
+            CancelledError: the turn itself was cancelled.
+            BackendError: see ``Sampling.run``; not raised while the sampling is being cut.
+        """
+        self._sampled_before = (len(frames.written), frames.has_answer)
+        self._sampling = asyncio.create_task(sampling.run())
+        try:
+            await self._sampling
+        except (asyncio.CancelledError, BackendError):
+            task = asyncio.current_task()
+            if self._answer_now is None or not self._answer_now.is_cutting or (task is not None and task.cancelling()):
+                raise
+            return True
+        pressed = self._answer_now
+        return pressed is not None and not pressed.is_applied and frames.has_answer is self._sampled_before[1]
+
+    def press_answer_now(self) -> bool:
+        """The person wants the answer now. Returns whether this has an effect: the model has thought, and has not begun to answer. Only
+        the first call counts, and none in a turn that continues an answer."""
+        frames = self._frames
+        if frames is None or self._answer_now is not None or self.is_stopped or self._running.continued_turn is not None:
+            return False
+        is_answering = frames.has_answer or (frames.open_header is not None and is_answer(frames.open_header))
+        if is_answering or not (frames.written or frames.open_header):
+            return False
+        is_cutting = self._sampling is not None and not self._sampling.done()
+        self._answer_now = AnswerNow(frames, self._sampled_before[0], is_cutting=is_cutting)
+        self._stages.insert(1 if self._running.answer_format is None else 2, self._answer_now)
+        if is_cutting and self._sampling is not None:
+            self._sampling.cancel()
+        return True
 
     def _conducting(self) -> Conductor | None:
         """What runs the turn's calls, once there are any."""
@@ -212,7 +253,6 @@ class Runner:
         self._cancel()
 
     def _on_write_failed(self, error: BaseException) -> None:
-        """A frame could not be stored."""
         if isinstance(error, LeaseLostError):
             self._on_lease_lost()
         elif self._failure is None:
@@ -224,19 +264,16 @@ class Runner:
         if message["type"] == "turn.stop":
             self.stop()
         elif message["type"] == "turn.answer_now":
-            self._press_answer_now()
+            if self.press_answer_now():
+                self._publisher.note_answer_now()
+                if self._conductor is not None:
+                    self._conductor.waiting.give_up()
         elif message["type"] == "turn.decided" and self._conductor is not None:
             self._conductor.waiting.look()
         elif message["type"] == "turn.followed":
             self._publisher.note_follower(audience)
         elif message["type"] == "turn.snapshot" and not leases.may_be_lost:  # otherwise the page asks again, and may be told of its end
             self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
-
-    def _press_answer_now(self) -> None:
-        if self._answer_now is not None and not self.is_stopped and self._answer_now.press():
-            self._publisher.note_answer_now()
-            if self._conductor is not None:
-                self._conductor.waiting.give_up()
 
     def _cancel(self) -> None:
         if self._work is not None:

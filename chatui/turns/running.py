@@ -25,7 +25,7 @@ from chatui.display import conversation_list
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.observability import spans
+from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
 from chatui.store import erasure
 from chatui.tools import execution
@@ -47,7 +47,6 @@ _tasks: set[asyncio.Task[None]] = set()
 
 
 def erase_after(turn: asyncio.Task[None], conversation_id: UUID) -> None:
-    """Erase the conversation as soon as ``turn`` is done."""
     task = asyncio.create_task(_erase_when_done(turn, conversation_id), name=f"forget {conversation_id}")
     _tasks.add(task)  # the event loop keeps only a weak reference
     task.add_done_callback(_tasks.discard)
@@ -145,8 +144,6 @@ async def _ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[Running
 
 @dataclass(frozen=True, slots=True)
 class TurnPlace:
-    """A turn and the process that runs it."""
-
     turn_id: UUID
     process: str
 
@@ -170,7 +167,7 @@ def launch(started: RunningTurn) -> None:
 
 
 async def _measured(runner: Runner, started: RunningTurn) -> None:
-    with spans.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
+    with measures.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
         await runner.run()
 
 

@@ -13,9 +13,9 @@ from chatui.backends.hosted_tools import HostedTools
 from chatui.json_schemas import AnswerFormat
 from chatui.models.files import SentDocument
 from chatui.models.turn import Turn, TurnState
-from chatui.store.turn_pieces import Pieces
 from chatui.tools.tool import Tool
 from chatui.turns.asks import AskKind, ProgramAsk
+from chatui.turns.leases import Pieces
 from chatui.usage.counting import Spent
 from chatui.usage.limits import NearLimit
 from renderer.activities.activity import Activity
@@ -91,7 +91,7 @@ class RunningTurn:
     near: NearLimit | None = None
     program: ProgramAsk | None = None
 
-    # What ``ledger.load`` and ``opening`` add.
+    # What ``opening`` adds.
 
     frames: tuple[Frame, ...] = field(default=(), repr=False)
     """The branch up to the question, as the model may see it again, below all instructions."""

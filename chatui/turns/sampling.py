@@ -1,7 +1,7 @@
 """Samples a model for a turn or for the product itself, and records the usage.
 
-A turn's sample is taken once, and each event is passed on to the turn. The product's own requests are short, such as for a summary line or
-a title.
+Each event of a turn's sample goes the way back: through a list of stages, which ``runner`` builds for each turn, to the recorder. The
+product's own requests are short, such as for a summary line or a title.
 """
 
 from __future__ import annotations
@@ -9,22 +9,24 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from django.utils import timezone
 
 from chatui.backends import http
-from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest, Usage
 from chatui.backends.context_window import weight
 from chatui.backends.registry import needs_vocabulary
-from chatui.observability import measures, spans
-from chatui.observability.spans import Span
+from chatui.observability import measures
+from chatui.observability.measures import Span
 from chatui.store import transcripts
+from chatui.tools.replies import CallIds
 from chatui.turns.running_turn import TokenAccount
 from chatui.usage.counting import Spent, plausible_count, spent_on
-from renderer.events import FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import is_answer
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent, UnansweredCalls
+from renderer.frame_kinds import ASIDE, PRODUCT_NAMES, SUMMARY_NAME, is_answer
+from renderer.frames import Frame, Header, Role
 
 _MAX_TOKENS = 2**31 - 1
 """The largest value of an integer column."""
@@ -41,7 +43,8 @@ class Sampling:
         self._take = take
         self._own = own
         self._sent: tuple[str, bytes] | None = None
-        self._ended: SampleEnded | None = None
+        self.ended = SampleEnded(EndReason.STOP)
+        """How the sample ended; as here if the server did not say."""
         self._has_answered = False
         self._first_token_ms: int | None = None
         self._is_refused = False
@@ -58,7 +61,7 @@ class Sampling:
         Raises:
             BackendError: the server refused, failed, timed out or closed the connection early.
         """
-        with spans.span(self._own or "sampling", "client", backend=self._backend.name) as span:
+        with measures.span(self._own or "sampling", "client", backend=self._backend.name) as span:
             try:
                 await self._run(span)
             except BackendError as error:
@@ -82,45 +85,28 @@ class Sampling:
                     self._first_token_ms = round(waited * 1000)
                 self._has_answered = True
                 if isinstance(event, SampleEnded):
-                    self._ended = event
+                    self.ended = event
                 else:
                     self._written += weight(event.text) if isinstance(event, FrameText) else 0.0
                     self._take(event)
 
-    @property
-    def end_reason(self) -> EndReason:
-        """Why the sample ended; STOP if the server did not say."""
-        return self._ended.reason if self._ended else EndReason.STOP
-
-    @property
-    def is_context_full(self) -> bool:
-        """Whether the answer was cut because the context window is full."""
-        return self._ended is not None and self._ended.is_context_full
-
-    @property
-    def reasoning(self) -> GivenReasoning | None:
-        """The model's reasoning before its calls, as its server sent it. Hidden from people."""
-        return self._ended.reasoning if self._ended else None
-
     def account(self) -> TokenAccount:
-        """What the server reported about this sample."""
-        usage = self._ended.usage if self._ended else None
-        reported = usage or Usage()
+        ended, reported = self.ended, self.ended.usage or Usage()
         return TokenAccount(
             backend=self._backend.name,
-            model=(self._ended.model or "") if self._ended else "",
+            model=ended.model or "",
             input_tokens=plausible_count(reported.prompt_tokens),
             output_tokens=plausible_count(reported.completion_tokens),
-            turns_left_out=self._ended.turns_left_out if self._ended else 0,
-            context=self._ended.context if self._ended else None,
+            turns_left_out=ended.turns_left_out,
+            context=ended.context,
             request=self._sent,
             sampled_with=self._settings() if self._has_answered else None,
-            spent=Spent() if self._is_refused else spent_on(self._request, usage, self._written),
+            spent=Spent() if self._is_refused else spent_on(self._request, ended.usage, self._written),
             first_token_ms=self._first_token_ms,
         )
 
     def _note_usage(self, span: Span) -> None:
-        if usage := self._ended.usage if self._ended else None:
+        if usage := self.ended.usage:
             span.set_attributes(input_tokens=plausible_count(usage.prompt_tokens), output_tokens=plausible_count(usage.completion_tokens))
 
     def _settings(self) -> dict[str, object]:
@@ -168,6 +154,102 @@ def _sum(counts: Sequence[int | None]) -> int | None:
     return min(sum(known), _MAX_TOKENS) if known else None
 
 
+class Stage:
+    """Changes, holds back, adds or reads events."""
+
+    def feed(self, event: RawEvent) -> Sequence[RawEvent]:
+        """Take the next event. Returns the events to pass on."""
+        raise NotImplementedError
+
+    def finish(self) -> Sequence[RawEvent]:
+        """A sampling has ended, or was cut. Returns the events to pass on; another sampling may follow."""
+        return ()
+
+
+class WayBack:
+    """Passes events through the stages, in their order, to ``record``."""
+
+    def __init__(self, stages: Sequence[Stage], record: Callable[[RawEvent], None]) -> None:
+        self._stages = stages
+        self._record = record
+
+    def feed(self, event: RawEvent) -> None:
+        """Pass on the next event of a sampling."""
+        self._pass([event], self._stages)
+
+    def finish(self) -> None:
+        """End a sampling."""
+        for place, stage in enumerate(self._stages, start=1):
+            self._pass(stage.finish(), self._stages[place:])
+
+    def _pass(self, events: Iterable[RawEvent], stages: Iterable[Stage]) -> None:
+        for stage in stages:
+            events = [each for event in events for each in stage.feed(event)]
+        for event in events:
+            self._record(event)
+
+
+class ModelFrames(Stage):
+    """What a model may write: text that can be stored, calls with an id of their own, nothing after an unanswered call, and no frame under
+    a name that is reserved for the product, so that it cannot forge a summary."""
+
+    def __init__(self, call_ids: Collection[str]) -> None:
+        """``call_ids``: those of earlier calls."""
+        self._used_ids = call_ids
+        self._call_ids: CallIds | None = None
+        self._calls = UnansweredCalls()
+
+    def feed(self, event: RawEvent) -> Sequence[RawEvent]:
+        if isinstance(event, FrameText):
+            return [FrameText(transcripts.storable(event.text))]
+        event = self._calls.feed(event)
+        if not isinstance(event, FrameOpened):
+            return [event]
+        event = replace(event, header=_without_reserved_name(event.header))
+        if event.header.call_id is None:
+            return [event]
+        # Made for the first call: most turns have none.
+        self._call_ids = self._call_ids or CallIds(self._used_ids)
+        return [self._call_ids.feed(event)]
+
+    def finish(self) -> Sequence[RawEvent]:
+        self._calls = UnansweredCalls()
+        return ()
+
+
+def _without_reserved_name(header: Header) -> Header:
+    if header.role != Role.ASSISTANT or header.name not in PRODUCT_NAMES:
+        return header
+    # Staff see the text of a summary. Of its headings, people learn the kinds of work at most.
+    return ASIDE if header.name == SUMMARY_NAME else replace(header, name=None)
+
+
+class TextBeforeCut(Stage):
+    """The text before the cut: the first answer that opens is given this text as its start, so that readers of the events see one frame."""
+
+    def __init__(self, cut_answer: Frame | None = None) -> None:
+        """``cut_answer``: the answer to continue; None, or a frame without text, if the turn starts a new one."""
+        self._text = cut_answer.body if cut_answer else ""
+        self._is_waiting = bool(self._text)
+        self.is_open = False
+        """Whether the open frame begins with this text."""
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def feed(self, event: RawEvent) -> Sequence[RawEvent]:
+        if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
+            self._is_waiting, self.is_open = False, True
+            return [event, FrameText(self._text)]
+        if isinstance(event, FrameClosed):
+            self.is_open = False
+        return [event]
+
+    def is_exceeded_by(self, frame: Frame) -> bool:
+        """Whether a frame that is about to be stored contains more than white space, and more than the cut answer did."""
+        return bool(frame.body.strip()) and (not self._text or frame.body.rstrip() != self._text.rstrip())
+
+
 Charged = Callable[[Spent, str], None]
 """Called with the usage of a request, and with the server's name for the model, made storable."""
 
@@ -189,7 +271,7 @@ async def text_of(backend: Backend, request: SampleRequest, max_chars: int, char
     finally:
         account = sampling.account()
         charged(account.spent, transcripts.header_text(account.model))
-    return transcripts.storable("".join(answer.parts)[:max_chars]) if sampling.end_reason is EndReason.STOP else ""
+    return transcripts.storable("".join(answer.parts)[:max_chars]) if sampling.ended.reason is EndReason.STOP else ""
 
 
 class _NoTextError(Exception):
@@ -197,14 +279,11 @@ class _NoTextError(Exception):
 
 
 class _Answer:
-    """The text of one answer."""
-
     def __init__(self, most: int) -> None:
         self.parts: list[str] = []
         self._is_wanted, self._left = False, most
 
     def take(self, event: RawEvent) -> None:
-        """Take the next event."""
         match event:
             case FrameOpened(header=header):
                 self._is_wanted = is_answer(header)

@@ -31,7 +31,7 @@ from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.turn import Turn, TurnState
 from chatui.observability import measures
-from chatui.turns import leases, statements
+from chatui.turns import leases, ledger
 
 UPDATE_SECONDS = 1.0
 """How often waiting turns are sent their position in the queue."""
@@ -208,7 +208,6 @@ _slots: dict[asyncio.AbstractEventLoop, Slots] = {}
 
 
 def slots() -> Slots:
-    """The slots of the running event loop."""
     loop = asyncio.get_running_loop()
     for ended in [known for known in _slots if known.is_closed()]:
         del _slots[ended]
@@ -227,8 +226,6 @@ class LeftToOthersError(Exception):
 
 
 class SlotWait:
-    """The wait of one turn for its slot."""
-
     def __init__(self, turn: Turn, *, is_for_person: bool) -> None:
         self._turn = turn
         self._is_marked = turn.is_queued
@@ -297,7 +294,7 @@ class SlotWait:
 
 
 def _set(turn_id: UUID, owner: str, is_queued: bool) -> bool:
-    return bool(statements.mine(turn_id, owner).update(is_queued=is_queued))
+    return bool(ledger.mine(turn_id, owner).update(is_queued=is_queued))
 
 
 def adoptable() -> QuerySet[Turn]:

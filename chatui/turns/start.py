@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from uuid import UUID
 
+from django.db.models import CharField, Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery, UUIDField
 from django.utils import timezone
 
-from chatui.accounts import groups
-from chatui.accounts.sessions import is_same
+from chatui.accounts.sessions import is_same, query_person
 from chatui.codes import ProductCode
+from chatui.database import connections
+from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, parameters
 from chatui.env import environment
 from chatui.instructions import instructions_for
 from chatui.model_servers import choice as model_choice
@@ -32,12 +35,12 @@ from chatui.store import context_use, continuation, passages, temporary, transcr
 from chatui.store import documents as store_documents
 from chatui.store.documents import NoSuchFileError, PlacesError, PreparedDocument, TooLargeError
 from chatui.store.transcripts import TreePosition
-from chatui.turns import statements, sweep
+from chatui.turns import sweep
 from chatui.turns.asks import Ask as Ask
 from chatui.turns.asks import AskKind
 from chatui.turns.asks import AskRefusedError as AskRefusedError
+from chatui.turns.leases import LEASE
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.statements import Tree
 from chatui.usage import counting, reserving
 from chatui.usage.limits import limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved
@@ -118,7 +121,6 @@ def of_question(question: Message) -> tuple[SentDocument, ...]:
 
 
 def tokens_of(ask: Ask) -> int:
-    """The approximate token count of a question's documents."""
     return sum(each.given.tokens for each in ask.documents)
 
 
@@ -155,21 +157,62 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
         return started_before(person, ask)
     reservation = reserved_for(person, ask.conversation, text, ask.tokens_before + tokens_of(ask))
     started = _start(person, _Wanted(ask, text, lease_owner, locked.running, reservation.tokens if reservation else None, created))
-    return replace(started, groups=groups.groups_of(person), language=ask.language, near=reservation.near if reservation else None)
+    return replace(started, groups=locked.groups, language=ask.language, near=reservation.near if reservation else None)
 
 
-def _locked(person: User, ask: Ask) -> statements.LockedPerson:
-    """The person's row, locked as in ``statements.locked``.
+@dataclass(frozen=True, slots=True)
+class _LockedPerson:
+    """A person's locked row. ``has_asked``: the same request has already started a turn. ``running``: how many answers are being written
+    for them in other conversations. ``groups``: those of theirs that limit answers."""
+
+    person: User
+    has_asked: bool
+    running: int
+    groups: frozenset[str]
+
+
+def _locked(person: User, ask: Ask) -> _LockedPerson:
+    """The person, if they are still signed in.
 
     The lock is needed because a page may repeat its request over a new socket, in another process, while the first is still being stored.
 
     Raises:
         AskRefusedError: the person has been signed out.
     """
-    found = statements.locked(person, ask)
-    if found is None or (ask.session and not is_same(ask.session, found.person)):
+    values: dict[str, object] = {"person": person.pk, "client_id": ask.client_id, "conversation": ask.conversation}
+    if ask.session:
+        values |= {"person": ask.session.person.pk, "session": ask.session.key, "now": timezone.now()}
+    limited = tuple(environment().group_answers_at_once)
+    query = _people(limited, has_session=ask.session is not None, is_new=ask.conversation is None)
+    found = next(iter(query.models(**values)), None)
+    if found is None or (ask.session and not is_same(ask.session, found)):
         raise AskRefusedError(ProductCode.SIGNED_OUT)
-    return found
+    added = vars(found)
+    groups = frozenset(name for number, name in enumerate(limited) if added[f"is_in_{number}"])
+    return _LockedPerson(found, added["twin"] is not None, added["running"] or 0, groups)
+
+
+@lru_cache(maxsize=16)
+def _people(limited: tuple[str, ...], *, has_session: bool, is_new: bool) -> CompiledQuery[User]:
+    return CompiledQuery(lambda: _person(limited, has_session=has_session, is_new=is_new))
+
+
+def _person(limited: tuple[str, ...], *, has_session: bool, is_new: bool) -> QuerySet[User]:
+    """``limited``: the groups that limit answers. Whether the person is in them is read here, so that it takes no other statement."""
+    person = Parameter("person", UUIDField())
+    turns = Turn.objects.filter(asked_by=OuterRef("pk"))
+    elsewhere = turns.filter(state=TurnState.RUNNING, lease_until__gte=connections.now()).order_by().values("asked_by")
+    if not is_new:
+        elsewhere = elsewhere.exclude(conversation=Parameter("conversation", UUIDField()))
+    people = User.objects.filter(pk=person)
+    if has_session:
+        people = query_person(Parameter("session", CharField()), person, Parameter("now", DateTimeField()))
+    twin = Subquery(turns.filter(client_id=Parameter("client_id", UUIDField())).values("pk")[:1])
+    running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
+    memberships = User.groups.through.objects.filter(user=OuterRef("pk"))
+    is_in = {f"is_in_{number}": Exists(memberships.filter(group__name=name)) for number, name in enumerate(limited)}
+    found: QuerySet[User] = people.annotate(twin=twin, running=running, **is_in)
+    return found.select_for_update(of=("self",), no_key=True)
 
 
 def started_before(person: User, ask: Ask) -> RunningTurn:
@@ -192,7 +235,8 @@ def started_again(turn: Turn, kind: AskKind | None = None) -> RunningTurn:
     kind = kind or (AskKind.CONTINUE if cut else AskKind.SEND)
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
     started = RunningTurn(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
-    return replace(started, groups=groups.groups_of(turn.asked_by))
+    limited = environment().group_answers_at_once
+    return replace(started, groups=frozenset(limited.keys() & set(turn.asked_by.group_names()) if limited else ()))
 
 
 def _checked(ask: Ask) -> str:
@@ -224,7 +268,6 @@ class _Wanted:
     created: NewConversation | None = None
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
-        """Store the turn."""
         turn = Turn(
             conversation_id=question.conversation_id,
             question_id=question.pk,
@@ -240,13 +283,30 @@ class _Wanted:
             error_cause="",
         )
         turn.conversation, turn.question, turn.asked_by, turn.continued_message = question.conversation, question, person, continued
-        statements.TURNS.run([turn])
+        TURNS.run([turn])
         return turn
+
+
+CONVERSATIONS = CompiledInsert(Conversation)
+TURNS = CompiledInsert(Turn, lease_until=connections.after(LEASE))
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A conversation, and the end of its open branch: the keys of its last message and last question, and the next free position."""
+
+    conversation: Conversation
+    leaf_id: UUID | None = None
+    last_question: UUID | None = None
+    position: int = 0
 
 
 def _start(person: User, wanted: _Wanted) -> RunningTurn:
     ask = wanted.ask
-    tree = _tree(person, wanted)
+    # None: the question starts a new conversation.
+    tree = Tree(wanted.created.conversation) if wanted.created and wanted.created.is_empty else None
+    if tree is None and ask.conversation is not None:
+        tree = _own(person, ask.conversation)
     if wanted.running >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
     if tree is not None and ask.kind is AskKind.CONTINUE:
@@ -265,16 +325,25 @@ def _start(person: User, wanted: _Wanted) -> RunningTurn:
     return RunningTurn(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
 
 
-def _tree(person: User, wanted: _Wanted) -> Tree | None:
-    """The conversation in which the question is asked; None if it starts a new one."""
-    if wanted.created is not None and wanted.created.is_empty:
-        return Tree(wanted.created.conversation)
-    return None if wanted.ask.conversation is None else _own(person, wanted.ask.conversation)
-
-
 def _own(person: User, key: object) -> Tree:
-    tree = statements.own(person, key)
-    return _own(person, key) if tree.is_abandoned and sweep.interrupt_abandoned(tree.conversation) else tree
+    row = access.own_conversation_by(_OWN, person, key)
+    row.owner, found = person, vars(row)
+    if found["is_late"] and sweep.interrupt_abandoned(row):
+        return _own(person, key)
+    return Tree(row, found["leaf"], found["last_question"], 0 if found["last"] is None else found["last"] + 1)
+
+
+def _with_its_end() -> QuerySet[Conversation]:
+    owner = Parameter("owner", UUIDField())
+    return access.owned_by(owner, Parameter("key", UUIDField())).annotate(
+        last=transcripts.last_position(OuterRef("pk")),
+        leaf=transcripts.open_leaf(owner),
+        last_question=transcripts.last_question(owner),
+        is_late=access.late_turn(),
+    )
+
+
+_OWN = CompiledQuery(_with_its_end)
 
 
 def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> RunningTurn:
@@ -290,7 +359,7 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
         end.turn = cut
     transcripts.activate(conversation, person, end)
     turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
-    _touch(conversation)
+    touch(conversation)
     return RunningTurn(turn, vars(cut)["after"], AskKind.CONTINUE, continued_turn=cut.pk)
 
 
@@ -307,17 +376,30 @@ def _continue_exchange(person: User, tree: Tree, wanted: _Wanted) -> RunningTurn
 
 
 def _touch_with_settings(conversation: Conversation, choice: str, wanted: _Wanted) -> None:
-    """As ``_touch``, and store the model and effort of the request. A conversation that was just created has them already."""
+    """As ``touch``, and store the model and effort of the request. A conversation that was just created has them already."""
     if wanted.created is None:
         conversation.effort, conversation.choice = wanted.ask.effort, choice
-        _touch(conversation, "effort", "choice")
+        touch(conversation, "effort", "choice")
 
 
-def _touch(conversation: Conversation, *changed: str) -> None:
-    """Move the conversation to the top of the list, even from the archive, and mark it as read, since the person has it open."""
+def touch(conversation: Conversation, *changed: str) -> None:
+    """Move the conversation to the top of the list, even from the archive, and mark it as read, since the person has it open. Store
+    ``changed``, too.
+
+    Raises:
+        NotFoundError: the conversation was erased meanwhile.
+    """
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
-    statements.touch(conversation, *changed)
-    temporary.ask(conversation)
+    names = ("active_at", "has_news", "archived_at", *changed)
+    if not _touching(names).run(key=conversation.pk, **{name: getattr(conversation, name) for name in names}):
+        raise access.NotFoundError
+    if conversation.temporary_until is not None:
+        temporary.ask(conversation)
+
+
+@lru_cache(maxsize=4)
+def _touching(names: tuple[str, ...]) -> CompiledUpdate:
+    return CompiledUpdate(lambda: (Conversation.objects.filter(pk=Parameter("key", UUIDField())), parameters(Conversation, names)))
 
 
 def _chosen(person: User, choice: str) -> str:
@@ -348,7 +430,7 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
         temporary_until=until,
     )
     row.owner, row.folder = person, folder
-    statements.CONVERSATIONS.run([row])
+    CONVERSATIONS.run([row])
     if wanted.ask.tools_off:
         ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
     return row

@@ -21,7 +21,7 @@ from chatui.model_servers import connected
 from chatui.models.usage import UsageKind
 from chatui.turns import sampling
 from chatui.turns.running_turn import RunningTurn
-from chatui.turns.way_back import Stage
+from chatui.turns.sampling import Stage
 from chatui.usage import settling
 from chatui.usage.counting import Charge, Spent
 from renderer import strict_json
@@ -77,7 +77,6 @@ class Summarizing(Stage):
         return lines
 
     async def aclose(self) -> None:
-        """End the summary with the turn."""
         self._end()
 
     def _read(self, event: RawEvent) -> None:
@@ -111,7 +110,6 @@ class Summarizing(Stage):
         self._is_paused = True
 
     def _wait(self) -> None:
-        """Wait for the next tick, if there is one."""
         tick = self._lines.next_tick
         self._timer = None if tick is None else self._at(tick, self._tick, tick)
 
@@ -258,7 +256,7 @@ class SummarizingModel(Summarizing):
             await pools.turns.run(connected.spec_of, self._asked)
             backend = connected.backend(self._asked)
             request = request_for(self._question, self._notes, possible, split_choice(self._asked)[1])
-            async with _semaphore():
+            async with _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)):
                 answer = await sampling.text_of(backend, request, MAX_ANSWER_CHARS, self._charge_to(backend), "summary")
             return kind_in(answer, possible)
         except Exception as error:  # noqa: BLE001 - as for all failures here
@@ -365,7 +363,3 @@ def summary_of(spec: BackendSpec, running: RunningTurn, elapsed: Callable[[], in
 def _log_kind(error: Exception) -> None:
     """Log only the kind of error: an exception's message may quote hidden text."""
     log.warning("a summary failed: %s", type(error).__name__)
-
-
-def _semaphore() -> asyncio.Semaphore:
-    return _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))

@@ -22,13 +22,14 @@ from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import LATEST_FIRST, Turn, TurnState
-from chatui.store import continuation, hidden_text, transcripts, turn_pieces
+from chatui.store import continuation, hidden_text, transcripts
 from chatui.turns import ledger, slots
 from chatui.turns.calls import claims
-from chatui.turns.leases import leases
+from chatui.turns.leases import frames_in_pieces, leases
+from chatui.turns.sampling import TextBeforeCut
 from chatui.usage import counting, settling
 from renderer.errors import Code
-from renderer.frames import Frame, Terminator
+from renderer.frames import Terminator
 
 log = logging.getLogger(__name__)
 
@@ -93,27 +94,25 @@ def interrupt(turn: Turn) -> TurnState | None:
 
 def _end_of(turn: Turn) -> tuple[TurnState, str]:
     """The state in which an abandoned turn ends, and its error code."""
-    if _is_answered(turn):
+    last = turn.messages.order_by("position").last()
+    if last is not None and continuation.is_answer(last) and last.is_complete and last.terminator == Terminator.RETURN:
+        # The model had finished and the whole answer is stored, so that only the end of the turn is missing.
         return TurnState.COMPLETED, ""
-    if not turn.is_queued or turn.messages.exists():
+    if not turn.is_queued or last is not None:
         return TurnState.INTERRUPTED, Code.STREAM_TRUNCATED
     # No answer had begun, so none was cut off.
     return (TurnState.STOPPED, "") if turn.stop_requested else (TurnState.INTERRUPTED, ProductCode.SERVER_BUSY)
 
 
-def _is_answered(turn: Turn) -> bool:
-    """Whether the model had finished and the whole answer is stored, so that only the end of the turn is missing."""
-    last = turn.messages.order_by("position").last()
-    return last is not None and continuation.is_answer(last) and last.is_complete and last.terminator == Terminator.RETURN
-
-
 def _keep_pieces(turn: Turn) -> None:
     """Store the frames that the process had stored only in pieces. Only the last one was still open."""
-    found = turn_pieces.frames_of(turn)
+    found = frames_in_pieces(turn)
     stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
-    is_hidden = cut is not None and hidden_text.hide_cut_of((frame for _, frame in found), cut.pk, transcripts.frame_of(cut))
-    frames = [(key, frame) for key, frame in found if key not in stored and _says_something(frame, cut)]
+    cut_frame = transcripts.frame_of(cut) if cut is not None else None
+    is_hidden = cut is not None and cut_frame is not None and hidden_text.hide_cut_of((frame for _, frame in found), cut.pk, cut_frame)
+    before = TextBeforeCut(cut_frame)
+    frames = [(key, frame) for key, frame in found if key not in stored and before.is_exceeded_by(frame)]
     for number, (key, frame) in enumerate(frames, start=1):
         is_last = number == len(frames)
         message = transcripts.append(
@@ -127,8 +126,3 @@ def _keep_pieces(turn: Turn) -> None:
         )
         instead_of = cut.pk if cut is not None and (is_hidden or continuation.is_answer(message)) else None
         transcripts.follow(turn.asked_by_id, message, message.parent_id, instead_of=instead_of)
-
-
-def _says_something(frame: Frame, cut: Message | None) -> bool:
-    """Whether a frame has text, and not just that of the cut answer that the turn continued."""
-    return bool(frame.body.strip()) and (cut is None or transcripts.frame_of(cut).body != frame.body)

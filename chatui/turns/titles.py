@@ -256,14 +256,13 @@ def begin(started: RunningTurn, written: Iterable[Frame]) -> None:
 
 
 async def settle() -> None:
-    """Wait until no conversation of this process waits for a title."""
     while waiting := [*_tasks, *settling.waiting()]:
         await asyncio.wait(waiting)
 
 
 async def _title(exchange: FirstExchange, choice: str) -> None:
     try:
-        async with _semaphore():
+        async with _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)):
             title = await _asked(exchange, choice)
         is_kept = bool(title) and await writer.run(keep, exchange.row, title, order=exchange.row.pk, patience=SAVE_SECONDS)
         if is_kept:
@@ -303,7 +302,3 @@ def _charge(exchange: FirstExchange, choice: str, backend: str, spent: Spent, mo
 def _log_no_title(exchange: FirstExchange, why: str) -> None:
     """Log one line, without any text of the conversation or of a reply."""
     log.info("conversation %s keeps its first title: %s", exchange.row.pk, why)
-
-
-def _semaphore() -> asyncio.Semaphore:
-    return _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))

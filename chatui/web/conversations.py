@@ -60,17 +60,18 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
     person = person_of(request)
     try:
         asked = _asked(request, conversation_id)
-        row = access.own_conversation(person, conversation_id)
+        row, is_late = access.own_opened(person, conversation_id)
     except access.NotFoundError:
         if access.debuggable_conversations(person).exclude(owner=person).filter(pk=conversation_id).exists():
             return redirect("debug", conversation_id)
         raise
-    sweep.interrupt_abandoned(row)
+    if is_late:
+        sweep.interrupt_abandoned(row)
     if row.temporary_until is not None:
         temporary.stay(row)
     if request.GET.get("all"):
         return _whole(request, person, row)
-    return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row, person)))
+    return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row)))
 
 
 @signed_in("GET")
@@ -111,7 +112,7 @@ def _window(asked: tuple[str, Message], row: Conversation, person: User) -> Show
     name, message = asked
     if name == "before":
         return windows.earlier(row, message)
-    return windows.later(row, person, message) if name == "after" else windows.around(row, person, message)
+    return windows.later(row, message) if name == "after" else windows.around(row, message)
 
 
 def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHttpResponse:
@@ -121,7 +122,7 @@ def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHt
 
     def pieces() -> Iterator[bytes]:
         yield head.encode()
-        for shown in windows.whole(row, person):
+        for shown in windows.whole(row):
             yield _rendered_window(request, row, shown).encode()
         yield tail.encode()
 
@@ -208,8 +209,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
     """The fragment of one question and its answer."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
-    [shown] = windows.with_ratings(row, [shown_exchange(row, access.turn_of(row, turn_id))])
-    context = {"exchange": shown, "conversation": shown_conversation(row), "efforts": EFFORTS}
+    context = {"exchange": shown_exchange(row, access.turn_of(row, turn_id)), "conversation": shown_conversation(row), "efforts": EFFORTS}
     return render(request, "exchange/_exchange.html", context)
 
 

@@ -20,9 +20,7 @@ _ALWAYS = ("chatui/permissions/access.py", "chatui/store/transcripts.py", "chatu
 READERS = {
     # the frame that a stored frame follows; what a dead process has stored; many stored at once; what is erased
     "Message": (
-        *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/sweep.py"),
-        # the statements of every turn, each worded once
-        *("chatui/store/branches.py", "chatui/turns/statements.py"),
+        *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/opening.py", "chatui/turns/sweep.py"),
         *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/lifecycle/erasure.py"),
         # what was temporary, and is to be found from now on
         "chatui/store/temporary.py",
@@ -31,7 +29,7 @@ READERS = {
     ),
     # make new ones; the model that answered last; erase them; the title that a model gave
     "Conversation": (
-        *(*_ALWAYS, "chatui/store/bulk_append.py", "chatui/turns/statements.py"),
+        *(*_ALWAYS, "chatui/store/bulk_append.py", "chatui/turns/start.py", "chatui/turns/ledger.py"),
         *("chatui/store/erasure.py", "chatui/lifecycle/erasure.py", "chatui/turns/titles.py", "chatui/turns/program_start.py"),
         # where every list begins; how long the temporary ones last, and their end
         *("chatui/permissions/access.py", "chatui/store/temporary.py", "chatui/turns/temporary.py"),
@@ -40,7 +38,7 @@ READERS = {
     ),
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (
-        *("chatui/models/", "chatui/migrations/", "chatui/store/turn_pieces.py", "chatui/store/erasure.py"),
+        *("chatui/models/", "chatui/migrations/", "chatui/store/erasure.py"),
         *("chatui/turns/leases.py", "chatui/turns/ledger.py", "chatui/store/hidden_text.py"),
     ),
 }

@@ -22,7 +22,7 @@ from chatui.database.faults import outages
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.turns import leases, ledger, running, start
+from chatui.turns import leases, opening, running, start
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.start import Ask
 from chatui.usage import limits
@@ -126,5 +126,5 @@ stored = database_sync_to_async(store)
 
 def loaded(running: RunningTurn) -> RunningTurn:
     """The turn with its branch, and what else a model needs."""
-    ledger.load(running)
+    opening.load_branch(running)
     return running

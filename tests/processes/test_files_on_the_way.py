@@ -21,9 +21,9 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-ASK_FILES = 116
-PAGE_FILES = 59
-API_FILES = 113
+ASK_FILES = 100
+PAGE_FILES = 55
+API_FILES = 95
 
 TIMES = 3
 QUIET_SECONDS = 1.0

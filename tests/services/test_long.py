@@ -27,10 +27,10 @@ ada = User.objects.get(username="ada")
 row = Conversation.objects.get(title="A long talk")
 def numbers(shown): return [int(each.question.text.split()[1][:-1]) for each in shown.exchanges]
 with CaptureQueriesContext(connection) as statements:
-    end = windows.latest(row, ada)
+    end = windows.latest(row)
 above = windows.earlier(row, Message.objects.get(pk=end.earlier))
-middle = windows.around(row, ada, Message.objects.get(pk={answer!r}))
-below = windows.later(row, ada, Message.objects.get(pk=middle.later))
+middle = windows.around(row, Message.objects.get(pk={answer!r}))
+below = windows.later(row, Message.objects.get(pk=middle.later))
 first = row.messages.get(position=0)
 plans = []
 for each in statements.captured_queries:

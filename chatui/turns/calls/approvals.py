@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -20,61 +19,49 @@ from chatui.env import environment
 from chatui.models.keys import new_key
 from chatui.models.tools import Decision, ToolApproval, ToolRule
 from chatui.models.turn import Turn
+from chatui.tools.tool import Tool
 from chatui.turns import ledger
 from chatui.turns.calls.requested import Requested
-from chatui.turns.running_turn import LeaseLostError
 from chatui.wire.bus import bus, person
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
-    """A call that the person must approve or decline. ``arguments``: the JSON that the tool would get."""
-
-    key: UUID
-    call_id: str
-    tool: str
-    title: str
-    fingerprint: str
-    arguments: str = field(repr=False)
-
-
-def ask(turn: Turn, wanted: Sequence[PendingCall]) -> dict[str, Decision]:
-    """Store the approval requests, and return the decisions by call id: pending, or what the person has settled for the whole conversation.
-    Safe to run twice.
+def ask(turn: Turn, wanted: Mapping[UUID, Requested]) -> dict[str, Decision]:
+    """Store the approval requests, each with its key, and return the decisions by call id: pending, or what the person has settled for the
+    whole conversation. Safe to run twice.
 
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
-    if not ledger.is_ours(turn):
-        raise LeaseLostError
-    settled = ToolRule.objects.filter(conversation=turn.conversation_id, tool__in={each.tool for each in wanted})
+    ledger.check_ours(turn)
+    settled = ToolRule.objects.filter(conversation=turn.conversation_id, tool__in={call.tool.name for call in wanted.values()})
     rules = {rule.tool: rule for rule in settled}
-    ToolApproval.objects.bulk_create([_row(turn, each, rules.get(each.tool)) for each in wanted], ignore_conflicts=True)
+    rows = [_row(turn, key, call, rules.get(call.tool.name)) for key, call in wanted.items()]
+    ToolApproval.objects.bulk_create(rows, ignore_conflicts=True)
     return decisions(turn.pk)
 
 
-def _row(turn: Turn, wanted: PendingCall, rule: ToolRule | None) -> ToolApproval:
-    decision = _first_decision(wanted, rule)
+def _row(turn: Turn, key: UUID, call: Requested, rule: ToolRule | None) -> ToolApproval:
+    decision, tool = _first_decision(call.tool, rule), call.tool
     return ToolApproval(
-        pk=wanted.key,
+        pk=key,
         turn_id=turn.pk,
-        call_id=wanted.call_id,
-        tool=wanted.tool,
-        title=wanted.title[:80],
-        fingerprint=wanted.fingerprint,
-        arguments=wanted.arguments if decision is Decision.WAITING else "",
+        call_id=call.call_id,
+        tool=tool.name,
+        title=tool.shown_title[:80],
+        fingerprint=tool.fingerprint,
+        arguments=json.dumps(call.arguments) if decision is Decision.WAITING else "",
         decision=decision,
         lapses_at=connections.after(timedelta(seconds=environment().tool_approval_seconds)),
     )
 
 
-def _first_decision(wanted: PendingCall, rule: ToolRule | None) -> Decision:
+def _first_decision(tool: Tool, rule: ToolRule | None) -> Decision:
     if rule is None:
         return Decision.WAITING
     if not rule.is_allowed:
         return Decision.NEVER
     # A tool that changed after it was allowed must be approved again: a server could redefine its tool once people trust it.
-    return Decision.RULED if rule.fingerprint == wanted.fingerprint else Decision.WAITING
+    return Decision.RULED if rule.fingerprint == tool.fingerprint else Decision.WAITING
 
 
 def decisions(turn_id: UUID) -> dict[str, Decision]:
@@ -124,7 +111,7 @@ class Waiting:
             CancelledError: the turn ends; the waiting calls are declined.
         """
         waiting = {call.call_id: call for call in calls}
-        asked = [_pending(call) for call in calls]
+        asked = {new_key(): call for call in calls}
         found = await writer.run(ask, self._turn, asked, order=self._turn.pk, patience=ASK_PATIENCE)
         until = asyncio.get_running_loop().time() + environment().tool_approval_seconds
         try:
@@ -168,8 +155,3 @@ def _report_decided(
         if decision is not Decision.WAITING:
             on_decided(waiting.pop(call_id), decision)
     return waiting
-
-
-def _pending(call: Requested) -> PendingCall:
-    tool, shown = call.tool, json.dumps(call.arguments)
-    return PendingCall(new_key(), call.call_id, tool.name, tool.shown_title, tool.fingerprint, shown)

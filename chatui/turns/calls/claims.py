@@ -18,7 +18,6 @@ from chatui.tools.tool import EFFECT_UNKNOWN
 from chatui.turns import ledger
 from chatui.turns.calls import approvals
 from chatui.turns.calls.requested import reply_frame, unanswered
-from chatui.turns.running_turn import LeaseLostError
 from renderer.errors import Code
 from renderer.frames import Role, Terminator
 from renderer.markup.citations import CitableSource
@@ -32,8 +31,7 @@ def claim(turn: Turn, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
-    if not ledger.is_ours(turn):
-        raise LeaseLostError
+    ledger.check_ours(turn)
     rows = [ToolCall(pk=key, turn_id=turn.pk, call_id=call_id, tool=tool) for key, call_id, tool in wanted]
     ToolCall.objects.bulk_create(rows, ignore_conflicts=True)
     mine = ToolCall.objects.filter(pk__in=[key for key, *_ in wanted])
@@ -46,8 +44,7 @@ def store_pages(turn: Turn, pages: Mapping[int, CitableSource]) -> None:
     Raises:
         LeaseLostError: the turn has ended, or another process has it.
     """
-    if not ledger.is_ours(turn):
-        raise LeaseLostError
+    ledger.check_ours(turn)
     opened_pages.save(turn.pk, pages)
 
 

@@ -19,7 +19,7 @@ from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.keys import new_key
 from chatui.models.tools import Decision
-from chatui.observability import spans
+from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
 from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
@@ -116,10 +116,10 @@ class Conductor:
         """Reply to the calls of the sampling. Returns the next request; None if the turn ends, because nothing was called, too many rounds
         were in vain, the server filtered the content, or a program must run the remaining calls."""
         calls = unanswered(self._frames.written)
-        if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._failed_rounds == MAX_FAILED_ROUNDS:
+        if not calls or sampling.ended.reason is EndReason.CONTENT_FILTER or self._failed_rounds == MAX_FAILED_ROUNDS:
             return None
         self._frames.close_open_frame()
-        self._remember(calls, sampling.reasoning)
+        self._remember(calls, sampling.ended.reasoning)
         try:
             has_run = await self._answer(calls, self._tools if request.tools else {}, over_ids=sampling.is_over_ids)
         except asyncio.CancelledError:
@@ -135,7 +135,6 @@ class Conductor:
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back), must_call=must_call)
 
     async def _store_pages(self) -> None:
-        """Store newly opened pages, before an answer can cite them."""
         opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._stored_pages}
         if not opened:
             return
@@ -186,7 +185,6 @@ class Conductor:
                 self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The person could not be asked.", call.provenance()))
 
     async def _start(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
-        """Run each of these calls in its own task."""
         if not calls:
             return
         for call in calls:
@@ -224,7 +222,7 @@ class Conductor:
 
     async def _run_call(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
-        with self._time.measured(), spans.span("tool call", tool=call.tool.name) as span:
+        with self._time.measured(), measures.span("tool call", tool=call.tool.name) as span:
             execution = Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars)
             result = await self._result(call, execution)
             span.set_attributes(code="" if isinstance(result, str) else result[0].value)

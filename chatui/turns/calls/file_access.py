@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError, is_transient
+from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.files import FileSource, StoredFile
@@ -45,6 +45,10 @@ PATIENCE = 20.0
 """How long, in seconds, a file waits for a locked or unreachable database before it is given up."""
 
 
+ROOM_BYTES = 4096
+"""About how many bytes a file takes in an in-memory file system besides its own."""
+
+
 class FilesOfTurn:
     """A ``TurnFiles``. Created on the turn's event loop, and used by tools on theirs."""
 
@@ -71,30 +75,24 @@ class FilesOfTurn:
         return stored
 
     async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
-        """See ``TurnFiles``."""
         try:
-            return await pools.turns.run(_given, self._turn, max_bytes, known)
-        except Exception as error:
-            if not isinstance(error, DatabaseBusyError | NoKeyError) and not is_transient(error):
-                raise
+            return await pools.turns.run_or_busy(_given, self._turn, max_bytes, known)
+        except (DatabaseBusyError, NoKeyError):
             log.warning("turn %s: the files of its conversation could not be read", self._turn.pk)
             return ()
 
     async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
         """See ``TurnFiles``. Empty if the database cannot be read now."""
         try:
-            return await pools.turns.run(_gone, self._turn, known)
-        except Exception as error:
-            if not isinstance(error, DatabaseBusyError) and not is_transient(error):
-                raise
+            return await pools.turns.run_or_busy(_gone, self._turn, known)
+        except DatabaseBusyError:
             log.warning("turn %s: the files of its conversation could not be read", self._turn.pk)
             return ()
 
 
 def _store(turn: Turn, new: NewFile) -> StoredFileInfo:
     # A turn that has ended may not store files: its conversation may be about to be erased.
-    if not ledger.is_ours(turn):
-        raise LeaseLostError
+    ledger.check_ours(turn)
     file = files.save(FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk), new)
     return StoredFileInfo(file.name, file.content.size, file.content.sha256)
 
@@ -104,7 +102,7 @@ def _given(turn: Turn, max_bytes: int, known: Collection[UUID] | None) -> list[C
     for file in files.of_conversation(turn.conversation_id, documents.elsewhere(turn.conversation_id, turn.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
             continue
-        if (max_bytes := max_bytes - _room_of(file)) < 0:
+        if (max_bytes := max_bytes - file.content.size - ROOM_BYTES) < 0:
             break
         wanted.append(file)
     return [ConversationFile(file.pk, file.name, data) for file, data in files.with_data(wanted)]
@@ -113,11 +111,6 @@ def _given(turn: Turn, max_bytes: int, known: Collection[UUID] | None) -> list[C
 def _gone(turn: Turn, known: Collection[UUID]) -> Collection[UUID]:
     here = StoredFile.objects.filter(conversation=turn.conversation_id, pk__in=known).values_list("pk", flat=True)
     return set(known).difference(here) | documents.elsewhere(turn.conversation_id, turn.question_id).intersection(known)
-
-
-def _room_of(file: StoredFile) -> int:
-    """About how many bytes the file takes in an in-memory file system."""
-    return file.content.size + 4096
 
 
 T = TypeVar("T")
@@ -130,21 +123,17 @@ class DocumentsOfTurn:
         self._branch = SearchedBranch(conversation_id, question_id)
 
     async def find(self, query: str, document: str, most: int) -> Sequence[Excerpt]:
-        """See ``TurnDocuments``."""
         found = await _read(lambda: passages.find(self._branch, query, document, most))
         return [Excerpt(each.name, each.label, each.text, each.url) for each in found]
 
     async def names(self) -> Sequence[str]:
-        """See ``TurnDocuments``."""
         return await _read(lambda: passages.names_in(self._branch))
 
 
 async def _read(reading: Callable[[], T]) -> T:
     try:
-        return await pools.turns.run(reading)
-    except Exception as error:
-        if not isinstance(error, DatabaseBusyError) and not is_transient(error):
-            raise
+        return await pools.turns.run_or_busy(reading)
+    except DatabaseBusyError:
         log.warning("the documents of a conversation could not be searched")
         raise ToolError("The documents cannot be searched at the moment.") from None
 
@@ -159,17 +148,13 @@ class SessionsOfTurn:
         self._turn = turn
 
     async def last(self, place: SessionPlace) -> str | None:
-        """See ``TurnSessions``."""
         try:
-            return await pools.turns.run(_last_session, self._turn, place)
-        except Exception as error:
-            if not isinstance(error, DatabaseBusyError) and not is_transient(error):
-                raise
+            return await pools.turns.run_or_busy(_last_session, self._turn, place)
+        except DatabaseBusyError:
             log.warning("turn %s: a session with a tool server could not be read", self._turn.pk)
             raise ToolError(_NO_SESSION) from None
 
     async def replace(self, place: SessionPlace, before: str | None, after: str) -> str:
-        """See ``TurnSessions``."""
         try:
             return await writer.run(_replace_session, self._turn, place, before, after, order=self._turn.pk, patience=PATIENCE)
         except (DatabaseBusyError, LeaseLostError):
@@ -189,8 +174,7 @@ def _last_session(turn: Turn, place: SessionPlace) -> str | None:
 
 def _replace_session(turn: Turn, place: SessionPlace, before: str | None, after: str) -> str:
     # A turn that has ended may not begin a session: its conversation may be about to be erased.
-    if not ledger.is_ours(turn):
-        raise LeaseLostError
+    ledger.check_ours(turn)
     rows = _sessions(turn, place)
     if before is None:
         conversation = None if place.is_of_person else turn.conversation_id

@@ -36,11 +36,9 @@ class Requested:
 
     @property
     def call_id(self) -> str:
-        """The id of the call."""
         return self.frame.header.call_id or ""
 
     def provenance(self, milliseconds: int | None = None) -> Provenance:
-        """The provenance of its reply."""
         return Provenance(f"{self.tool.source}:{self.tool.name}", milliseconds)
 
 

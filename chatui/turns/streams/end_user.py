@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from uuid import UUID
 
 from chatui import wire
@@ -23,38 +24,38 @@ from renderer.markup.tails import BlockOpen
 _JOINED_CHARS = 256
 
 
-@dataclass(slots=True)
+@dataclass
 class OpenMessage:
-    """A visible message that is being written."""
+    """A visible message that is being written. ``pages``: those that it may cite."""
 
     key: str
     preamble: bool
-    markdown: GrowingMarkdown
-    is_tool: bool = False
+    pages: dict[int, CitableSource]
+    is_json: bool
+    is_tool: bool
+
+    @cached_property
+    def markdown(self) -> GrowingMarkdown:
+        """Its text as it is shown. Made when somebody watches."""
+        return GrowingMarkdown(self.pages, is_json=self.is_json)
 
     @property
     def delta(self) -> wire.DeltaType:
-        """The type of its events."""
         return "chatui:preamble.delta" if self.preamble else "response.delta"
 
     @property
     def kind(self) -> wire.PartKind:
-        """The kind of the message, for people."""
         return "tool" if self.is_tool else "preamble" if self.preamble else "final"
 
 
 @dataclass(slots=True)
 class _Text:
-    """Text of a message that is not rendered yet."""
-
     message: OpenMessage
     text: VisibleText = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The end of a message that is not rendered yet."""
-
     message: OpenMessage
     closed: FrameClosed
 
@@ -68,11 +69,9 @@ class _Thinking:
     seconds: int | None = None
 
     def work(self) -> None:
-        """Hidden work begins."""
         self.is_on = not self.has_answer
 
     def answer(self, seconds: int) -> bool:
-        """The answer begins. Returns whether this ends the thinking."""
         self.has_answer = True
         return self.end(seconds)
 
@@ -151,8 +150,7 @@ class EndUserStream:
     def _begin(self, key: str, header: Header, elapsed: int) -> None:
         self._working = self._is_checking = False
         self._has_opened = True
-        message = OpenMessage(key, is_preamble(header), GrowingMarkdown(self.pages, is_json=is_json(header)), is_tool_line(header))
-        self._open = message
+        self._open = message = OpenMessage(key, is_preamble(header), self.pages, is_json(header), is_tool_line(header))
         if not message.preamble:
             self._show_end_of_thinking(self._thinking.answer, elapsed)
             if self._cut is not None and self._joined is None:
@@ -164,11 +162,12 @@ class EndUserStream:
         last = self._waiting[-1] if self._waiting else None
         if isinstance(last, _Text) and last.message is message and self._cut is None and len(last.text) + len(text) <= _JOINED_CHARS:
             last.text = VisibleText.joined([last.text, text])
+        elif len(text) <= STEP_CHARS:
+            self._waiting.append(_Text(message, text))
         else:
             self._waiting.extend(_Text(message, step) for step in in_steps(text))
 
     def add_event(self, event: wire.Event) -> None:
-        """Add an event about the turn itself."""
         self._pending.append(event)
 
     def set_checking(self) -> None:
@@ -195,7 +194,6 @@ class EndUserStream:
         return self._thinking.seconds
 
     def end_thinking(self, elapsed: int) -> None:
-        """The turn ends, and with it the thinking."""
         self._show_end_of_thinking(self._thinking.end, elapsed)
 
     def _show_end_of_thinking(self, end: Callable[[int], bool], elapsed: int) -> None:
@@ -261,7 +259,6 @@ class EndUserStream:
         return not self._pending and len(self._waiting) == 1 and isinstance(self._waiting[0], _End)
 
     def shown(self) -> list[tuple[str, wire.PartKind]]:
-        """The key and kind of each visible message that has ended."""
         return [(message.message_id, message.kind) for message in self._done]
 
     def beat(self) -> wire.Beat:

@@ -70,8 +70,6 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class MoreProgramText:
-    """More text of the open message."""
-
     text: VisibleText = field(repr=False)
 
 
@@ -233,7 +231,6 @@ class ProgramStream:
             self._filled.set()
 
     def step(self, text: VisibleText) -> None:
-        """Add a line of the summary."""
         self.step_keys.append(self._key)
         self._add(Step(self._key, text))
 

@@ -18,8 +18,8 @@ from django.utils import timezone
 from chatui import wire
 from chatui.database import connections
 from chatui.models.turn import Turn, TurnState
-from chatui.store import opened_pages, transcripts, turn_pieces
-from chatui.turns.leases import LEASE
+from chatui.store import opened_pages, transcripts
+from chatui.turns.leases import LEASE, frames_in_pieces
 from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer, is_json, is_preamble, is_tool_line
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
@@ -54,7 +54,6 @@ class StoredAnswer:
 
     @property
     def has_answer(self) -> bool:
-        """Whether the answer itself has begun."""
         return any(is_answer(frame.header) for _, frame in self.frames)
 
 
@@ -68,7 +67,7 @@ def stored_answer(turn_id: UUID) -> StoredAnswer | None:
     if turn is None:
         return None
     # In this order: a frame that is completed meanwhile is in the pieces, in the messages, or in both.
-    pieces = turn_pieces.frames_of(turn)
+    pieces = frames_in_pieces(turn)
     shown = [(key, frame) for key, frame in pieces if frame.body and may_see(frame.header, Audience.END_USER)]
     messages = turn.messages.filter(is_visible=True).exclude(name=SUMMARY_NAME)
     stored = {message.pk: transcripts.frame_of(message) for message in messages.order_by("position")}
@@ -101,19 +100,16 @@ def messages_of(
     """Render stored frames as messages. Call it in a thread: a long answer takes a second. ``cut``: the message that was cut off.
     ``pages``: those it may cite. ``unfinished``: the messages that are still being written, and are shown as in a stream, without what is
     not complete at their end."""
-    return [
-        _message(key, frame, _unfinished(frame, pages) if key in unfinished else _blocks(frame, pages, is_cut=key == cut))
-        for key, frame in frames
-    ]
-
-
-def _message(key: UUID, frame: Frame, blocks: tuple[SafeHtml, ...]) -> wire.MessageSoFar:
-    kind: wire.PartKind = "tool" if is_tool_line(frame.header) else "preamble" if is_preamble(frame.header) else "final"
-    return wire.MessageSoFar(str(key), kind, blocks)
-
-
-def _blocks(frame: Frame, pages: Pages | None, *, is_cut: bool) -> tuple[SafeHtml, ...]:
-    return html.render_blocks(html.as_markdown(frame.header, show(frame, Audience.END_USER)), is_cut=is_cut, pages=pages)
+    messages = []
+    for key, frame in frames:
+        if key in unfinished:
+            blocks = _unfinished(frame, pages)
+        else:
+            text = html.as_markdown(frame.header, show(frame, Audience.END_USER))
+            blocks = html.render_blocks(text, is_cut=key == cut, pages=pages)
+        kind: wire.PartKind = "tool" if is_tool_line(frame.header) else "preamble" if is_preamble(frame.header) else "final"
+        messages.append(wire.MessageSoFar(str(key), kind, blocks))
+    return messages
 
 
 def _unfinished(frame: Frame, pages: Pages | None) -> tuple[SafeHtml, ...]:

@@ -17,9 +17,8 @@ from chatui.live import commands, snapshots
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store.turn_pieces import Pieces
 from chatui.turns import running
-from chatui.turns.leases import LEASE
+from chatui.turns.leases import LEASE, Pieces
 from chatui.turns.streams import stored as stored_module
 from chatui.turns.streams.stored import FRESH, messages_of, snapshot_of, stored_answer
 from chatui.wire import bus as wire_bus

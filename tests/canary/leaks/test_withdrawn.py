@@ -19,9 +19,9 @@ from chatui.models.message import Message, SearchEntry
 from chatui.models.shares import ShareLink
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import turn_pieces
 from chatui.transfer.exports import DownloadFormat
 from chatui.turns import running
+from chatui.turns.leases import frames_in_pieces
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
@@ -73,7 +73,7 @@ async def until_saved(header: str, text: str) -> None:
 @database_sync_to_async
 def frames_of_turn() -> list[tuple[object, str | None]]:
     """The frames that a sweep would build from the pieces, each with its channel."""
-    return [(key, frame.header.channel) for key, frame in turn_pieces.frames_of(Turn.objects.get())]
+    return [(key, frame.header.channel) for key, frame in frames_in_pieces(Turn.objects.get())]
 
 
 @pytest.mark.parametrize("last", ["answer", "nothing", "stop"])

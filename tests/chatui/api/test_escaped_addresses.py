@@ -8,7 +8,7 @@ import json
 import httpx
 import pytest
 
-from chatui.live.channel import refusal_of
+from chatui.live.server import refusal_of
 from tests.chatui.api.deployed import key as key
 from tests.chatui.api.deployed import place as place
 from tests.chatui.api.deployed import server as server

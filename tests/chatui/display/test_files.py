@@ -15,6 +15,7 @@ from chatui.display.conversation import EndedTurn, ShownAnswer
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
+from chatui.store import exchanges as store_exchanges
 from chatui.store import files as store_files
 from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
@@ -180,4 +181,4 @@ async def test_an_uploaded_file_is_below_no_answer(ada: User, backend: ScriptedB
 def exchanges(row: Conversation, person: User) -> list[conversation.ShownExchange]:
     leaf = transcripts.active_leaf(row, person)
     keys = [message.pk for message in transcripts.branch(row, leaf)]
-    return conversation.shown_exchanges(row, keys)
+    return conversation.shown_exchanges(store_exchanges.of_keys(row, keys))

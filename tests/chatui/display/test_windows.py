@@ -74,7 +74,7 @@ def parent(message: Message) -> Message:
 
 
 def test_the_page_opens_with_the_last_exchanges_and_loads_earlier_ones(ada: User, talk: Conversation) -> None:
-    shown = windows.latest(talk, ada)
+    shown = windows.latest(talk)
     assert (questions(shown), shown.later) == (question_texts(range(LONG - EXCHANGES + 1, LONG + 1)), "")
     seen = questions(shown)
     while shown.earlier:
@@ -84,39 +84,39 @@ def test_the_page_opens_with_the_last_exchanges_and_loads_earlier_ones(ada: User
 
 
 def test_a_link_to_a_message_opens_the_messages_around_it(ada: User, talk: Conversation) -> None:
-    shown = windows.around(talk, ada, message(talk, f"Yes, {MIDDLE}."))
+    shown = windows.around(talk, message(talk, f"Yes, {MIDDLE}."))
     assert f"Number {MIDDLE}?" in questions(shown) and len(shown.exchanges) == EXCHANGES and shown.earlier and shown.later
     seen = questions(shown)
     while shown.later:
-        shown = windows.later(talk, ada, Message.objects.get(pk=shown.later))
+        shown = windows.later(talk, Message.objects.get(pk=shown.later))
         seen += questions(shown)
     assert seen == question_texts(range(MIDDLE - EXCHANGES // 2 + 1, LONG + 1))
 
 
 def test_a_message_near_the_end_or_on_another_branch_opens_the_end(ada: User, talk: Conversation) -> None:
-    end = questions(windows.latest(talk, ada))
-    assert questions(windows.around(talk, ada, message(talk, f"Number {LONG - 3}?"))) == end
+    end = questions(windows.latest(talk))
+    assert questions(windows.around(talk, message(talk, f"Number {LONG - 3}?"))) == end
     leaf = message(talk, f"Yes, {LONG}.")
     old = message(talk, "Number 3?")
     add(talk, parent(old), 1, "Another")
     transcripts.activate(talk, ada, leaf)
     other = message(talk, "Another 1?")
-    assert questions(windows.around(talk, ada, other)) == end
+    assert questions(windows.around(talk, other)) == end
     with pytest.raises(NotFoundError):
-        windows.later(talk, ada, other)
+        windows.later(talk, other)
     assert questions(windows.earlier(talk, other)) == question_texts(range(1, 3)), "what is above a message is the same on every branch"
 
 
 def test_all_windows_together_are_the_whole_conversation(ada: User, talk: Conversation) -> None:
-    parts = list(windows.whole(talk, ada))
+    parts = list(windows.whole(talk))
     assert [text for part in parts for text in questions(part)] == question_texts(range(1, LONG + 1))
-    assert parts[-1].exchanges[-1] == windows.latest(talk, ada).exchanges[-1]
+    assert parts[-1].exchanges[-1] == windows.latest(talk).exchanges[-1]
     assert [part for part in parts if part.earlier or part.later] == []
 
 
 def test_an_import_that_begins_with_an_answer_shows_it_first(ada: User, conversation: Conversation) -> None:
     add(conversation, keep(conversation, None, FINAL, "Before any question."), EXCHANGES)
-    shown = windows.latest(conversation, ada)
+    shown = windows.latest(conversation)
     assert questions(shown) == question_texts(range(1, EXCHANGES + 1))
     above = windows.earlier(conversation, Message.objects.get(pk=shown.earlier))
     assert questions(above) == [""] and above.earlier == ""
@@ -125,13 +125,13 @@ def test_an_import_that_begins_with_an_answer_shows_it_first(ada: User, conversa
 def test_hidden_messages_above_the_first_question_offer_nothing_to_load(ada: User, conversation: Conversation) -> None:
     first = keep(conversation, None, Header("system"), "HIDDEN")
     add(conversation, keep(conversation, first, ANALYSIS, "HIDDEN"), EXCHANGES)
-    shown = windows.latest(conversation, ada)
+    shown = windows.latest(conversation)
     assert len(shown.exchanges) == EXCHANGES and shown.earlier == ""
     assert windows.earlier(conversation, message(conversation, "Number 1?")).exchanges == []
 
 
 def test_a_conversation_without_messages_has_an_empty_window(ada: User, conversation: Conversation) -> None:
-    assert windows.latest(conversation, ada) == ShownWindow([]) and list(windows.whole(conversation, ada)) == []
+    assert windows.latest(conversation) == ShownWindow([]) and list(windows.whole(conversation)) == []
 
 
 def test_a_fragment_has_the_exchanges_and_the_next_link_and_nothing_hidden(ada: User, talk: Conversation) -> None:

@@ -20,9 +20,8 @@ from twisted.python.failure import Failure
 from twisted.web import http
 
 from chatui import wire
-from chatui.live import channel, consumer, server
-from chatui.live.channel import max_bytes_read
-from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
+from chatui.live import consumer, server
+from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression, max_bytes_read
 from chatui.models.user import User
 from tests.support.browser_socket import BrowserSocket
 
@@ -133,7 +132,7 @@ def sent(*pieces: bytes) -> tuple[Application, StringTransport]:
     application = Application()
     factory: Any = HTTPFactory(application)
     factory.reactor = factory._reactor = Clock()
-    factory.protocol = channel.protocol
+    factory.protocol = server.protocol
     connection, transport = server._connection(factory.buildProtocol, None), StringTransport()
     connection.makeConnection(transport)
     for piece in pieces:

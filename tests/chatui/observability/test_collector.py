@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
-from chatui.observability import collector, spans
+from chatui.observability import collector, measures
 from chatui.observability.collector import Collector
 from tests.chatui.observability.peer import Way, attributes_of, collecting, drips, fails, floods, garbage, hangs, redirects, takes
 
@@ -23,12 +23,12 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(collector, "SEND_SECONDS", 0.15)
     monkeypatch.setattr(collector, "LATE_SECONDS", 0.25)
     yield
-    spans.set_tracer(None)
+    measures.set_tracer(None)
 
 
 def start(url: str, *, propagates_to_model_servers: bool = False, share: float = 1.0) -> Collector:
     collector = Collector(url, {"X-Key": "of the operator"}, share, propagates_to_model_servers=propagates_to_model_servers)
-    spans.set_tracer(collector)
+    measures.set_tracer(collector)
     return collector
 
 
@@ -36,10 +36,10 @@ def test_a_span_has_only_allowed_attributes_and_the_current_span_as_parent() -> 
     turn = uuid4()
     with collecting() as peer:
         sender = start(peer.url)
-        with spans.span("turn", turn=turn) as outer:
-            with spans.span("sampling", "client", backend="main") as inner:
+        with measures.span("turn", turn=turn) as outer:
+            with measures.span("sampling", "client", backend="main") as inner:
                 inner.set_attributes(first_token_seconds=0.5, input_tokens=3, output_tokens=None, code="")
-            spans.current().set_attributes(state="completed")
+            measures.current_span().set_attributes(state="completed")
             outer.set_attributes(output_tokens=4)
         sender.stop(10)
         inside, around = peer.spans
@@ -54,7 +54,7 @@ def test_a_span_has_only_allowed_attributes_and_the_current_span_as_parent() -> 
 def test_an_exception_is_recorded_by_its_class_alone() -> None:
     with collecting() as peer:
         sender = start(peer.url)
-        with pytest.raises(ValueError, match=SECRET), spans.span("tool call", tool="wiki_search"):
+        with pytest.raises(ValueError, match=SECRET), measures.span("tool call", tool="wiki_search"):
             raise ValueError(SECRET)
         sender.stop(10)
         [span] = peer.spans
@@ -68,12 +68,12 @@ def test_an_exception_is_recorded_by_its_class_alone() -> None:
 def test_the_trace_is_propagated_to_a_model_server_only_if_the_operator_allows_it() -> None:
     with collecting() as peer:
         sender = start(peer.url)
-        with spans.span("turn"):
-            assert spans.headers() == {}
+        with measures.span("turn"):
+            assert measures.trace_headers() == {}
         sender.stop(10)
         sender = start(peer.url, propagates_to_model_servers=True)
-        with spans.span("turn"):
-            header = spans.headers()["traceparent"]
+        with measures.span("turn"):
+            header = measures.trace_headers()["traceparent"]
         sender.stop(10)
         assert peer.spans[-1].trace_id.hex() in header and peer.spans[-1].span_id.hex() in header
 
@@ -81,7 +81,7 @@ def test_the_trace_is_propagated_to_a_model_server_only_if_the_operator_allows_i
 def test_a_share_of_none_sends_nothing() -> None:
     with collecting() as peer:
         sender = start(peer.url, share=0)
-        with spans.span("turn"):
+        with measures.span("turn"):
             pass
         sender.stop(10)
         assert peer.requests == []
@@ -102,7 +102,7 @@ def test_a_failing_collector_delays_nobody_and_is_reported_once(way: Way, caplog
         while time.monotonic() < until or (not warnings_in(caplog) and time.monotonic() < latest):
             started = time.monotonic()
             for _ in range(100):
-                with spans.span("turn", turn=uuid4()):
+                with measures.span("turn", turn=uuid4()):
                     pass
             slowest = max(slowest, time.monotonic() - started)
             time.sleep(0.05)
@@ -122,7 +122,7 @@ def test_an_unavailable_collector_is_reported_when_it_fails_and_when_it_is_back(
     with collecting(fails) as peer:
         sender = start(peer.url)
         for number in range(20):
-            with spans.span("turn"):
+            with measures.span("turn"):
                 pass
             time.sleep(0.05)
             if number == 10:
@@ -137,7 +137,7 @@ def test_the_queue_of_spans_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting(hangs) as peer:
         sender = start(peer.url)
         for _ in range(5000):
-            with spans.span("turn"):
+            with measures.span("turn"):
                 pass
         processor = sender._provider._active_span_processor._span_processors[0]
         assert isinstance(sender._provider, TracerProvider) and len(processor._batch_processor._queue) <= 500  # type: ignore[attr-defined]
@@ -148,7 +148,7 @@ def test_the_body_of_an_answer_is_not_read(caplog: pytest.LogCaptureFixture) -> 
     with collecting(floods) as peer:
         sender = start(peer.url)
         started = time.monotonic()
-        with spans.span("turn"):
+        with measures.span("turn"):
             pass
         sender.stop(10)
         assert time.monotonic() - started < 3 and peer.requests

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from chatui.observability import collector, spans
+from chatui.observability import collector, measures
 from chatui.observability.collector import Collector
 from tests.chatui.observability.peer import collecting
 
@@ -21,7 +21,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.02)
     monkeypatch.setattr(collector, "SEND_SECONDS", 1.0)
     yield
-    spans.set_tracer(None)
+    measures.set_tracer(None)
 
 
 def cookies(handler: BaseHTTPRequestHandler) -> None:
@@ -41,10 +41,10 @@ def refuses_at_length(handler: BaseHTTPRequestHandler) -> None:
 def test_cookies_are_neither_stored_nor_sent_back() -> None:
     with collecting(cookies) as peer:
         sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
-        spans.set_tracer(sender)
+        measures.set_tracer(sender)
         until = time.monotonic() + 20
         while len(peer.requests) < 3 and time.monotonic() < until:
-            with spans.span("turn"):
+            with measures.span("turn"):
                 pass
             time.sleep(0.05)
         sender.stop(10)
@@ -55,9 +55,9 @@ def test_cookies_are_neither_stored_nor_sent_back() -> None:
 def test_the_body_of_a_refusal_is_not_read() -> None:
     with collecting(refuses_at_length) as peer:
         sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
-        spans.set_tracer(sender)
+        measures.set_tracer(sender)
         started = time.monotonic()
-        with spans.span("turn"):
+        with measures.span("turn"):
             pass
         sender.stop(10)
         assert time.monotonic() - started < 5 and peer.requests

@@ -18,8 +18,8 @@ def test_work_is_counted_with_a_token() -> None:
 
 def test_nothing_is_counted_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_METRICS_TOKEN", "")
-    counter, gauge = measures._counter("chatui_a", "A.", ["kind"]), measures._gauge("chatui_b", "B.")
-    histogram = measures._histogram("chatui_c", "C.", ["kind"], [1.0])
+    counter, gauge = measures._metric("Counter", "chatui_a", "A.", ["kind"]), measures._metric("Gauge", "chatui_b", "B.", ())
+    histogram = measures._metric("Histogram", "chatui_c", "C.", ["kind"], buckets=[1.0])
     assert {type(metric).__name__ for metric in (counter, gauge, histogram)} == {"NotCounted"}
     counter.labels("x").inc()
     counter.labels("x").inc(3)

@@ -9,7 +9,7 @@ import pytest
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import Cause, ProductCode
 from chatui.models.user import User
-from chatui.observability import collector, spans
+from chatui.observability import collector, measures
 from chatui.observability.collector import Collector
 from chatui.turns import sampling
 from renderer.frames import Frame, Header, Role
@@ -28,11 +28,11 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     monkeypatch.setattr(collector, "PAUSE_SECONDS", 0.05)
     with collecting() as peer:
         sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
-        spans.set_tracer(sender)
+        measures.set_tracer(sender)
         try:
             yield peer
         finally:
-            spans.set_tracer(None)
+            measures.set_tracer(None)
             sender.stop(10)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
-from chatui.store import branches, transcripts
+from chatui.store import transcripts
 from renderer.frames import Frame, Header
 
 pytestmark = pytest.mark.django_db
@@ -23,5 +23,5 @@ def test_the_visible_questions_above_a_message_are_counted(conversation: Convers
     answer = say(conversation, first, ANSWER)
     second = say(conversation, say(conversation, answer, HIDDEN), QUESTION)
     say(conversation, answer, QUESTION)
-    counted = [branches.questions_from(message.pk) for message in (first, answer, second, say(conversation, second, ANSWER))]
+    counted = [transcripts.questions_from(message.pk) for message in (first, answer, second, say(conversation, second, ANSWER))]
     assert counted == [1, 1, 2, 2], "those of other branches and hidden ones are none"

@@ -99,9 +99,8 @@ async def test_pressed_as_the_thinking_ends_the_model_is_asked_again(
 
     async def pressed_at_its_end(sampling: Sampling) -> None:
         await sound(sampling)
-        assert runner._answer_now is not None
         if len(backend.requests) == 1:
-            assert runner._answer_now.press()
+            assert runner.press_answer_now()
             if failing:
                 raise BackendError(ProductCode.BACKEND)
 
@@ -118,8 +117,7 @@ async def test_pressed_while_a_tool_runs_the_next_sampling_is_asked_for_the_answ
 
     def lookup() -> dict[str, int]:
         """Counts the available items."""
-        assert runner._answer_now is not None
-        pressed.extend(runner._answer_now.press() for _ in range(2))
+        pressed.extend(runner.press_answer_now() for _ in range(2))
         return {"found": 4}
 
     offering.offer(monkeypatch, lookup)

@@ -20,7 +20,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
-from chatui.turns import running, statements
+from chatui.turns import running, start
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
@@ -108,15 +108,15 @@ async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, b
 @pytest.mark.parametrize("has_session", [True, False])
 def test_rows_that_refer_to_a_person_do_not_wait_for_their_asks(has_session: bool) -> None:
     """PostgreSQL's row locks: audit log lines and messages of other asks refer to the account without changing its key."""
-    query = statements._person((), has_session=has_session, is_new=True).query
+    query = start._person((), has_session=has_session, is_new=True).query
     assert query.select_for_update and query.select_for_no_key_update and query.select_for_update_of == ("self",)
 
 
 def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conversation) -> None:
-    statements.touch(conversation)
+    start.touch(conversation)
     Conversation.objects.filter(pk=conversation.pk).delete()
     with pytest.raises(NotFoundError):
-        statements.touch(conversation)
+        start.touch(conversation)
 
 
 @pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)

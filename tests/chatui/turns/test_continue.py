@@ -73,7 +73,7 @@ async def ask_and_continue(person: User, backend: ScriptedBackend, *scripts: Seq
 
 @database_sync_to_async
 def shown_answer(person: User, turn: Turn) -> ShownAnswer:
-    answer = windows.latest(turn.conversation, person).exchanges[-1].answer
+    answer = windows.latest(turn.conversation).exchanges[-1].answer
     assert answer is not None
     return answer
 
@@ -534,7 +534,7 @@ def test_the_cost_of_a_page_with_many_continued_answers_stays_linear(ada: User, 
 
         sys.setprofile(count)
         try:
-            list(windows.whole(conversation, ada))
+            list(windows.whole(conversation))
         finally:
             sys.setprofile(None)
         return calls[0]

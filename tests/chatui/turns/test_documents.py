@@ -19,7 +19,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import documents as store_documents
-from chatui.turns import ledger, start
+from chatui.turns import opening, start
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame
@@ -95,7 +95,7 @@ async def test_a_request_counts_the_tokens_of_its_documents(ada: User, backend: 
 async def test_documents_longer_than_the_conversation_limit_are_read(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)
+    monkeypatch.setattr(opening, "SEEN_CHARS", 2000)
     files = [await bring(ada, f"{name}.csv", f"{name}{' ' * 1000}") for name in ("one", "two", "three")]
     first = await run(ada, with_files(*files))
     await run(ada, ask(text="And then?", conversation=first.conversation_id))

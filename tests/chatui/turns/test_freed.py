@@ -50,4 +50,4 @@ def _only_turn() -> list[ref[object]]:
 
 
 def _parts(runner: Runner) -> list[object]:
-    return [runner, runner._running.pieces, runner._frames, runner._answer_now, *runner._samplings]
+    return [runner, runner._running.pieces, runner._frames, *runner._stages, *runner._samplings]

@@ -205,10 +205,6 @@ async def test_only_what_a_server_reports_counts_as_use() -> None:
         "": None,
     }
     assert opening.used(None) is None
-    hosted = HostedTools((SEARCH,), ["search"], {"https://a.test/": "A"})
-    opening.forget_sources(hosted)
-    opening.forget_sources(None)
-    assert opening.used(hosted) == {"tools": ["search"], "sources": []}
 
 
 WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses", server_tools=(SEARCH,))

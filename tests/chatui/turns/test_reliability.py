@@ -21,7 +21,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import leases, ledger, running, start, sweep
+from chatui.turns import leases, ledger, opening, running, start, sweep
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
@@ -133,7 +133,7 @@ async def test_closing_an_account_stops_its_turns(ada: User, bela: User, backend
 
 
 async def test_a_short_database_failure_loses_no_text(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "load", failing(ledger.load, 1))
+    monkeypatch.setattr(opening, "load_branch", failing(opening.load_branch, 1))
     monkeypatch.setattr(ledger, "store_frames", failing(ledger.store_frames, 2))
     monkeypatch.setattr(ledger, "finish", failing(ledger.finish, 2))
     turn = await end_of(await begin(ada))

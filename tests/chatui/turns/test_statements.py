@@ -10,6 +10,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db.backends.utils import CursorWrapper
 
+from chatui.backends.spec import BackendSpec
 from chatui.database import pools
 from chatui.database.pools import Pool
 from chatui.database.writer import Writer
@@ -18,8 +19,8 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import branches, transcripts
-from chatui.turns import ledger, running
+from chatui.store import transcripts
+from chatui.turns import opening, running
 from chatui.usage import limits
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -132,7 +133,7 @@ async def test_a_first_answer_waits_for_few_threads(
 async def test_a_first_answer_without_tools_waits_for_no_read(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatui.tools.catalogue.has_any", lambda *, is_demo: False)
+    monkeypatch.setattr(BackendSpec, "is_demo", False)
     read: list[str] = []
     async with BrowserSocket(ada) as socket:
         await turn(socket, backend, statements, send(None))
@@ -193,14 +194,14 @@ async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
 @pytest.mark.slow
 async def test_messages_a_model_cannot_see_are_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = await database_sync_to_async(long_conversation)(ada, 10_000)
-    monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)
+    monkeypatch.setattr(opening, "SEEN_CHARS", 2000)
 
     @database_sync_to_async
     def compared() -> tuple[int, float]:
         leaf = transcripts.active_leaf(conversation, ada)
         assert leaf is not None
-        whole = cost(lambda: branches.prompt_messages(leaf.pk, 10_000_000))
-        return len(branches.prompt_messages(leaf.pk, 2000)), whole / cost(lambda: branches.prompt_messages(leaf.pk, 2000))
+        whole = cost(lambda: transcripts.prompt_messages(leaf.pk, 10_000_000))
+        return len(transcripts.prompt_messages(leaf.pk, 2000)), whole / cost(lambda: transcripts.prompt_messages(leaf.pk, 2000))
 
     count, times_cheaper = await compared()
     assert 20 < count < 100 and times_cheaper > 5
@@ -226,7 +227,7 @@ async def test_reasoning_before_an_answer_is_not_read_again(ada: User, backend: 
         await running.settle()
     last = await Message.objects.order_by("position").alast()
     assert last is not None
-    rows = await database_sync_to_async(branches.prompt_messages)(last.pk, 1_000_000)
+    rows = await database_sync_to_async(transcripts.prompt_messages)(last.pk, 1_000_000)
     assert not any("hidden" in row.text for row in rows)
     assert [row.role for row in rows] == ["user", "assistant"] * 2
     conversation = await Conversation.objects.aget()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatui.turns.way_back import TextBeforeCut
+from chatui.turns.sampling import TextBeforeCut
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Frame

@@ -90,7 +90,7 @@ async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(usage
 async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -> None:
     def sampling() -> Sampling:
         samples = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        samples._ended = SampleEnded(EndReason.STOP, Usage(MAX_TOKENS, 7))
+        samples.ended = SampleEnded(EndReason.STOP, Usage(MAX_TOKENS, 7))
         return samples
 
     account = account_of([sampling() for _ in range(3)], None)
@@ -130,7 +130,7 @@ async def test_a_turn_stopped_before_the_server_reported_its_model_is_booked_as_
 async def test_a_turn_has_the_last_reported_model_if_its_last_sample_was_stopped() -> None:
     def sampling(model: str | None) -> Sampling:
         samples = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        samples._ended = SampleEnded(EndReason.STOP, model=model) if model else None
+        samples.ended = SampleEnded(EndReason.STOP, model=model)
         return samples
 
     assert account_of([sampling("first"), sampling("second"), sampling(None)], None).model == "second"

@@ -168,7 +168,7 @@ def test_branches_are_versions_of_questions_and_answers(ada: User) -> None:
     row = Conversation.objects.get()
     page = signed_in(ada).get(f"/c/{row.pk}/").content.decode()
     assert "first question" in page and "second answer" in page and "its answer" not in page
-    [exchange] = windows.latest(row, ada).exchanges
+    [exchange] = windows.latest(row).exchanges
     assert exchange.question and exchange.question.siblings and exchange.answer and exchange.answer.siblings
     assert (exchange.question.siblings.index, exchange.question.siblings.count) == (1, 2)
     assert (exchange.answer.siblings.index, exchange.answer.siblings.count) == (2, 2)

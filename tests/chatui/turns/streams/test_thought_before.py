@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import ledger
+from chatui.turns import opening
 from chatui.turns.asks import AskKind
 from chatui.turns.running_turn import RunningTurn
 from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, cut_answer, shown_answer
@@ -25,7 +25,7 @@ def took(turn: Turn, seconds: int) -> None:
 def loaded(turn: Turn) -> RunningTurn:
     row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
     running = RunningTurn(row, None, AskKind.CONTINUE)
-    ledger.load(running)
+    opening.load_branch(running)
     return running
 
 
