@@ -170,7 +170,7 @@ def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
     return row
 
 
-def delete(person: User, folder_id: object) -> Folder:
+def delete(person: User, folder_id: object) -> None:
     """Delete a folder with its instructions. Its conversations go back to the list; those in the archive and the bin stay there.
 
     This runs in short transactions, so that others can write in between. If it is interrupted, it can simply be repeated.
@@ -183,4 +183,3 @@ def delete(person: User, folder_id: object) -> Folder:
         # The lock waits for moves into the folder; those conversations then go back to the list too.
         Folder.objects.select_for_update().filter(pk=row.pk).first()
         Folder.objects.filter(pk=row.pk).delete()
-    return row

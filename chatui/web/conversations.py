@@ -16,10 +16,11 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from chatui import wire
 from chatui.accounts import people, sign_in
 from chatui.display import conversation_actions, conversation_list, files, tools, windows
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
-from chatui.display.conversation_list import ConversationLink, blank_conversation, blank_link, conversation_link, shown_conversation
+from chatui.display.conversation_list import ShownConversation, blank_conversation, shown_conversation
 from chatui.display.folders import BLANK_FOLDER, shown_folders
 from chatui.display.operator_pages import examples, welcome
 from chatui.display.versions import shown_versions
@@ -149,7 +150,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "mark": mark,
         "blank_exchange": BLANK_EXCHANGE,
         "blank_conversation": blank_conversation(),
-        "blank_link": blank_link(),
+        "blank_link": replace(blank_conversation(), is_imported=True),  # scripts take the mark off
         "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": welcome(),
@@ -193,12 +194,12 @@ def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     }
 
 
-def _just_deleted(request: HttpRequest, person: User) -> ConversationLink | None:
+def _just_deleted(request: HttpRequest, person: User) -> ShownConversation | None:
     asked = request.GET.get("deleted")
     if not asked:
         return None
     try:
-        return conversation_link(access.own_conversation(person, asked, deleted=True))
+        return shown_conversation(access.own_conversation(person, asked, deleted=True))
     except access.NotFoundError:
         return None
 
@@ -226,7 +227,7 @@ def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
-    conversation_list.tell(row.owner_id, conversation_list.retitled(row))
+    conversation_list.tell(row.owner_id, wire.TitleChanged(str(row.pk), row.title))
     return done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
@@ -235,7 +236,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
     running.stop_all_from_thread(row.pk)
-    conversation_list.tell(row.owner_id, conversation_list.unlisted(row.pk))
+    conversation_list.tell(row.owner_id, wire.Unlisted(str(row.pk)))
     return done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
 

@@ -15,6 +15,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from chatui import wire
 from chatui.display import conversation_list
 from chatui.display import folders as display_folders
 from chatui.display import own_data as display_own_data
@@ -116,7 +117,8 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         _writes.check(str(person.pk))
-        conversation_list.tell(person.pk, conversation_list.folder_gone(display_folders.delete(person, folder_id)))
+        display_folders.delete(person, folder_id)
+        conversation_list.tell(person.pk, wire.FolderGone(str(folder_id)))
         return redirect("home")
     return render(request, "sidebar/delete_folder.html", {"folder": display_folders.text_of(person, folder_id)})
 
@@ -152,7 +154,7 @@ def _full() -> str:
 
 
 def _notify(person: User, row: Folder) -> None:
-    conversation_list.tell(person.pk, conversation_list.folder_kept(row, display_folders.next_folder_id(row, person)))
+    conversation_list.tell(person.pk, wire.FolderKept(str(row.pk), row.name, display_folders.next_folder_id(row, person)))
 
 
 def _start(row: Folder) -> str:

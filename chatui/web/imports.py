@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.codes import ProductCode
 from chatui.display import conversation_list
-from chatui.display.conversation_list import conversation_link
+from chatui.display.conversation_list import shown_conversation
 from chatui.limits import Throttle
 from chatui.transfer import imports, upload
 from chatui.transfer.imports import Found, ImportedExport, import_export
@@ -93,7 +93,7 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     if not found.problems and not found.unheld:
         return redirect("conversation", row.pk)
     rules = [_rule(problem) for problem in found.reported]
-    report = {"links": [conversation_link(row)], "count": 1, "found": _sentences(found), "rules": rules}
+    report = {"links": [shown_conversation(row)], "count": 1, "found": _sentences(found), "rules": rules}
     return render(request, "account/imported.html", report)
 
 
@@ -144,7 +144,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     for row in rows:
         conversation_list.tell(row.owner_id, conversation_list.listed(row))
     found = {
-        "links": [conversation_link(row) for row in rows],
+        "links": [shown_conversation(row) for row in rows],
         "count": len(imported.conversations),
         "more": len(imported.conversations) - len(rows),
         "left_out": conversation_tree.sentences(imported.left_out),

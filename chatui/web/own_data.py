@@ -15,6 +15,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
+from chatui import wire
 from chatui.display import conversation_list, own_data
 from chatui.display import folders as display_folders
 from chatui.display.own_data import MAX_CHOSEN, Change
@@ -122,7 +123,7 @@ def remember(request: HttpRequest, change: Change) -> dict[str, Any]:
     person = person_of(request)
     if change.what == own_data.DELETE:
         file_access.forget_from_thread(*change.keys)
-        conversation_list.tell(person.pk, *conversation_list.all_unlisted(change.keys))
+        conversation_list.tell(person.pk, *(wire.Unlisted(str(key)) for key in change.keys))
     else:
         conversation_list.tell(person.pk, *conversation_list.all_placed(own_data.rows_of(person, change)))
     kept = {"text": _sentence(change), "key": secrets.token_hex(8) if change.keys else "", "undo": dict(change.undo)}

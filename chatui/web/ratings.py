@@ -16,6 +16,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from chatui import wire
 from chatui.audit_log.record import Visitor
 from chatui.display import conversation_list
 from chatui.display import ratings as display_ratings
@@ -138,7 +139,7 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
             context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
             return render(request, "exchange/rating.html", context, status=400)
         person = access.person_of(visitor)
-        conversation_list.tell(person.pk, conversation_list.rated(conversation_id, message_id, given.verdict))
+        conversation_list.tell(person.pk, wire.Rated(str(conversation_id), str(message_id), given.verdict))
         if "application/json" in request.headers.get("Accept", ""):
             return JsonResponse({"ok": True})
         return redirect(back)

@@ -37,9 +37,9 @@ def work(ada: User) -> Folder:
 
 def listed_places(person: User) -> dict[str, list[str]]:
     """The titles in the list, in each folder by its name, and in the archive."""
-    found = {"list": [link.title for link in shown_list(person).links]}
+    found = {"list": [link.title for link in shown_list(person).conversations]}
     for folder in Folder.objects.filter(owner=person):
-        found[folder.name] = [link.title for link in shown_list(person, folder=folder.pk).links]
+        found[folder.name] = [link.title for link in shown_list(person, folder=folder.pk).conversations]
     return found | {"archive": [each.title for each in conversation_list.shown_archive(person).conversations]}
 
 
