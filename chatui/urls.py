@@ -34,7 +34,7 @@ from chatui.web import (
     tools,
     usage,
 )
-from chatui.web.manage import groups, limits, operating, overview, people, person, servers
+from chatui.web.manage import groups, limits, operating, people, servers
 from chatui.web.sign_in import links, methods, passkeys, second_factor, single_sign_on
 from chatui.web.sign_in import pages as sign_in_pages
 
@@ -101,19 +101,19 @@ urlpatterns = [
     path("audit/", audit.audit_page, name="audit"),
     path("audit/export/<slug:kind>/", audit.audit_export, name="audit_export"),
     path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),
-    path("manage/", overview.overview, name="manage"),
+    path("manage/", operating.overview, name="manage"),
     path("manage/people/", people.people, name="manage_people"),
     path("manage/people/invite/", people.invite, name="manage_invite"),
     path("manage/people/invitations/<uuid:invitation_id>/revoke/", people.invitation_revoke, name="manage_invitation_revoke"),
-    path("manage/people/<uuid:person_id>/", person.person, name="manage_person"),
-    path("manage/people/new/", person.new, name="manage_person_new"),
-    path("manage/people/<uuid:person_id>/details/", person.details, name="manage_person_details"),
-    path("manage/people/<uuid:person_id>/close/", person.close, name="manage_person_close"),
-    path("manage/people/<uuid:person_id>/password/", person.password, name="manage_person_password"),
-    path("manage/people/<uuid:person_id>/key/", person.key, name="manage_person_key"),
+    path("manage/people/<uuid:person_id>/", people.person, name="manage_person"),
+    path("manage/people/new/", people.new, name="manage_person_new"),
+    path("manage/people/<uuid:person_id>/details/", people.details, name="manage_person_details"),
+    path("manage/people/<uuid:person_id>/close/", people.close, name="manage_person_close"),
+    path("manage/people/<uuid:person_id>/password/", people.password, name="manage_person_password"),
+    path("manage/people/<uuid:person_id>/key/", people.key, name="manage_person_key"),
     path("manage/people/<uuid:person_id>/limit/", limits.limit_of_person, name="manage_person_limit"),
-    path("manage/people/<uuid:person_id>/erase/", person.erase, name="manage_person_erase"),
-    path("manage/people/<uuid:person_id>/<slug:what>/", person.act, name="manage_person_act"),
+    path("manage/people/<uuid:person_id>/erase/", people.erase, name="manage_person_erase"),
+    path("manage/people/<uuid:person_id>/<slug:what>/", people.act, name="manage_person_act"),
     path("manage/groups/", groups.groups, name="manage_groups"),
     path("manage/groups/<int:group_id>/", groups.group, name="manage_group"),
     path("manage/groups/<int:group_id>/delete/", groups.delete, name="manage_group_delete"),

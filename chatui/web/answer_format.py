@@ -18,8 +18,7 @@ from chatui.display.conversation_list import shown_conversation
 from chatui.json_schemas import MAX_CHARS
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.web.guards import signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in
 
 _writes = Throttle("answer-format", attempts=60, seconds=60)
 _SESSION_KEY = "answer_formats"

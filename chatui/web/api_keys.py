@@ -23,9 +23,8 @@ from chatui.model_servers import connected
 from chatui.model_servers.choice import ModelChoice
 from chatui.permissions import programs
 from chatui.proxies import public_address
-from chatui.web.guards import signed_in, visitor_of
+from chatui.web.guards import person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import person_of
 from renderer.characters import is_seen, one_line
 
 RESPONSES, CHAT = "responses", "chat"

@@ -32,8 +32,7 @@ from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
 from chatui.web.diagrams import draws_diagrams
-from chatui.web.guards import done, guarded, signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import done, guarded, person_of, signed_in, visitor_of
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation

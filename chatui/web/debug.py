@@ -23,10 +23,9 @@ from chatui.env import environment
 from chatui.permissions import access, administration, debug_requests
 from chatui.permissions.administration import AdminPart
 from chatui.site.languages import sentence_of
-from chatui.web.guards import hidden_channels, visitor_of
+from chatui.web.guards import hidden_channels, notify_sockets, number, person_of, visitor_of
 from chatui.web.manage import parts
 from chatui.web.manage.parts import for_part
-from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
@@ -92,7 +91,7 @@ def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     visitor = visitor_of(request, "page")
     reason = " ".join(request.POST.get("reason", "").replace("\x00", "").split())
     try:
-        row = debug_requests.open_debug_view(visitor, conversation_id, reason, number_of(request.POST.get("minutes"), 0))
+        row = debug_requests.open_debug_view(visitor, conversation_id, reason, number(request.POST.get("minutes"), 0))
     except debug_requests.ReasonNeededError as error:
         row = access.debuggable_conversation(visitor, conversation_id, action="open debug view")
         return _opt_in(request, row, reason=reason, problem=sentence_of(error.code))
@@ -121,11 +120,6 @@ def _page(request: HttpRequest, row: Conversation, template: str, tab: str, **sh
 def branch_of(request: HttpRequest) -> str | None:
     """A message on the branch to show; None for the branch that is open."""
     return request.GET.get("branch") or None
-
-
-def number_of(value: str | None, otherwise: int) -> int:
-    """A small number from a form or an address."""
-    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 9 else otherwise
 
 
 def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
@@ -184,8 +178,7 @@ def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpRe
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
     # Old links use ``form``.
     laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
-    number = number_of(request.GET.get("part"), 1)
-    shown = debug_tokens.part(row, turn_id, number, laid_out=laid_out)
+    shown = debug_tokens.part(row, turn_id, number(request.GET.get("part"), 1), laid_out=laid_out)
     return _page(request, row, "debug/prompt.html", "prompt", prompt=shown)
 
 
@@ -206,5 +199,5 @@ def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
     """Token ids and text, a few hundred per page: of the prompt, or of the model's output with ``of=output``."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
     of = debug_tokens.OUTPUT if request.GET.get("of") == debug_tokens.OUTPUT else debug_tokens.PROMPT
-    page = debug_tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
+    page = debug_tokens.page(row, turn_id, of, number(request.GET.get("from"), 0))
     return _page(request, row, "debug/tokens.html", "tokens", page=page)

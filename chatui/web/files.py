@@ -25,8 +25,7 @@ from chatui.transfer import files as transfer_files
 from chatui.transfer.files import DOWNLOAD_ACTION, Download, FileDestination, UploadRefusedError
 from chatui.web import downloads
 from chatui.web.errors import refuse
-from chatui.web.guards import hidden_channels, signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import hidden_channels, person_of, signed_in, visitor_of
 
 # A file is served from our origin, so a script in it would run as the product. A picture that is opened by itself is a document, too.
 _POLICY = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}

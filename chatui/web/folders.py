@@ -24,8 +24,7 @@ from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, F
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.web import own_data
-from chatui.web.guards import done, signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import done, person_of, signed_in
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Folder

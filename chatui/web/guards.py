@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -27,12 +27,39 @@ from chatui.permissions import access, ratings
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError, as_person
 from chatui.permissions.debug_requests import NotIndependentError
 from chatui.web.errors import refuse
+from chatui.wire import bus
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
+
+
+View = Callable[..., HttpResponseBase]
+Other = TypeVar("Other")
 
 
 def visitor_of(request: HttpRequest, way: str) -> Visitor:
     """The signed-in person of a request (None for nobody), the address and the browser that it came from, and what caused it."""
     device = request.COOKIES.get(DEVICE_COOKIE, "")
     return Visitor(as_person(request.user), request.META.get("REMOTE_ADDR") or "", way, cause_of(request.headers), device)
+
+
+def person_of(request: HttpRequest) -> User:
+    """The signed-in person of a view that needs one."""
+    person = as_person(request.user)
+    if person is None:
+        raise TypeError("a view without login_required asked for a person")
+    return person
+
+
+def notify_sockets(*people: User) -> None:
+    """Make these people's sockets recheck their session and permissions. Best effort: they also do so regularly."""
+    for person in people:
+        bus.send_from_thread(bus.person(person.pk), {"type": "session.check"})
+
+
+def number(text: str | None, otherwise: Other) -> int | Other:
+    """A whole number from an address or a form that fits into a database column; ``otherwise`` if it is none."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else otherwise
 
 
 def cause_of(headers: Mapping[str, str]) -> RequestCause:
@@ -46,9 +73,6 @@ def cause_of(headers: Mapping[str, str]) -> RequestCause:
         return RequestCause.PERSON
     is_navigation = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
     return RequestCause.LINK if is_navigation else RequestCause.EMBEDDED
-
-
-View = Callable[..., HttpResponseBase]
 
 
 def secret_address(view: View) -> View:

@@ -20,8 +20,7 @@ from chatui.transfer import imports, upload
 from chatui.transfer.imports import Found, ImportedExport, import_export
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
-from chatui.web.guards import signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in
 from renderer.errors import Code, ErrorCode, Problem
 
 # Each may contain megabytes and thousands of messages.

@@ -46,9 +46,8 @@ from chatui.proxies import is_trusted, public_host, setup_faults, visitor_addres
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, is_available, page_language, preferred_language, tag
 from chatui.web.errors import refuse
-from chatui.web.guards import visitor_of
+from chatui.web.guards import notify_sockets, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets
 from chatui.web.sign_in.session import Entrance
 
 if TYPE_CHECKING:

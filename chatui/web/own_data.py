@@ -24,9 +24,8 @@ from chatui.limits import Throttle
 from chatui.permissions.access import NotFoundError
 from chatui.turns.calls import file_access
 from chatui.web import downloads
-from chatui.web.guards import done, signed_in, visitor_of
+from chatui.web.guards import done, person_of, signed_in, visitor_of
 from chatui.web.language import back
-from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User

@@ -12,8 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from chatui.display import conversation_actions, conversation_list
-from chatui.web.guards import done, signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import done, person_of, signed_in
 
 
 @signed_in("GET")

@@ -28,9 +28,9 @@ from chatui.permissions.administration import AdminPart
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
-from chatui.web import downloads, lists
+from chatui.web import downloads
 from chatui.web.guards import signed_in, visitor_of
-from chatui.web.manage.parts import page
+from chatui.web.manage.parts import DaysForm, page
 
 EXPORT_MOST = 20_000
 HIDDEN_MOST = 500
@@ -38,7 +38,7 @@ HIDDEN_MOST = 500
 ``manage.py ratings`` has no limit."""
 
 
-class ExportForm(lists.DaysForm):
+class ExportForm(DaysForm):
     """What to export. Every field but the format may be empty."""
 
     verdict = forms.ChoiceField(

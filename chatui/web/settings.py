@@ -32,10 +32,10 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.site.languages import LANGUAGES
 from chatui.web.folders import Instructions
-from chatui.web.guards import signed_in, visitor_of
+from chatui.web.guards import person_of, signed_in, visitor_of
 from chatui.web.language import in_cookie
 from chatui.web.sign_in import second_factor, session
-from chatui.web.sign_in.pages import after_sign_out, person_of
+from chatui.web.sign_in.pages import after_sign_out
 from renderer.characters import one_line
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
 from chatui.web.diagrams import draws_diagrams
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import guarded, number, person_of, signed_in, visitor_of
 
 # Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
 _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
@@ -38,12 +37,11 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     if request.method == "POST":
         _new_links.check(str(person.pk))
         visitor = visitor_of(request, "page")
-        days = request.POST.get("days", "")
         link = transfer_shares.create(
             visitor,
             conversation_id,
             request.POST.get("leaf"),
-            int(days) if days.isdecimal() and len(days) < 6 else -1,
+            number(request.POST.get("days"), -1),
             ShareOptions(request.POST.get("named") == "yes", request.POST.get("documents") == "yes"),
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")

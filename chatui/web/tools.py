@@ -19,8 +19,7 @@ from chatui.permissions import access
 from chatui.tools import catalogue
 from chatui.turns import running, sweep
 from chatui.turns.running import TurnPlace
-from chatui.web.guards import signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in, visitor_of
 
 
 @signed_in("GET")

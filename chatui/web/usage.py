@@ -20,21 +20,19 @@ from chatui.codes import ProductCode
 from chatui.display import usage
 from chatui.display.usage import WORDS
 from chatui.env import environment
-from chatui.permissions.access import required
-from chatui.permissions.administration import AdminPart, can_read_usage
+from chatui.permissions.administration import AdminPart
 from chatui.usage import limits, reports
 from chatui.usage.reports import By, Days
-from chatui.web import downloads, lists
+from chatui.web import downloads
 from chatui.web.errors import refuse
-from chatui.web.guards import signed_in, visitor_of
-from chatui.web.manage.parts import for_part, page
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in, visitor_of
+from chatui.web.manage.parts import DaysForm, Shown, for_part, list_page
 
 MAX_DAYS = 366
 USUAL_DAYS = 30
 
 
-class UsageForm(lists.DaysForm):
+class UsageForm(DaysForm):
     """Both days may be empty: then the last month is used."""
 
     by = forms.ChoiceField(label=_("Group by"), required=False, choices=list(WORDS.items()))
@@ -88,16 +86,15 @@ def own(request: HttpRequest) -> HttpResponse:
     return render(request, "account/usage.html", context)
 
 
-@for_part(AdminPart.USAGE)
-def everybody(request: HttpRequest) -> HttpResponse:
+@list_page(AdminPart.USAGE, "manage/usage.html", UsageForm)
+def everybody(request: HttpRequest, form: UsageForm) -> Shown:
     """Everybody's usage in the chosen days, grouped as chosen."""
-    form = UsageForm(request.GET)
     if not form.is_valid():
-        return page(request, AdminPart.USAGE, "manage/usage.html", {"form": form}, 400)
+        return {}
     days, by = form.days(), form.summed_by()
     lines = reports.lines_of(days)
     [total] = reports.summed(lines, days, None)
-    context = {
+    return {
         "form": UsageForm(initial={"since": days.first, "until": days.last, "by": by}),
         "days": days,
         "plot": usage.plot(reports.summed(lines, days, By.DAY), days),
@@ -107,19 +104,16 @@ def everybody(request: HttpRequest) -> HttpResponse:
         "currency": environment().currency,
         "unpriced": usage.unpriced(total),
     }
-    return page(request, AdminPart.USAGE, "manage/usage.html", context)
 
 
-@signed_in("POST")
+@for_part(AdminPart.USAGE, "POST")
 def file(request: HttpRequest) -> HttpResponseBase:
     """The usage of the chosen days as CSV. Recorded before it is created."""
-    visitor = visitor_of(request, "download")
-    required(visitor.user, can_read_usage)
     form = UsageForm(request.POST)
     if not form.is_valid():
         return refuse(request, ProductCode.COMMAND, 400)
     days = form.days()
-    record("usage export", visitor, detail=f"{days.first} to {days.last}")
+    record("usage export", visitor_of(request, "download"), detail=f"{days.first} to {days.last}")
     return downloads.streamed(request, (line.encode() for line in _csv(days)), "text/csv; charset=utf-8", "usage-{day}.csv")
 
 

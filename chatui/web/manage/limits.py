@@ -18,9 +18,8 @@ from chatui.env import environment
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
-from chatui.web.guards import visitor_of
+from chatui.web.guards import person_of, visitor_of
 from chatui.web.manage.parts import for_part, page
-from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
     from chatui.models.usage import ModelPrice, UsageLimit

@@ -22,9 +22,8 @@ from chatui.operations.doctor.runs import BusyError, ServerTest
 from chatui.permissions import access, administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
-from chatui.web.guards import visitor_of
+from chatui.web.guards import person_of, visitor_of
 from chatui.web.manage.parts import RowsField, for_part, page
-from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
     from django.http import QueryDict

@@ -18,10 +18,9 @@ from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, secret_address, signed_in, visitor_of
+from chatui.web.guards import guarded, notify_sockets, person_of, secret_address, signed_in, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets, person_of
 
 
 @sensitive_post_parameters()

@@ -16,11 +16,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from chatui.accounts import account_linking, passkeys, second_factor, sessions, sign_in_settings
 from chatui.accounts.forms import check_old_password
 from chatui.audit_log.record import Visitor
-from chatui.web.guards import signed_in, visitor_of
+from chatui.web.guards import notify_sockets, person_of, signed_in, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import passkeys as passkey_pages
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets, person_of
 from chatui.web.sign_in.second_factor import CodeForm
 from chatui.web.sign_in.second_factor import is_right as is_right_code
 

@@ -26,24 +26,14 @@ from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
-from chatui.permissions.access import NotFoundError, as_person
+from chatui.permissions.access import NotFoundError
 from chatui.turns import temporary
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import guarded, notify_sockets, person_of, visitor_of
 from chatui.web.sign_in import session
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
     from chatui.models.user import User
-
-
-def person_of(request: HttpRequest) -> User:
-    """The signed-in person of a view that needs one."""
-    person = as_person(request.user)
-    if person is None:
-        raise TypeError("a view without login_required asked for a person")
-    return person
 
 
 @sensitive_post_parameters()
@@ -155,11 +145,6 @@ class Password(views.PasswordChangeView):
         session.mark_authenticated(self.request, has_factor=has_factor)
         notify_sockets(person_of(self.request))
         return response
-
-
-def notify_sockets(person: User) -> None:
-    """Make this person's sockets recheck their session and permissions. Best effort: they also do so regularly."""
-    send_from_thread(bus.person(person.pk), {"type": "session.check"})
 
 
 class ForgottenForm(forms.Form):

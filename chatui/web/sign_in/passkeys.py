@@ -22,9 +22,8 @@ from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_
 from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import guarded, notify_sockets, person_of, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
     from chatui.models.sign_in import Passkey

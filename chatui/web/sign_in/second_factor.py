@@ -19,9 +19,8 @@ from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.site.brand import brand
-from chatui.web.guards import guarded, signed_in, visitor_of
+from chatui.web.guards import guarded, person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User

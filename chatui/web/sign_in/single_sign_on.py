@@ -22,9 +22,8 @@ from chatui.lifecycle import closing, scim_people
 from chatui.limits import MustWaitError, Throttle, address_group
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import guarded, notify_sockets, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets
 
 # Only to bound how many sessions one network makes us store: a whole office may begin its day behind one address.
 _begun = Throttle("single-sign-on", attempts=1000, seconds=600)
