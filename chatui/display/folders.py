@@ -109,32 +109,10 @@ MAX_FOLDERS = 200
 _BATCH_SIZE = 500
 
 
-class TooManyFoldersError(Exception):
-    """The person already has the most folders that are allowed."""
-
-
-class NoNameError(Exception):
-    """The folder's name is empty after cleaning."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderFields:
-    """A folder's validated fields: a name, which is one visible line, and instructions without control characters."""
-
-    name: str
-    instructions: str = field(default="", repr=False)
-
-    @classmethod
-    def of(cls, name: str, instructions: str) -> FolderFields:
-        """Clean the submitted fields.
-
-        Raises:
-            NoNameError: the name is empty after cleaning.
-        """
-        found = one_line(name)[:NAME_CHARS].strip()
-        if not is_seen(found):
-            raise NoNameError
-        return cls(found, clean_instructions(instructions))
+def clean_name(text: str) -> str:
+    """A folder's name as it is stored: one visible line; empty if nothing in it can be seen."""
+    found = one_line(text)[:NAME_CHARS].strip()
+    return found if is_seen(found) else ""
 
 
 def clean_instructions(text: str) -> str:
@@ -142,30 +120,21 @@ def clean_instructions(text: str) -> str:
     return "\n".join(CONTROLS.sub("", line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
 
 
-def create(person: User, wanted: FolderFields) -> Folder:
-    """Create a folder.
-
-    Raises:
-        TooManyFoldersError: the person has MAX_FOLDERS already.
-    """
+def create(person: User, name: str, instructions: str) -> Folder | None:
+    """Create a folder with clean texts; None if the person has MAX_FOLDERS already."""
     with transaction.atomic():
         # Locked, because two simultaneous requests could otherwise both create the last folder.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
-        if is_full(person):
-            raise TooManyFoldersError
-        return Folder.objects.create(owner=person, name=wanted.name, instructions=wanted.instructions)
+        if Folder.objects.filter(owner=person).count() >= MAX_FOLDERS:
+            return None
+        return Folder.objects.create(owner=person, name=name, instructions=instructions)
 
 
-def is_full(person: User) -> bool:
-    """Whether the person may not create another folder."""
-    return Folder.objects.filter(owner=person).count() >= MAX_FOLDERS
-
-
-def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
+def change(person: User, folder_id: object, name: str, instructions: str) -> Folder:
     """Change a folder's name and instructions. The instructions apply from the next question on."""
     with transaction.atomic():
         row = access.own_folder(person, folder_id, locked=True)
-        row.name, row.instructions = wanted.name, wanted.instructions
+        row.name, row.instructions = name, instructions
         row.save(update_fields=["name", "instructions"])
     return row
 

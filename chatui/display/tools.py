@@ -195,38 +195,35 @@ _BY_WORD = {each.value: each for each in (Decision.ONCE, Decision.ALWAYS, Decisi
 _FOR_ALL = (Decision.ALWAYS, Decision.NEVER)
 
 
-class NotWaitingError(Exception):
-    """The call no longer waits, or does not allow this decision. Nothing has changed."""
-
-
-def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn:
-    """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified.
+def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn | None:
+    """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified; None if nothing has changed:
+    it was already decided, its turn has ended, its time is over, or there is no such decision.
 
     Raises:
         NotFoundError: the call is not in one of their conversations.
-        NotWaitingError: it was already decided, its turn has ended, its time is over, or there is no such decision.
     """
     row = own_approval(visitor, conversation_id, approval_id)
     decision = _BY_WORD.get(word)
     # A call that was not shown in full cannot be always allowed.
     if decision is None or (decision is Decision.ALWAYS and card(row).left_out):
-        raise NotWaitingError
+        return None
     with transaction.atomic():
-        _decide(row, decision)
+        if not _decide(row, decision):
+            return None
         record("tool call decided", visitor, row.turn.conversation, detail=f"{row.tool}: {decision.value}")
     return row.turn
 
 
-def _decide(row: ToolApproval, decision: Decision) -> None:
+def _decide(row: ToolApproval, decision: Decision) -> bool:
     """Store the decision in one statement, so that only one of several simultaneous decisions counts. Its condition is on the row itself,
     which PostgreSQL checks again after it has waited for a lock."""
     running = Turn.objects.filter(pk=OuterRef("turn"), state=TurnState.RUNNING)
     waiting = ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=connections.now())
     decided = {"decision": decision, "decided_at": connections.now()}
     if not waiting.filter(pk=row.pk).update(**decided):
-        raise NotWaitingError
+        return False
     if decision not in _FOR_ALL:
-        return
+        return True
     is_allowed = decision is Decision.ALWAYS
     ToolRule.objects.update_or_create(
         conversation=row.turn.conversation,
@@ -236,6 +233,7 @@ def _decide(row: ToolApproval, decision: Decision) -> None:
     # The decision also applies to the other waiting calls of that tool in the turn.
     same = waiting.filter(turn=row.turn, tool=row.tool, fingerprint=row.fingerprint)
     same.update(**decided)
+    return True
 
 
 def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:

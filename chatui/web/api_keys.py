@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -87,16 +88,20 @@ class KeyForm(forms.Form):
         days = [(str(count), ngettext("%(count)d day", "%(count)d days", count) % {"count": count}) for count in DAYS]
         fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
 
+    def clean_name(self) -> str:
+        """One visible line."""
+        name = one_line(self.cleaned_data["name"])
+        if is_seen(name):
+            return name
+        raise ValidationError(gettext("Please enter a name."))
+
     def wanted(self) -> NewKeyOptions | None:
         """The key that a valid form asks for."""
         if not self.is_valid():
             return None
-        name, formats, lasts = one_line(self.cleaned_data["name"]), self.cleaned_data["formats"], self.cleaned_data["lasts"]
-        if not is_seen(name):
-            self.add_error("name", gettext("Please enter a name."))
-            return None
+        formats, lasts = self.cleaned_data["formats"], self.cleaned_data["lasts"]
         return NewKeyOptions(
-            name=name,
+            name=self.cleaned_data["name"],
             for_responses=RESPONSES in formats,
             for_chat=CHAT in formats,
             models=tuple(self.cleaned_data["models"]),

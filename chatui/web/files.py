@@ -9,7 +9,7 @@ from functools import partial
 from urllib.parse import unquote
 from uuid import UUID
 
-from csp.constants import NONE, UNSAFE_INLINE
+from csp.constants import UNSAFE_INLINE
 from csp.decorators import csp
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -25,12 +25,10 @@ from chatui.transfer import files as transfer_files
 from chatui.transfer.files import DOWNLOAD_ACTION, Download, FileDestination, UploadRefusedError
 from chatui.web import downloads
 from chatui.web.errors import refuse
-from chatui.web.guards import hidden_channels, person_of, signed_in, visitor_of
+from chatui.web.guards import INERT, hidden_channels, person_of, signed_in, visitor_of
 
-# A file is served from our origin, so a script in it would run as the product. A picture that is opened by itself is a document, too.
-_POLICY = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
 # The browser makes the document around such a picture. Its styles must be allowed, or black lines may be drawn on black.
-_PICTURE_POLICY = {**_POLICY, "style-src": [UNSAFE_INLINE]}
+_PICTURE_POLICY = {**INERT, "style-src": [UNSAFE_INLINE]}
 _ANYTHING = "application/octet-stream"
 
 
@@ -63,11 +61,10 @@ def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
     disposition = content_disposition_header(not found.picture_type, found.name)
     response.headers["Content-Disposition"] = disposition or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"
-    return csp(_PICTURE_POLICY if found.picture_type else _POLICY)(lambda _: response)(request)
+    return csp(_PICTURE_POLICY if found.picture_type else INERT)(lambda _: response)(request)
 
 
 _uploads = Throttle("files", attempts=120, seconds=600)
-_NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
 _NAME_CHARS = 1000
 _MAX_NUMBER = 2**31 - 1
 _TEMPORARY = ("busy", "unchecked", NoTextReason.UNAVAILABLE)
@@ -117,7 +114,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
 
 
 @signed_in("GET")
-@csp(_NOTHING)  # type: ignore[arg-type]
+@csp(INERT)  # type: ignore[arg-type]
 def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """The text extracted from one's own file, as plain text, in which no script can run."""
     found = transfer_files.text_of(access.as_person(request.user), file_id)

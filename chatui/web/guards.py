@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from csp.constants import NONE
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, JsonResponse
@@ -32,6 +33,9 @@ from chatui.wire import bus
 if TYPE_CHECKING:
     from chatui.models.user import User
 
+
+# A file that is opened directly is a document of our origin: it may run nothing and load nothing, and has an opaque origin.
+INERT = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": True}
 
 View = Callable[..., HttpResponseBase]
 Other = TypeVar("Other")
@@ -60,6 +64,15 @@ def notify_sockets(*people: User) -> None:
 def number(text: str | None, otherwise: Other) -> int | Other:
     """A whole number from an address or a form that fits into a database column; ``otherwise`` if it is none."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else otherwise
+
+
+_MAX_TABS = 5
+
+
+def keep_for_tab(request: HttpRequest, name: str, key: str, value: object) -> None:
+    """Keep a value in the session for one of several tabs, under ``name`` and a key that only this tab knows. Old ones are dropped."""
+    before = list(request.session.get(name, {}).items())[1 - _MAX_TABS :]
+    request.session[name] = {**dict(before), key: value}
 
 
 def cause_of(headers: Mapping[str, str]) -> RequestCause:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -61,29 +59,25 @@ def import_page(request: HttpRequest) -> HttpResponse:
         try:
             if form.is_valid():
                 data = form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1)
+                _refuse_longer(len(data))
                 return _look(request, form, data) if "look" in request.POST else _import(request, data)
-            _refuse_cut(request)
+            _refuse_longer(
+                int(request.headers.get("Content-Length") or 0)
+            )  # the server drops the end of a long request, and with it the file
         except ImportRefusedError as error:
             form.errors.pop("file", None)
             form.add_error(None, _sentence(error, data))
-            details = _details(error)
+            details = _rule(error.problem)
     return render(request, "account/import.html", {"form": form, "details": details}, status=400 if form.errors else 200)
 
 
-def _refuse_cut(request: HttpRequest) -> None:
-    """Refuse a request that is so long that the server dropped its end, and with it the file."""
-    if int(request.headers.get("Content-Length") or 0) > MAX_EXPORT_BYTES:
-        _refuse_size()
-
-
-def _refuse_size() -> NoReturn:
-    refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": MAX_EXPORT_BYTES // (1024 * 1024)})
+def _refuse_longer(size: int) -> None:
+    if size > MAX_EXPORT_BYTES:
+        refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": MAX_EXPORT_BYTES // (1024 * 1024)})
 
 
 def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     person = person_of(request)
-    if len(data) > MAX_EXPORT_BYTES:
-        _refuse_size()
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     imported = imports.import_transcript(person, data)
@@ -98,8 +92,6 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
 
 def _look(request: HttpRequest, form: ImportForm, data: bytes) -> HttpResponse:
     """The form again, with what is in the chosen file. Nothing is stored."""
-    if len(data) > MAX_EXPORT_BYTES:
-        _refuse_size()
     if reading.is_export(data):
         report: dict[str, object] = {"found": [gettext("This is an export. What was left out of it is said after the import.")]}
     else:
@@ -158,12 +150,8 @@ def _sentence(error: ImportRefusedError, data: bytes) -> str:
     return gettext("Nothing was imported. %(what)s") % {"what": upload.what_it_is(data)}
 
 
-def _details(error: ImportRefusedError) -> str:
-    """For whoever made the file: the code, and the place and rule of the format, which quote nothing from the file either."""
-    return _rule(error.problem)
-
-
 def _rule(problem: Problem) -> str:
+    """For whoever made the file: the code, and the place and rule of the format, which quote nothing from the file either."""
     place = problem.location
     if place is None:
         return str(problem.code)

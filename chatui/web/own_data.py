@@ -1,4 +1,6 @@
-"""The pages about a person's own data: several conversations at once, all of them, the bin, and undoing the last such change.
+"""The pages about a person's own data: the archive, the bin, several conversations at once, all of them, and undoing the last such change.
+
+The bin has the conversations that a person deleted, until they are erased.
 
 The last change is in the session, so that it can be undone from any page, with and without scripts.
 """
@@ -16,7 +18,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from chatui import wire
-from chatui.display import conversation_list, own_data
+from chatui.display import conversation_actions, conversation_list, own_data
 from chatui.display import folders as display_folders
 from chatui.display.own_data import MAX_CHOSEN, Change
 from chatui.env import environment
@@ -55,6 +57,41 @@ def delete_all(request: HttpRequest) -> HttpResponse:
         return redirect(f"{reverse('own_data')}?changed")
     context = {"own": own_data.summary(person_of(request)), "days": environment().bin_days}
     return render(request, "account/delete_all.html", context)
+
+
+@signed_in("GET")
+def archived(request: HttpRequest) -> HttpResponse:
+    """The person's archived conversations."""
+    shown = conversation_list.shown_archive(person_of(request), request.GET.get("list", ""))
+    return render(request, "sidebar/archived.html", {"archive": shown})
+
+
+@signed_in("POST")
+def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Move a conversation to the top of the list, or into the archive. Redirects to the archive if ``back`` says so."""
+    row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
+    conversation_list.tell(row.owner_id, *conversation_list.placed(row))
+    url = reverse("archived") if request.POST.get("back") == "archive" else reverse("conversation", args=[row.pk])
+    return done(request, url, title=row.title)
+
+
+@signed_in("GET")
+def bin_page(request: HttpRequest) -> HttpResponse:
+    """The person's deleted conversations."""
+    shown = conversation_list.shown_bin(person_of(request), request.GET.get("list", ""))
+    context = {"bin": shown, "is_erased": "erased" in request.GET, "is_emptied": "emptied" in request.GET}
+    return render(request, "sidebar/bin.html", context)
+
+
+@signed_in("GET", "POST")
+def erase(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Asks whether to delete a conversation in the bin for good; then does so."""
+    person = person_of(request)
+    if request.method == "POST":
+        conversation_actions.erase(person, conversation_id)
+        return redirect(f"{reverse('bin')}?erased=1")
+    row = conversation_actions.in_bin(person, conversation_id)
+    return render(request, "sidebar/erase.html", {"conversation": conversation_list.put_away(row)})
 
 
 @signed_in("GET", "POST")

@@ -25,10 +25,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.site import brand
 from chatui.site.brand import Brand
 from chatui.site.brand import brand as brand_for_installing
-from chatui.web.guards import guarded, signed_in
-
-# A picture that is opened directly is a document: it may run nothing and load nothing, and has an opaque origin.
-_NOTHING = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": True}
+from chatui.web.guards import INERT, guarded, signed_in
 
 
 @require_GET
@@ -49,7 +46,7 @@ def shortcuts(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @guarded
-@csp(_NOTHING)  # type: ignore[arg-type]
+@csp(INERT)  # type: ignore[arg-type]
 def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
     """The operator's mark, or a style sheet with their colour. Its address changes with its content, so browsers may keep it for ever."""
     found = brand.file(digest, file)

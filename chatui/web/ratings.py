@@ -20,7 +20,7 @@ from chatui import wire
 from chatui.audit_log.record import Visitor
 from chatui.display import conversation_list
 from chatui.display import ratings as display_ratings
-from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, NoRatingError, RatingInput
+from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, RatingInput
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions import ratings as permissions_ratings
@@ -132,10 +132,10 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
     }
     if request.method == "POST":
         _writes.check(str(visitor.user))
-        given = _given(request)
-        try:
-            display_ratings.rate(visitor, conversation_id, message_id, given)
-        except NoRatingError:
+        # A form sends CR LF for each line end, which the textarea, and so its maximum length, counts as one character.
+        sent = request.POST
+        given = RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))
+        if not display_ratings.rate(visitor, conversation_id, message_id, given):
             context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
             return render(request, "exchange/rating.html", context, status=400)
         person = access.person_of(visitor)
@@ -144,9 +144,3 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
             return JsonResponse({"ok": True})
         return redirect(back)
     return render(request, "exchange/rating.html", context)
-
-
-def _given(request: HttpRequest) -> RatingInput:
-    sent = request.POST
-    # A form sends CR LF for each line end, which the textarea, and so its maximum length, counts as one character.
-    return RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))

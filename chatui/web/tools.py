@@ -34,14 +34,11 @@ def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) ->
 @signed_in("POST")
 def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> HttpResponse:
     """Decide about a call. If it is no longer waiting, the page shows its state."""
-    is_decided = True
-    try:
-        turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
+    turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
+    if turn:
         running.decided_from_thread(TurnPlace(turn.pk, turn.lease_owner))
-    except display_tools.NotWaitingError:
-        is_decided = False
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": is_decided}, status=200 if is_decided else 409)
+        return JsonResponse({"ok": turn is not None}, status=200 if turn else 409)
     return redirect(reverse("conversation", args=[conversation_id]))
 
 

@@ -22,13 +22,12 @@ from chatui.lifecycle import closing, scim_people
 from chatui.limits import MustWaitError, Throttle, address_group
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, notify_sockets, visitor_of
+from chatui.web.guards import guarded, keep_for_tab, notify_sockets, visitor_of
 from chatui.web.sign_in import session
 
 # Only to bound how many sessions one network makes us store: a whole office may begin its day behind one address.
 _begun = Throttle("single-sign-on", attempts=1000, seconds=600)
 _SESSION_KEY = "single_sign_on"
-_MAX_TABS = 5
 
 
 @require_POST
@@ -55,8 +54,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         address = openid.authorization_url(found, started, session.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
-    stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :])
-    request.session[_SESSION_KEY] = stored | {started.state: started.dump()}
+    keep_for_tab(request, _SESSION_KEY, started.state, started.dump())
     response = render(request, "account/going_on.html", {"provider": found.name, "address": address})
     # Our form-action policy would refuse a redirect, because it also applies to redirects after forms.
     response.headers["Refresh"] = f"0; url={address}"
