@@ -7,7 +7,6 @@ has open. A turn has its state, settings, usage, errors, and its frames as bars 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,8 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_noop as noop
 
-from chatui.codes import code_of
-from chatui.display import files, tools
+from chatui.display import failures, files, tools
+from chatui.display.debug_tokens import one_value_a_line
 from chatui.display.files import ShownFile
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
@@ -29,7 +28,7 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import BY_TIME, LATEST_FIRST, Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.site.languages import sentence_of, translated
+from chatui.site.languages import translated
 from chatui.store import transcripts
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
@@ -240,7 +239,7 @@ def _words(row: Conversation, questions: set[UUID]) -> dict[UUID | None, Visible
     return found
 
 
-_KIND_NAMES = {
+KIND_NAMES = {
     "answer": pgettext_lazy("kind of frame", "answer"),
     "preamble": pgettext_lazy("kind of frame", "preamble"),
     "call": pgettext_lazy("kind of frame", "call"),
@@ -252,12 +251,7 @@ _KIND_NAMES = {
 
 def fault(code: str) -> ShownFault | None:
     """A stored error code with its message; only the code if this version does not know it."""
-    if not code:
-        return None
-    try:
-        return ShownFault(code, sentence_of(code_of(code)))
-    except ValueError:
-        return ShownFault(code, "")
+    return ShownFault(code, failures.meaning(code)) if code else None
 
 
 def kind(frame: ShownFrame) -> str:
@@ -271,11 +265,6 @@ def kind(frame: ShownFrame) -> str:
     return "analysis" if frame.header.get("channel") == "analysis" else "other"
 
 
-def kind_name(kind: str) -> str:
-    """The label of a kind."""
-    return str(_KIND_NAMES.get(kind, kind))
-
-
 def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[TimelineBar, ...]:
     timed = [(frame, frame.offset, frame.took) for frame in frames if frame.offset is not None and frame.took is not None]
     whole = max([seconds or 0.0, *(offset for _, offset, _ in timed)])
@@ -285,9 +274,9 @@ def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Timeline
         TimelineBar(
             message_id=frame.message_id,
             kind=kind(frame),
-            kind_name=kind_name(kind(frame)),
+            kind_name=str(KIND_NAMES[kind(frame)]),
             label=gettext("#%(position)s %(kind)s, %(seconds)s s")
-            % {"position": frame.position, "kind": kind_name(kind(frame)), "seconds": number_format(took, 2)},
+            % {"position": frame.position, "kind": KIND_NAMES[kind(frame)], "seconds": number_format(took, 2)},
             start=f"{100 * (offset - took) / whole:.2f}%",
             length=f"{100 * took / whole:.2f}%",
         )
@@ -489,8 +478,5 @@ def _laid_out(frame: Frame) -> VisibleText | None:
     text = frame.body.strip()
     if not text.startswith(("{", "[")) or "\n" in text or len(text) > _MAX_LAID_OUT:
         return None
-    try:
-        laid_out = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return None
+    laid_out = one_value_a_line(text)
     return as_debug_text(laid_out) if "\n" in laid_out else None

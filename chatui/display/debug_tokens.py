@@ -79,14 +79,18 @@ def sent_for(turn: Turn) -> StoredRequest | None:
     return requests.unpack(bytes(turn.request)) if turn.request else None
 
 
+def one_value_a_line(text: str) -> str:
+    """JSON that is laid out; a text that is no JSON as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _laid_out(body: str) -> str:
     """The request with one value per line, except that a list of numbers only (token ids) stays on one line."""
-    try:
-        text = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return body
     # A line break inside a string is written as \\n, so a match over several lines is never text of a message.
-    return _NUMBERS.sub(lambda found: " ".join(found[0].split()), text)
+    return _NUMBERS.sub(lambda found: " ".join(found[0].split()), one_value_a_line(body))
 
 
 _NUMBERS = re.compile(r"\[\n\s+-?\d+(?:,\n\s+-?\d+)*\n\s*\]")

@@ -154,7 +154,10 @@ class ReadingModel:
 
 def reader(person: User, choice: str) -> ReadingModel:
     """The reader for the model that is chosen at the message box."""
-    chosen = _chosen(person, choice)
+    try:
+        chosen = model_choice.validated(person, choice)
+    except NoSuchModelError:
+        chosen = ""
     return ReadingModel(context_use.room(person, context_use.context_of(person, chosen)), context_use.can_search(chosen))
 
 
@@ -244,7 +247,7 @@ def sentence(why: str, places: int = 0) -> str:
             places,
         )
         return words % {"count": places}
-    return _SENTENCES.get(why, _broken)()
+    return _SENTENCES[why]() if why in _SENTENCES else _("This file could not be read. It may be damaged.")
 
 
 def accepted() -> str:
@@ -275,17 +278,6 @@ _LEFT_OUT: dict[HiddenPart, Callable[[], str]] = {
     HiddenPart.OBJECTS: lambda: _("Hidden objects were left out of these slides: %(names)s."),
     HiddenPart.TEXT: lambda: _("Hidden text was left out."),
 }
-
-
-def _chosen(person: User, choice: str) -> str:
-    try:
-        return model_choice.validated(person, choice)
-    except NoSuchModelError:
-        return ""
-
-
-def _broken() -> str:
-    return _("This file could not be read. It may be damaged.")
 
 
 _SENTENCES: dict[str, Callable[[], str]] = {

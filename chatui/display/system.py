@@ -101,7 +101,7 @@ def system() -> System:
     disk = shutil.disk_usage(environment().data_dir)
     return System(
         version=__version__,
-        database=f"{connection.display_name} {_version()}".strip(),
+        database=f"{connection.display_name} {'.'.join(map(str, connection.get_database_version()))}".strip(),
         last_applied=own[-1] if own else "",
         applied=len(applied),
         waiting=_names(readiness.on_disk() - applied),
@@ -120,10 +120,6 @@ def system() -> System:
 
 def _names(migrations: frozenset[tuple[str, str]] | set[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(sorted(f"{app}.{name}" for app, name in migrations))
-
-
-def _version() -> str:
-    return ".".join(str(part) for part in connection.get_database_version())
 
 
 def _database_bytes() -> int:

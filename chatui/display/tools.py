@@ -323,7 +323,7 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
     is_on, needs_approval = tool.name in offered, catalogue.needs_approval(tool)
     can_be_on = is_on or tool.name in here.switched(tool.name, is_on=True).together().offered
     is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and needs_approval
-    others = ", ".join(_title(each) for each in catalogue.against(tool, offered.values()))
+    others = ", ".join(escape(each.shown_title) for each in catalogue.against(tool, offered.values()))
     if not can_be_on:
         note = _(
             "Not available: this conversation has private data or text by others (a file, an import), and this tool could send data out."
@@ -334,11 +334,7 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
         note = _("Runs without asking you in this conversation.")
     else:
         note = _("You are asked before each call.") if needs_approval else ""
-    return ShownTool(tool.name, _title(tool), is_on, can_be_on, is_allowed, note)
-
-
-def _title(tool: Tool) -> str:
-    return escape(tool.shown_title)
+    return ShownTool(tool.name, escape(tool.shown_title), is_on, can_be_on, is_allowed, note)
 
 
 def switch(person: User, conversation_id: object, name: str, state: str, *, is_demo: bool) -> Conversation:

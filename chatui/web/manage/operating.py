@@ -20,7 +20,6 @@ from chatui.display import failures as display_failures
 from chatui.display import system as display_system
 from chatui.display import usage as display_usage
 from chatui.display.debug_search import DebugSearch
-from chatui.display.failures import FailureFilter
 from chatui.env import environment
 from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
@@ -84,7 +83,7 @@ def failures(request: HttpRequest) -> HttpResponse:
     hours = number(request.GET.get("hours"), 24)
     hours = hours if hours in dict(SPANS) else 24
     kind, server = request.GET.get("cause") or request.GET.get("code", ""), request.GET.get("server")
-    groups, latest, count = display_failures.search(person_of(request), FailureFilter(hours, kind, server))
+    groups, latest, count = display_failures.search(person_of(request), hours, kind, server)
     context = {
         "words": words,
         "hours": hours,
