@@ -48,7 +48,6 @@ class RepairSite(admin.AdminSite):
         return bool(request.user.is_active and request.user.is_superuser)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Send visitors to the product's sign-in page; refuse everybody else."""
         if self.has_permission(request):
             return redirect("admin:index")
         if request.user.is_authenticated:

@@ -32,16 +32,11 @@ def schema_text(row: Conversation) -> str:
 
 
 def example() -> str:
-    """A schema to start from."""
     return json_schemas.as_text(EXAMPLE)
 
 
 def set_schema(person: User, conversation_id: object, wanted: AnswerFormat | None) -> None:
-    """Require this schema for the answers of the person's own conversation, from the next one on; None removes the requirement.
-
-    Raises:
-        NotFoundError: they have no such conversation.
-    """
+    """Require this schema for the answers of the person's own conversation, from the next one on; None removes the requirement."""
     row = access.own_conversation(person, conversation_id)
     row.answer_format = wanted.stored() if wanted else None
     row.save(update_fields=["answer_format"])

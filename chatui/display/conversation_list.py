@@ -115,11 +115,7 @@ class ShownList:
 
 
 def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownList:
-    """A page of the person's conversations in one of their folders, or in none: pinned ones first, then the latest first.
-
-    Raises:
-        NotFoundError: ``start`` is not a ``next_cursor``.
-    """
+    """A page of the person's conversations in one of their folders, or in none: pinned ones first, then the latest first."""
     before = (start.startswith(_PINNED), *parse_cursor(start.removeprefix(_PINNED))) if start else None
     rows = access.own_conversations(person, PAGE_SIZE + 1, before, folder)
     found = page_of(rows, lambda row: shown_conversation(row, current))
@@ -139,11 +135,7 @@ def cursor(at: datetime, key: UUID) -> str:
 
 
 def parse_cursor(start: str) -> tuple[datetime, UUID]:
-    """The time and the key in a cursor.
-
-    Raises:
-        NotFoundError: it is not a cursor.
-    """
+    """The time and the key in a cursor."""
     found = _CURSOR.fullmatch(start)
     if found is None:
         raise access.NotFoundError
@@ -196,16 +188,12 @@ def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
 
 
 def shown_archive(person: User, start: str = "") -> ShownList:
-    """A page of the person's archive, the last put there first.
-
-    Raises:
-        NotFoundError: ``start`` is not a ``next_cursor``.
-    """
+    """A page of the person's archive, the last put there first."""
     return page_of(access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None), put_away)
 
 
 def shown_bin(person: User, start: str = "") -> ShownList:
-    """A page of the person's bin. Raises as ``shown_archive``."""
+    """A page of the person's bin."""
     found = page_of(access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None), put_away)
     return replace(found, days=environment().bin_days)
 

@@ -290,11 +290,7 @@ _MAX_LAID_OUT = 100_000
 
 
 def view(row: Conversation, person: User, leaf_id: object | None = None) -> View:
-    """The whole branch that ends in ``leaf_id``; without it, the branch that this person, or otherwise the owner, has open.
-
-    Raises:
-        NotFoundError: there is no such message in this conversation.
-    """
+    """The whole branch that ends in ``leaf_id``; without it, the branch that this person, or otherwise the owner, has open."""
     # Read before the frames: if the turn ends in between, the page asks to be loaded again.
     newest = row.turns.order_by(*LATEST_FIRST).only("state").first()
     leaf = leaf_of(row, person, leaf_id)
@@ -304,32 +300,20 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
 
 
 def leaf_of(row: Conversation, person: User, leaf_id: object | None) -> Message | None:
-    """The last message of the branch to show. For a frame in the middle, the newest branch through it.
-
-    Raises:
-        NotFoundError: there is no such message in this conversation.
-    """
+    """The last message of the branch to show. For a frame in the middle, the newest branch through it."""
     if leaf_id is None:
         return transcripts.active_leaf(row, person)
     return transcripts.deepest(row, access.message_of(row, leaf_id))
 
 
 def raw_branch(row: Conversation, person: User, leaf_id: object | None) -> VisibleText:
-    """The same branch as an OpenChatML document, including hidden frames.
-
-    Raises:
-        NotFoundError: there is no such message in this conversation.
-    """
+    """The same branch as an OpenChatML document, including hidden frames."""
     messages = transcripts.branch(row, leaf_of(row, person, leaf_id))
     return as_debug_text(transcripts.document(row, messages, Audience.DEBUG))
 
 
 def raw_frame(row: Conversation, message_id: object) -> VisibleText:
-    """One frame as it is stored.
-
-    Raises:
-        NotFoundError: there is no such frame in this conversation.
-    """
+    """One frame as it is stored."""
     return as_debug_text(access.message_of(row, message_id).text)
 
 

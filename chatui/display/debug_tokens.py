@@ -45,11 +45,7 @@ class PromptPart:
 
 
 def part(row: Conversation, turn_id: object, number: int, *, laid_out: bool) -> PromptPart:
-    """Part ``number`` of the request, or the nearest one.
-
-    Raises:
-        NotFoundError: the turn is not part of this conversation.
-    """
+    """Part ``number`` of the request, or the nearest one."""
     turn = access.turn_of(row, turn_id)
     sent = sent_for(turn)
     body = sent.body if sent else None
@@ -63,11 +59,7 @@ def part(row: Conversation, turn_id: object, number: int, *, laid_out: bool) -> 
 
 
 def whole(row: Conversation, turn_id: object) -> VisibleText:
-    """The exact request that was sent.
-
-    Raises:
-        NotFoundError: the turn is not part of this conversation, or nothing was stored.
-    """
+    """The exact request that was sent."""
     sent = sent_for(access.turn_of(row, turn_id))
     if sent is None or sent.body is None:
         raise access.NotFoundError
@@ -135,11 +127,7 @@ class TokenPage:
 
 
 def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
-    """A page of tokens. ``of`` is PROMPT or OUTPUT.
-
-    Raises:
-        NotFoundError: the turn is not part of this conversation.
-    """
+    """A page of tokens. ``of`` is PROMPT or OUTPUT."""
     turn = access.turn_of(row, turn_id)
     try:
         vocabulary = connected.gpt_oss_vocabulary()

@@ -36,7 +36,6 @@ _CUT = (ProductCode.LENGTH, ProductCode.CONTEXT_FULL)
 
 
 def sentence(code: ErrorCode, context: ContextUse | None = None, question_chars: int = 0, retry_after: int | None = None) -> str:
-    """One or two sentences that say what happened and what to do."""
     if code is ProductCode.QUESTION_TOO_LONG and context and question_chars:
         return _too_long(context, question_chars)
     if code is ProductCode.BACKEND_BUSY and retry_after:

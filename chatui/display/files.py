@@ -60,11 +60,7 @@ def of_messages(messages: Iterable[Message]) -> Mapping[UUID, tuple[ShownFile, .
 
 
 def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
-    """The files of a turn in this conversation.
-
-    Raises:
-        NotFoundError: the conversation has no such turn.
-    """
+    """The files of a turn in this conversation."""
     turn = access.turn_of(row, turn_id)
     return tuple(map(_shown, store_files.of_turns([turn.pk]).get(turn.pk, ())))
 
@@ -174,11 +170,7 @@ def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[
 
 def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
     """The files of a question that its owner is editing, without deleted ones. Each is as in ``as_json``, with how the model got it, and
-    cannot be deleted from there.
-
-    Raises:
-        NotFoundError: the person has no such question.
-    """
+    cannot be deleted from there."""
     question = access.message_of(access.own_conversation(person, conversation_id), question_id)
     rows = store_documents.of_questions([question]).get(question.pk, ()) if question.is_question else ()
     asked = reader(person, choice)

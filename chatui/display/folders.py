@@ -41,8 +41,6 @@ BLANK_FOLDER = ShownFolder(str(UUID(int=0)), "")
 
 @dataclass(frozen=True, slots=True)
 class FolderText:
-    """A folder's name and instructions, for the page on which a person changes them."""
-
     id: str
     name: str
     instructions: str = field(repr=False)
@@ -58,11 +56,7 @@ class Folders:
 
 def shown_folders(person: User, row: Conversation | None, asked: str = "", start: str = "") -> Folders:
     """The folders for the page of the conversation ``row``, or of a new one in the folder ``asked``. The page's folder is open, from the
-    cursor ``start`` on.
-
-    Raises:
-        NotFoundError: the person has no such folder, or ``start`` is not a cursor.
-    """
+    cursor ``start`` on."""
     here = row.folder_id if row else access.own_folder(person, asked).pk if asked else None
     found = [_shown(person, folder, here, row.pk if row else None, start) for folder in access.own_folders(person)]
     return Folders(found, next((folder for folder in found if folder.id == str(here)), None))
@@ -76,7 +70,6 @@ def _shown(person: User, folder: Folder, here: UUID | None, current: UUID | None
 
 
 def names(person: User) -> list[ShownFolder]:
-    """The person's folders by name."""
     return [ShownFolder(str(folder.pk), folder.name) for folder in access.own_folders(person)]
 
 
@@ -86,11 +79,6 @@ def folder_of(row: Conversation) -> str:
 
 
 def text_of(person: User, folder_id: object) -> FolderText:
-    """A folder's name and instructions.
-
-    Raises:
-        NotFoundError: the person has no such folder.
-    """
     row = access.own_folder(person, folder_id)
     return FolderText(str(row.pk), row.name, row.instructions)
 

@@ -29,7 +29,6 @@ class StoredCounts(Collector):
     """Counts of rows in the database. They are gauges: a purge lowers them, and every process reports the same values."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Query the database."""
         yield from _turns()
         yield _tokens()
         yield _attempts()

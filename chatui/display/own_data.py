@@ -65,7 +65,6 @@ class OwnData:
 
 
 def summary(person: User) -> OwnData:
-    """The numbers for the page about the person's own data."""
     mine = access.own_chosen(person)
     idle = access.idle(mine)
     links = shares.own_share_links(person).filter(conversation__in=idle.values("pk"))
@@ -79,11 +78,7 @@ def summary(person: User) -> OwnData:
 
 
 def choosable(person: User, start: str = "") -> ShownList:
-    """A page of the person's conversations, the latest first, with those in folders and in the archive.
-
-    Raises:
-        NotFoundError: ``start`` is not a ``next_cursor``.
-    """
+    """A page of the person's conversations, the latest first, with those in folders and in the archive."""
     rows = access.latest_own(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
     return page_of(rows, lambda row: replace(shown_conversation(row), folder_name=row.folder.name if row.folder else ""))
 
@@ -116,16 +111,11 @@ def empty_bin(visitor: Visitor) -> int:
 
 
 def archive(person: User, keys: Collection[UUID]) -> Change:
-    """Put these conversations into the archive."""
     return _put(ARCHIVE, person, keys, is_pinned=False, archived_at=timezone.now())
 
 
 def move(person: User, keys: Collection[UUID], folder_id: str) -> Change:
-    """Put these conversations into a folder, or into the list if ``folder_id`` is empty. They are then neither pinned nor archived.
-
-    Raises:
-        NotFoundError: the person has no such folder.
-    """
+    """Put these conversations into a folder, or into the list if ``folder_id`` is empty. They are then neither pinned nor archived."""
     with transaction.atomic():
         # Locked, so that nobody deletes the folder before the conversations are in it.
         folder = access.own_folder(person, folder_id, locked=True) if folder_id else None

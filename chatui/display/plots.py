@@ -10,8 +10,6 @@ BAR_STEP, BAR_GAP, HEIGHT = 10, 2, 100
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar, with its label."""
-
     x: int
     y: int
     height: int

@@ -71,20 +71,12 @@ class StoredPart:
 
 
 def is_running(person: User, answer_id: UUID, only_key: UUID | None) -> bool:
-    """Whether an answer is still being written. ``only_key``: see ``permissions.programs.answer_of``.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    """Whether an answer is still being written. ``only_key``: see ``permissions.programs.answer_of``."""
     return bool(programs.answer_of(person, answer_id, only_key).turn.state == TurnState.RUNNING)
 
 
 def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
-    """The messages up to the question of an answer, in order, as far as a program may see them.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    """The messages up to the question of an answer, in order, as far as a program may see them."""
     turn = programs.answer_of(person, answer_id, only_key).turn
     given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
     branch = _handed_back([*transcripts.branch(turn.conversation, turn.continued_message or turn.question), *given])
@@ -99,11 +91,7 @@ def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> lis
 
 
 def output_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
-    """The visible messages of an answer and its calls, in order.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    """The visible messages of an answer and its calls, in order."""
     turn = programs.answer_of(person, answer_id, only_key).turn
     messages = _handed_back(transcripts.of_turn(turn))
     return list(_parts([message for message in messages if message.author != Author.IMPORT], by_turn([turn.pk])))
@@ -111,11 +99,7 @@ def output_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Stor
 
 def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
     """Delete an answer, so that no program can find it. Its conversation goes into the bin, unless programs can find other answers in it,
-    or a person has asked in it.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    or a person has asked in it."""
     row = programs.answer_of(person, answer_id, only_key)
     conversation = row.turn.conversation
     row.delete()

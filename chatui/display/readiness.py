@@ -29,8 +29,6 @@ _pool = Pool("readiness", threads=1, waiting=0, seconds=5)
 
 
 class RequirementState(StrEnum):
-    """The state of one requirement."""
-
     GOOD = "ok"
     FAILED = "failed"
     NEWER = "newer"
@@ -68,7 +66,6 @@ async def check() -> Findings:
 
 
 def is_ready(findings: Findings) -> bool:
-    """Whether nothing is missing."""
     return RequirementState.FAILED not in findings.values()
 
 

@@ -89,12 +89,10 @@ def waiting() -> tuple[str, ...]:
 
 
 def free_bytes() -> int:
-    """The free space on the disk with the data directory."""
     return shutil.disk_usage(environment().data_dir).free
 
 
 def system() -> System:
-    """The current state of the system."""
     applied = readiness.applied()
     own = sorted(name for app, name in applied if app == "chatui")
     files = FileContent.objects.aggregate(bytes=Sum("size"))

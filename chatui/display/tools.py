@@ -197,11 +197,7 @@ _FOR_ALL = (Decision.ALWAYS, Decision.NEVER)
 
 def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn | None:
     """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified; None if nothing has changed:
-    it was already decided, its turn has ended, its time is over, or there is no such decision.
-
-    Raises:
-        NotFoundError: the call is not in one of their conversations.
-    """
+    it was already decided, its turn has ended, its time is over, or there is no such decision."""
     row = own_approval(visitor, conversation_id, approval_id)
     decision = _BY_WORD.get(word)
     # A call that was not shown in full cannot be always allowed.
@@ -338,11 +334,7 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
 
 
 def switch(person: User, conversation_id: object, name: str, state: str, *, is_demo: bool) -> Conversation:
-    """Switch a tool on or off in the person's own conversation, or have them asked again. One that goes on switches off what excludes it.
-
-    Raises:
-        NotFoundError: they have no such conversation, or the name or state is invalid.
-    """
+    """Switch a tool on or off in the person's own conversation or have them asked again. One that goes on switches off what it excludes."""
     row = access.own_conversation(person, conversation_id)
     # Any valid name is accepted: the tool may have been available when the page was rendered.
     if state not in STATES or not _is_name(name):

@@ -46,11 +46,7 @@ _Version = tuple[str, Callable[[], Sequence[Message]]]
 
 
 def shown_versions(row: Conversation, question: Message) -> ShownVersions:
-    """All answers to a question that have a message.
-
-    Raises:
-        NotFoundError: the message is not a question.
-    """
+    """All answers to a question that have a message."""
     if not question.is_question:
         raise access.NotFoundError
     known = continuation.Versions([question.pk])

@@ -67,11 +67,7 @@ def earlier(row: Conversation, message: Message) -> ShownWindow:
 
 
 def later(row: Conversation, person: User, message: Message) -> ShownWindow:
-    """The exchanges below the one that contains a message, on the branch that the person has open.
-
-    Raises:
-        NotFoundError: the message is not on that branch.
-    """
+    """The exchanges below the one that contains a message, on the branch that the person has open."""
 
     def find() -> BranchWindow | None:
         leaf = transcripts.active_leaf(row, person)

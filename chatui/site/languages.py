@@ -37,7 +37,6 @@ class PageLanguage:
 
 
 def page_language() -> PageLanguage:
-    """The language in which the page is being rendered."""
     code = get_language() or SOURCE
     return PageLanguage(code, tag(code), "rtl" if get_language_bidi() else "ltr")
 
@@ -49,7 +48,6 @@ def tag(code: str) -> str:
 
 
 def is_available(code: str) -> bool:
-    """Whether people can choose this language."""
     return code in LANGUAGES
 
 

@@ -24,8 +24,6 @@ _SESSION_KEY = "answer_formats"
 
 
 class SchemaForm(forms.Form):
-    """The form for a JSON Schema."""
-
     schema = forms.CharField(
         label=gettext_lazy("JSON schema"),
         error_messages={"required": gettext_lazy("Please enter a schema.")},
@@ -40,7 +38,6 @@ class SchemaForm(forms.Form):
 
 @signed_in("GET", "POST")
 def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Shows and sets the schema of a conversation, or removes it."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     now = display_answer_format.schema_text(row)

@@ -89,14 +89,12 @@ class KeyForm(forms.Form):
         fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
 
     def clean_name(self) -> str:
-        """One visible line."""
         name = one_line(self.cleaned_data["name"])
         if is_seen(name):
             return name
         raise ValidationError(gettext("Please enter a name."))
 
     def wanted(self) -> NewKeyOptions | None:
-        """The key that a valid form asks for."""
         if not self.is_valid():
             return None
         formats, lasts = self.cleaned_data["formats"], self.cleaned_data["lasts"]
@@ -146,7 +144,6 @@ def keys(request: HttpRequest) -> HttpResponse:
 
 @signed_in("POST")
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    """Revoke one key."""
     api_keys.revoke_own(visitor_of(request, "page"), key_id)
     return redirect("api_keys")
 

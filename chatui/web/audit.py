@@ -37,8 +37,6 @@ _KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 
 class FilterForm(DaysForm):
-    """The filter of the lines. Every field may be empty."""
-
     person = forms.CharField(label=_("Who"), max_length=150, required=False)
     whose = forms.CharField(label=_("Whose"), max_length=150, required=False)
     action = forms.ChoiceField(label=_("What"), required=False)
@@ -48,7 +46,6 @@ class FilterForm(DaysForm):
     field_order = ("person", "whose", "action", "code", "way", "conversation")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the values that occur in the log."""
         super().__init__(*args, **kwargs)
         for name in ("action", "code", "way"):
             # An old link may name a value that is not in the log: it matches nothing, but is not a form error.

@@ -224,7 +224,6 @@ def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
 
 @signed_in("POST")
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
     conversation_list.tell(row.owner_id, wire.TitleChanged(str(row.pk), row.title))
     return done(request, reverse("conversation", args=[row.pk]), title=row.title)
@@ -232,7 +231,6 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
     running.stop_all_from_thread(row.pk)
     conversation_list.tell(row.owner_id, wire.Unlisted(str(row.pk)))
@@ -241,7 +239,6 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
     conversation_list.tell(row.owner_id, *conversation_list.placed(row))
     return done(request, reverse("conversation", args=[row.pk]), title=row.title)

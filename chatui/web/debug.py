@@ -67,7 +67,6 @@ def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 @opened("debug comparison")
 def compare(request: HttpRequest, row: Conversation) -> HttpResponse:
-    """The same, with the person's view of each frame beside it."""
     return _frames(request, row, "compare")
 
 
@@ -166,7 +165,6 @@ def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> Ht
 
 @hidden_channels("POST", "decline debug view")
 def decline(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
-    """Decline a request."""
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=False)
     return redirect("debug_requests")
 
@@ -182,7 +180,6 @@ def prompt(request: HttpRequest, row: Conversation, turn_id: UUID) -> HttpRespon
 
 @opened("prompt download", "download")
 def prompt_file(request: HttpRequest, row: Conversation, turn_id: UUID) -> HttpResponse:
-    """The whole body as a file."""
     # Served as a download: a prompt may contain anything.
     response = HttpResponse(debug_tokens.whole(row, turn_id), content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="prompt-{turn_id}.json"'

@@ -82,7 +82,6 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 @_outside_request
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404."""
     return refuse(request, ProductCode.NOT_FOUND, 404)
 
 

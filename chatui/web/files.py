@@ -34,7 +34,6 @@ _ANYTHING = "application/octet-stream"
 
 @signed_in("GET")
 def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
-    """A file in a conversation of one's own."""
     return _served(request, transfer_files.own(access.as_person(request.user), file_id))
 
 

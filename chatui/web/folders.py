@@ -43,8 +43,6 @@ class Instructions(forms.CharField):
 
 
 class FolderForm(forms.Form):
-    """A folder's name and instructions."""
-
     name = forms.CharField(
         label=_("Name"),
         max_length=NAME_CHARS,
@@ -65,7 +63,6 @@ class FolderForm(forms.Form):
     )
 
     def clean_name(self) -> str:
-        """One visible line."""
         if name := display_folders.clean_name(self.cleaned_data["name"]):
             return name
         raise ValidationError(gettext("Please enter a name."))
@@ -95,7 +92,6 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET", "POST")
 def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
-    """Shows and changes a folder's name and instructions."""
     person = person_of(request)
     text = display_folders.text_of(person, folder_id)
     form = FolderForm(request.POST or None, initial={"name": text.name, "instructions": text.instructions})

@@ -29,8 +29,6 @@ _LISTED = 50
 
 
 class ImportForm(forms.Form):
-    """The upload form: one file."""
-
     file = forms.FileField(
         label=_("File"),
         help_text=format_lazy(

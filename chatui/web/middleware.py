@@ -158,7 +158,6 @@ class SecurityMiddleware(DjangoSecurity):
     """HTTPS and the headers that go with it. What an untrusted proxy was asked for by HTTPS is not sent to itself, but refused inside."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
-        """See Django."""
         response = super().process_request(request)
         if response is None or request.META.get("HTTP_X_FORWARDED_PROTO") != "https":
             return response
@@ -186,7 +185,6 @@ class HeadersMiddleware(MiddlewareMixin):
     """Adds the headers, and ``no-store`` unless it is a static file."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """The response with every header that it does not have yet."""
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         # On a shared machine a conversation must not come back from the browser's cache after its owner has signed out.
@@ -226,11 +224,9 @@ class RefusedMethodMiddleware(MiddlewareMixin):
     has a language."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """The page, if the request was misled."""
         return refuse(request, ProductCode.WRONG_PROXY, 400) if hasattr(request, "is_misled") else None
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """The page, if the response is a blank 405."""
         if not _is_blank(response):
             return response
         page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
@@ -253,7 +249,6 @@ class LanguageMiddleware(MiddlewareMixin):
     """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Activate the language and the time zone for this request."""
         timezone.activate(UTC)
         translation.activate(_language_of(request, None) if _has_language(request) else "en")
         if _has_language(request):

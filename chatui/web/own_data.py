@@ -61,7 +61,6 @@ def delete_all(request: HttpRequest) -> HttpResponse:
 
 @signed_in("GET")
 def archived(request: HttpRequest) -> HttpResponse:
-    """The person's archived conversations."""
     shown = conversation_list.shown_archive(person_of(request), request.GET.get("list", ""))
     return render(request, "sidebar/archived.html", {"archive": shown})
 
@@ -77,7 +76,6 @@ def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 @signed_in("GET")
 def bin_page(request: HttpRequest) -> HttpResponse:
-    """The person's deleted conversations."""
     shown = conversation_list.shown_bin(person_of(request), request.GET.get("list", ""))
     context = {"bin": shown, "is_erased": "erased" in request.GET, "is_emptied": "emptied" in request.GET}
     return render(request, "sidebar/bin.html", context)

@@ -40,7 +40,6 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 @signed_in("GET")
 def shortcuts(request: HttpRequest) -> HttpResponse:
-    """The fragment that lists the keyboard shortcuts of the chat page."""
     return render(request, "chat/_shortcuts.html")
 
 
@@ -109,7 +108,7 @@ def _release() -> str:
 
 
 def _icons(found: Brand) -> list[dict[str, Any]]:
-    if found.mark:
-        source = reverse("brand_file", args=[found.digest, found.mark])
-        return [{"src": source, "sizes": found.mark_sizes, "type": found.mark_type}]
+    if mark := found.mark:
+        source = reverse("brand_file", args=[found.digest, mark.name])
+        return [{"src": source, "sizes": mark.sizes, "type": mark.content_type}]
     return [{"src": static(f"icons/{name}"), "sizes": sizes, "type": "image/png", "purpose": use} for name, sizes, use in ICONS]

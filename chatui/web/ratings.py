@@ -56,7 +56,6 @@ class ExportForm(DaysForm):
     why = forms.CharField(label=_("Why hidden channels are needed"), required=False, help_text=_("It is recorded for each conversation."))
 
     def __init__(self, data: Any = None, *, may_see_hidden: bool) -> None:
-        """``may_see_hidden``: whether to offer hidden channels."""
         super().__init__(data)
         if not may_see_hidden:
             del self.fields["hidden"], self.fields["why"]
@@ -69,7 +68,6 @@ class ExportForm(DaysForm):
         return values
 
     def wanted(self) -> ExportOptions:
-        """The export that a valid form asks for."""
         values = self.cleaned_data
         filters = RatingFilters(
             **self.period(),

@@ -19,7 +19,6 @@ _searches = Throttle("search", attempts=120, seconds=60)
 
 @signed_in("GET")
 def results(request: HttpRequest) -> HttpResponse:
-    """The fragment with a page of results."""
     person = person_of(request)
     _searches.check(str(person.pk))
     text = request.GET.get("q", "")

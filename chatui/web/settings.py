@@ -100,7 +100,6 @@ class SettingsForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, person: User) -> None:
-        """``person``: their settings are the initial values."""
         now = profile.settings_of(person)
         super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
         fields: dict[str, Any] = self.fields
@@ -123,7 +122,6 @@ class SettingsForm(forms.Form):
                 self.initial[name] = ""
 
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The fields under their headings."""
         return [(str(heading), [self[name] for name in names]) for heading, names in SECTIONS]
 
     def clean_name(self) -> str:
@@ -135,7 +133,6 @@ class SettingsForm(forms.Form):
         return name
 
     def wanted(self) -> PersonalSettings | None:
-        """The settings of a valid form."""
         if not self.is_valid():
             return None
         values = {name: self.cleaned_data[name] for name in self.base_fields}
@@ -148,7 +145,6 @@ _writes = Throttle("settings", attempts=60, seconds=600)
 
 @signed_in("GET", "POST")
 def settings(request: HttpRequest) -> HttpResponse:
-    """One's own settings."""
     person = person_of(request)
     form = SettingsForm(request.POST or None, person=person)
     if request.method == "POST":

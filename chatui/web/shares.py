@@ -61,27 +61,23 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 @signed_in("GET")
 def shares(request: HttpRequest) -> HttpResponse:
-    """The list of one's own links."""
     return render(request, "share/links.html", {"links": _with_addresses(request, transfer_shares.links(person_of(request)))})
 
 
 @signed_in("POST")
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
-    """Revoke one link."""
     transfer_shares.revoke(visitor_of(request, "page"), link_id=link_id)
     return _back(request)
 
 
 @signed_in("POST")
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Revoke all links to one conversation."""
     transfer_shares.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
     return redirect("share", conversation_id) if permissions_shares.may_share(person_of(request)) else redirect("shares")
 
 
 @signed_in("POST")
 def revoke_all(request: HttpRequest) -> HttpResponse:
-    """Revoke all of one's own links."""
     transfer_shares.revoke(visitor_of(request, "page"))
     return redirect("shares")
 

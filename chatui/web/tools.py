@@ -24,7 +24,6 @@ from chatui.web.guards import person_of, signed_in, visitor_of
 
 @signed_in("GET")
 def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """The fragment with the cards of a turn."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
     context = {"cards": display_tools.of_turn(row, turn_id), "conversation": shown_conversation(row)}

@@ -48,7 +48,6 @@ class UsageForm(DaysForm):
         return Days(self._first(), self._last())
 
     def summed_by(self) -> By:
-        """The grouping; by person if nothing is chosen."""
         return By(self.cleaned_data["by"] or By.PERSON)
 
     def _last(self) -> date:
@@ -68,7 +67,6 @@ def usual() -> Days:
 
 @signed_in("GET")
 def own(request: HttpRequest) -> HttpResponse:
-    """One's own recent usage and limits."""
     person, days = person_of(request), usual()
     lines = reports.lines_of(days, person)
     by_day = reports.summed(lines, days, By.DAY)
@@ -88,7 +86,6 @@ def own(request: HttpRequest) -> HttpResponse:
 
 @list_page(AdminPart.USAGE, "manage/usage.html", UsageForm)
 def everybody(request: HttpRequest, form: UsageForm) -> Shown:
-    """Everybody's usage in the chosen days, grouped as chosen."""
     if not form.is_valid():
         return {}
     days, by = form.days(), form.summed_by()

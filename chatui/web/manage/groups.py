@@ -74,7 +74,6 @@ class GroupForm(forms.Form):
             del fields["roles"]
 
     def clean_name(self) -> str:
-        """Checks that the member of staff can give the group this name."""
         name: str = self.cleaned_data["name"]
         if why := accounts_groups.problem_with_name(self._staff, name, self._group):
             raise ValidationError(why)

@@ -34,7 +34,6 @@ _KINDS = {
 
 @for_part(AdminPart.LIMITS, "GET", "POST")
 def limits(request: HttpRequest) -> HttpResponse:
-    """All limits and prices, with a form for a new one of each."""
     sent = request.POST.get("what", "")
     forms: dict[str, Any] = {
         "limit": LimitForm(request.POST if sent == "limit" else None),
@@ -76,7 +75,6 @@ def limit_of_person(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 @for_part(AdminPart.LIMITS, "GET", "POST")
 def price(request: HttpRequest, price_id: int) -> HttpResponse:
-    """One price: change it or remove it."""
     return _edit(request, accounts_limits.price(price_id), PriceForm)
 
 

@@ -114,5 +114,4 @@ class DaysForm(forms.Form):
 
 
 def words_of(request: HttpRequest, name: str = "q", most: int = 150) -> str:
-    """The words to search for, from the query string."""
     return request.GET.get(name, "").replace("\0", "")[:most]

@@ -114,7 +114,6 @@ class RightsForm(forms.Form):
     permissions = PermissionsField()
 
     def __init__(self, staff: User, account: User, *args: Any, **kwargs: Any) -> None:
-        """Starts with the current values."""
         initial = {
             "groups": list(account.groups.values_list("pk", flat=True)),
             "is_staff": ["on"] if account.is_staff else [],
@@ -127,12 +126,9 @@ class RightsForm(forms.Form):
 
 
 class ConfirmNameForm(forms.Form):
-    """Asks for the name of the account as confirmation."""
-
     name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
     def __init__(self, account: User, *args: Any, **kwargs: Any) -> None:
-        """``account``: whose name must be typed."""
         super().__init__(*args, **kwargs)
         self._account = account
 
@@ -184,7 +180,6 @@ def people(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.PEOPLE)
 def keys(request: HttpRequest) -> HttpResponse:
-    """Everybody's API keys, without the keys."""
     words = words_of(request)
     found = api_keys.everybodys(words, number(request.GET.get("page"), 1))
     context = {"words": words, "found": found, "may_revoke": administration.may_revoke_keys(person_of(request))}
@@ -292,7 +287,6 @@ def act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
 
 @for_part(AdminPart.PEOPLE, "POST")
 def details(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Correct the names and the address of an account."""
     form = AccountForm(request.POST, instance=accounts_people.changeable(_staff(request), person_id))
     if form.is_valid():
         try:

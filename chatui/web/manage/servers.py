@@ -180,7 +180,6 @@ class ServerForm(forms.Form):
         return entered
 
     def report(self, error: FaultySettingsError) -> None:
-        """Show each problem at its field."""
         for field, problem in error.problems:
             self.add_error(field or None, problem)
 
@@ -209,7 +208,6 @@ class ServerForm(forms.Form):
 
     @property
     def more(self) -> list[forms.BoundField]:
-        """The others."""
         return [field for field in self.visible_fields() if field.name not in self.MAIN]
 
     @property
@@ -241,7 +239,6 @@ def servers(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.SERVERS, "GET", "POST")
 def server_settings(request: HttpRequest, name: str) -> HttpResponse:
-    """The form with the settings of a model server that staff keep here."""
     row = _kept(name)
     if not administration.may_examine(person_of(request)):
         raise NotFoundError

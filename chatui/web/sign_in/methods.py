@@ -68,7 +68,6 @@ def ways(request: HttpRequest) -> HttpResponse:
 
 @signed_in("POST")
 def dismiss_news(request: HttpRequest) -> HttpResponse:
-    """Dismiss the notice about changed sign-in methods."""
     second_factor.dismiss(person_of(request))
     return redirect(back(request))
 
@@ -109,7 +108,6 @@ def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """End one session, and its sockets."""
     session.admit_change(person_of(request))
     sessions.end(visitor_of(request, "page"), session_id)
     notify_sockets(person_of(request))

@@ -66,7 +66,6 @@ class SignIn(views.LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Pass the request to the form, which counts guesses by address."""
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
@@ -129,7 +128,6 @@ class Password(views.PasswordChangeView):
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Pass the request to the form, as at sign-in."""
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
@@ -148,8 +146,6 @@ class Password(views.PasswordChangeView):
 
 
 class ForgottenForm(forms.Form):
-    """The form that asks for the account."""
-
     account = forms.CharField(
         label=_("Your account name or e-mail address"),
         max_length=254,

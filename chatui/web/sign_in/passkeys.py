@@ -89,7 +89,6 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
 @require_POST
 @guarded
 def enter(request: HttpRequest) -> HttpResponse:
-    """Sign in with a passkey, which counts as both factors."""
     if request.user.is_authenticated:
         return redirect("home")
     after = session.own_path(request, request.POST.get("next", ""))
@@ -104,7 +103,6 @@ def enter(request: HttpRequest) -> HttpResponse:
 @require_POST
 @guarded
 def step(request: HttpRequest) -> HttpResponse:
-    """The step after the password, with a passkey instead of a code."""
     person = _between(request)
     if person is None:
         return redirect("sign_in")
