@@ -28,7 +28,6 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import BY_TIME, LATEST_FIRST, Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.site.languages import translated
 from chatui.store import transcripts
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
@@ -413,7 +412,7 @@ class _Page:
             sections=sections(frame),
             laid_out=_laid_out(frame),
             seen=None if why else show(frame, Audience.END_USER),
-            why_hidden=translated(why) if why else None,
+            why_hidden=gettext(why) if why else None,
             terminator=frame.terminator.value,
             fault=fault(message.error_code),
             header_as_it_came=as_debug_text(bytes(message.raw).decode("utf-8", "replace")) if message.raw else None,

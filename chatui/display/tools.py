@@ -25,7 +25,7 @@ from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.database import connections
-from chatui.model_servers import choice
+from chatui.model_servers import choice, connected
 from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolRule
 from chatui.models.turn import Turn, TurnState
@@ -232,8 +232,9 @@ def _decide(row: ToolApproval, decision: Decision) -> bool:
     return True
 
 
-def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
+def tools_for_keys(person: User) -> list[tuple[str, str]]:
     """The name and title of each tool, sorted by title. At most one statement."""
+    is_demo = connected.is_demo()
     if not catalogue.has_any(is_demo=is_demo):
         return []
     found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not catalogue.needs_approval(tool)]
@@ -267,30 +268,22 @@ class ShownTools:
     by_server: str = ""
 
 
-def has_tools(person: User, *, is_demo: bool) -> bool:
+def has_tools(person: User) -> bool:
     """Whether a person is offered any tools, or a model server uses some by itself. At most two statements."""
     if choice.any_server_tools(person):
         return True
+    is_demo = connected.is_demo()
     return catalogue.has_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
 
 
-@dataclass(frozen=True, slots=True)
-class MessageBoxSettings:
-    """The settings at the message box: the model, and, for a new conversation, the names of the tools that are ``off``, and of the one that
-    is now switched ``on``."""
-
-    choice: str = ""
-    off: Set[str] = frozenset()
-    on: str = ""
-
-
-def shown_tools(person: User, row: Conversation | None, chosen: MessageBoxSettings = MessageBoxSettings(), *, is_demo: bool) -> ShownTools:
-    """The tools for a conversation, or for a new one if ``row`` is None."""
-    here = tools_here(person, row, is_demo=is_demo)
+def shown_tools(person: User, row: Conversation | None, model: str = "", off: Set[str] = frozenset(), on: str = "") -> ShownTools:
+    """The tools for a conversation, or for a new one if ``row`` is None. ``model``: the one that is chosen at the message box, with the
+    names of the tools that are ``off`` in a new conversation, and of the one that is now switched ``on``."""
+    here = tools_here(person, row, is_demo=connected.is_demo())
     if row is None:
-        here = replace(here, off=chosen.off)
-        here = here.switched(chosen.on, is_on=True) if chosen.on else here
-    by_server = choice.server_tools(person, chosen.choice or (row.choice if row else ""))
+        here = replace(here, off=off)
+        here = here.switched(on, is_on=True) if on else here
+    by_server = choice.server_tools(person, model or (row.choice if row else ""))
     rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row and here.offered else {}
     offered = here.together().offered
     shown = [_shown(tool, here, rules.get(name)) for name, tool in here.offered.items() if name != FIND.name]
@@ -333,7 +326,7 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
     return ShownTool(tool.name, escape(tool.shown_title), is_on, can_be_on, is_allowed, note)
 
 
-def switch(person: User, conversation_id: object, name: str, state: str, *, is_demo: bool) -> Conversation:
+def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:
     """Switch a tool on or off in the person's own conversation or have them asked again. One that goes on switches off what it excludes."""
     row = access.own_conversation(person, conversation_id)
     # Any valid name is accepted: the tool may have been available when the page was rendered.
@@ -342,7 +335,7 @@ def switch(person: User, conversation_id: object, name: str, state: str, *, is_d
     if state == "ask":
         ToolRule.objects.filter(conversation=row, tool=name, is_allowed=True).delete()
         return row
-    before = tools_here(person, row, is_demo=is_demo)
+    before = tools_here(person, row, is_demo=connected.is_demo())
     after = before.switched(name, is_on=state == "on")
     off = after.off | {name} if state == "off" else after.off
     ToolRule.objects.filter(conversation=row, tool__in=before.off - off, is_allowed=False).delete()

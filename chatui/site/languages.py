@@ -76,11 +76,6 @@ def sentence_of(code: ErrorCode) -> str:
     return gettext(code.sentence)
 
 
-def translated(sentence: str) -> str:
-    """Translate one of the sentences below that ``renderer`` returned."""
-    return gettext(sentence)
-
-
 OF_RENDERER = (
     # renderer.errors, for each code of the specification
     noop("The model wrote a message that could not be read."),

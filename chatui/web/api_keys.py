@@ -20,7 +20,6 @@ from chatui.accounts.api_keys import MAX_PER_MINUTE, NAME_CHARS, CreatedKey, New
 from chatui.display.tools import tools_for_keys
 from chatui.limits import Throttle
 from chatui.model_servers import choice as model_choice
-from chatui.model_servers import connected
 from chatui.model_servers.choice import ModelChoice
 from chatui.permissions import programs
 from chatui.proxies import public_address
@@ -121,7 +120,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     new_form = partial(
         KeyForm,
         choices=model_choice.choices_for(person),
-        tools=tools_for_keys(person, is_demo=connected.is_demo()),
+        tools=tools_for_keys(person),
         may_view_hidden=programs.may_read(person),
     )
     form, made = new_form(request.POST or None), None

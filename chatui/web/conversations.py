@@ -162,7 +162,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "has_format": row is not None and row.answer_format is not None,
         **_new_format(request, row),
         "has_files": files.are_any(person, row.pk if row else None),
-        "has_tools": tools.has_tools(person, is_demo=connected.is_demo()),
+        "has_tools": tools.has_tools(person),
         **_choice(person, row),
     }
     return render_to_string("chat/chat.html", context, request)

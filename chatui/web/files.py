@@ -6,6 +6,7 @@ Files are served with headers that keep browsers from executing them.
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -26,6 +27,9 @@ from chatui.transfer.files import DOWNLOAD_ACTION, Download, FileDestination, Up
 from chatui.web import downloads
 from chatui.web.errors import refuse
 from chatui.web.guards import INERT, hidden_channels, person_of, signed_in, visitor_of
+
+if TYPE_CHECKING:
+    from chatui.models.files import StoredFile
 
 # The browser makes the document around such a picture. Its styles must be allowed, or black lines may be drawn on black.
 _PICTURE_POLICY = {**INERT, "style-src": [UNSAFE_INLINE]}
@@ -91,8 +95,7 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
         file = transfer_files.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
     except UploadRefusedError as error:
         return _refused(error.why, error)
-    status = display_files.as_json(file, display_files.reader(person_of(request), request.GET.get("choice", "")))
-    return JsonResponse({"ok": True, **status}) if status else _refused("gone")
+    return _chip(request, file)
 
 
 @signed_in("GET")
@@ -108,7 +111,11 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     person = person_of(request)
     _uploads.check(str(person.pk))
     file = transfer_files.attach_again(person, file_id, _message_box(request))
-    status = display_files.as_json(file, display_files.reader(person, request.GET.get("choice", "")))
+    return _chip(request, file)
+
+
+def _chip(request: HttpRequest, file: StoredFile) -> HttpResponse:
+    status = display_files.as_json(file, display_files.reader(person_of(request), request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 

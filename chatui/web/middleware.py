@@ -227,15 +227,11 @@ class RefusedMethodMiddleware(MiddlewareMixin):
         return refuse(request, ProductCode.WRONG_PROXY, 400) if hasattr(request, "is_misled") else None
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if not _is_blank(response):
+        if not isinstance(response, HttpResponseNotAllowed) or response.content:
             return response
         page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
         page.headers["Allow"] = response.headers["Allow"]
         return page
-
-
-def _is_blank(response: HttpResponseBase) -> bool:
-    return isinstance(response, HttpResponseNotAllowed) and not response.content
 
 
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")

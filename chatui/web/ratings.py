@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -17,7 +17,6 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from chatui import wire
-from chatui.audit_log.record import Visitor
 from chatui.display import conversation_list
 from chatui.display import ratings as display_ratings
 from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, RatingInput
@@ -61,10 +60,16 @@ class ExportForm(DaysForm):
             del self.fields["hidden"], self.fields["why"]
 
     def clean(self) -> dict[str, Any]:
-        """Hidden channels need a reason, as in the debug view."""
+        """Hidden channels need a reason, as in the debug view, and no export has too many ratings."""
         values = super().clean() or self.cleaned_data
         if values.get("hidden") and len(values.get("why", "").strip()) not in REASON_CHARS:
             self.add_error("why", gettext("Give a reason of 10 to 180 characters."))
+        if not self.errors:
+            wanted = self.wanted()
+            most = HIDDEN_MOST if wanted.has_hidden else EXPORT_MOST
+            if transfer_ratings.count(wanted.filters) > most:
+                words = gettext("More than %(count)s ratings. Narrow the filter, or use manage.py ratings.")
+                self.add_error(None, words % {"count": number_format(most, force_grouping=True)})
         return values
 
     def wanted(self) -> ExportOptions:
@@ -87,25 +92,12 @@ def ratings(request: HttpRequest) -> HttpResponseBase:
     person = (permissions_ratings.hidden_exporter if "hidden" in request.POST else permissions_ratings.exporter)(visitor)
     may_see_hidden = permissions_ratings.can_export_hidden(person)
     form = ExportForm(request.POST or None, may_see_hidden=may_see_hidden)
-    if request.method == "POST" and form.is_valid() and _is_bounded(form):
-        return _file(request, visitor, form.wanted())
+    if request.method == "POST" and form.is_valid():
+        wanted = form.wanted()
+        pieces = (line.encode() for line in transfer_ratings.export(visitor, wanted))
+        return downloads.streamed(request, pieces, "application/jsonl; charset=utf-8", f"ratings-{{day}}.{wanted.format}.jsonl")
     context = {"form": form, "count": transfer_ratings.count(RatingFilters()), "may_see_hidden": may_see_hidden}
     return page(request, AdminPart.RATINGS, "manage/export_ratings.html", context, 400 if form.errors else 200)
-
-
-def _is_bounded(form: ExportForm) -> bool:
-    wanted = form.wanted()
-    most = HIDDEN_MOST if wanted.has_hidden else EXPORT_MOST
-    if transfer_ratings.count(wanted.filters) <= most:
-        return True
-    words = gettext("More than %(count)s ratings. Narrow the filter, or use manage.py ratings.")
-    form.add_error(None, words % {"count": number_format(most, force_grouping=True)})
-    return False
-
-
-def _file(request: HttpRequest, visitor: Visitor, wanted: ExportOptions) -> StreamingHttpResponse:
-    pieces = (line.encode() for line in transfer_ratings.export(visitor, wanted))
-    return downloads.streamed(request, pieces, "application/jsonl; charset=utf-8", f"ratings-{{day}}.{wanted.format}.jsonl")
 
 
 _writes = Throttle("ratings", attempts=120, seconds=60)

@@ -13,8 +13,6 @@ from django.urls import reverse
 
 from chatui.display import tools as display_tools
 from chatui.display.conversation_list import shown_conversation
-from chatui.display.tools import MessageBoxSettings
-from chatui.model_servers import connected
 from chatui.permissions import access
 from chatui.tools import catalogue
 from chatui.turns import running, sweep
@@ -45,8 +43,8 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
 def new_tools(request: HttpRequest) -> HttpResponse:
     """The fragment with the tools for a new conversation, without those in ``off``, after ``on`` went on, for the model ``choice``."""
     asked = request.GET
-    chosen = MessageBoxSettings(asked.get("choice", ""), catalogue.names_of(asked.get("off", "")), asked.get("on", ""))
-    shown = display_tools.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
+    off = catalogue.names_of(asked.get("off", ""))
+    shown = display_tools.shown_tools(person_of(request), None, asked.get("choice", ""), off, asked.get("on", ""))
     return render(request, "chat/_tools_choice.html", {"tools": shown})
 
 
@@ -56,8 +54,8 @@ def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         name, state = request.POST.get("tool", ""), request.POST.get("state", "")
-        row = display_tools.switch(person, conversation_id, name, state, is_demo=connected.is_demo())
+        row = display_tools.switch(person, conversation_id, name, state)
     else:
         row = access.own_conversation(person, conversation_id)
-    shown = display_tools.shown_tools(person, row, MessageBoxSettings(request.GET.get("choice", "")), is_demo=connected.is_demo())
+    shown = display_tools.shown_tools(person, row, request.GET.get("choice", ""))
     return render(request, "chat/_tools_choice.html", {"tools": shown})

@@ -24,7 +24,7 @@ from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.web.guards import notify_sockets, number, person_of, visitor_of
-from chatui.web.manage.parts import RowsField, for_part, page, words_of
+from chatui.web.manage.parts import RowsField, done, for_part, page, words_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -99,7 +99,7 @@ def groups(request: HttpRequest) -> HttpResponse:
                 made = accounts_groups.create(visitor_of(request, "admin"), form.cleaned_data["name"], form.granted())
             except IntegrityError:
                 return redirect("manage_groups")  # another request created it first: it is in the list
-            return _changed(made)
+            return done("manage_group", made.pk)
     context = {
         "groups": accounts_groups.list_groups(staff),
         "show": "groups",
@@ -126,7 +126,7 @@ def _require(request: HttpRequest, row: Group, _shown: ListedGroup) -> HttpRespo
         raise NotFoundError  # the requirement is only removed on explicit request
     is_on, ends_sessions = request.POST["required"] == "on", "sessions" in request.POST
     notify_sockets(*second_factor.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions))
-    return _changed(row)
+    return done("manage_group", row.pk)
 
 
 def _change(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpResponse:
@@ -143,11 +143,7 @@ def _change(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
     except IntegrityError:
         return redirect("manage_group", row.pk)  # another request gave this name to another group first
     notify_sockets(*members)
-    return _changed(row)
-
-
-def _changed(row: Group) -> HttpResponse:
-    return redirect(f"{reverse('manage_group', args=[row.pk])}?done=changed")
+    return done("manage_group", row.pk)
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST")
@@ -188,7 +184,6 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: Any = 
     found = people.page(words, "", number(request.GET.get("page"), 1), None if words.strip() else row)
     context = {
         "group": shown,
-        "done": request.GET.get("done") == "changed",
         "problem": problem,
         "may_change": may_change,
         "may_delete": administration.may_delete_group(staff, row),

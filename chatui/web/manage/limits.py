@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import ngettext_lazy
 
@@ -19,7 +18,7 @@ from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.web.guards import person_of, visitor_of
-from chatui.web.manage.parts import for_part, page
+from chatui.web.manage.parts import done, for_part, page
 
 if TYPE_CHECKING:
     from chatui.models.usage import ModelPrice, UsageLimit
@@ -51,7 +50,6 @@ def limits(request: HttpRequest) -> HttpResponse:
         "limit_form": forms["limit"],
         "price_form": forms["price"],
         "currency": environment().currency,
-        "done": request.GET.get("done") == "changed",
     }
     return page(request, AdminPart.LIMITS, "manage/limits.html", context, 400 if sent else 200)
 
@@ -104,4 +102,4 @@ def _save(request: HttpRequest, form: Any) -> HttpResponse:
         accounts_limits.save(visitor_of(request, "admin"), form.save(commit=False))
     except IntegrityError:
         return redirect("manage_limits")  # another request created the same first: it is in the list
-    return redirect(f"{reverse('manage_limits')}?done=changed")
+    return done("manage_limits")

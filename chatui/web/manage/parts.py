@@ -9,11 +9,13 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
 from typing import Any, TypedDict
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from chatui.permissions import administration
@@ -69,7 +71,12 @@ def page(request: HttpRequest, part: AdminPart | None, template: str, context: d
     """A page with the menu of the parts that this person may see."""
     parts = [(*PARTS[each], each is part) for each in administration.parts_of(person_of(request))]
     here = PARTS[part][0] if part else _("Administration")
-    return render(request, template, {"parts": parts, "here": here, **context}, status=status)
+    return render(request, template, {"parts": parts, "here": here, "done": "done" in request.GET, **context}, status=status)
+
+
+def done(address: str, *args: object, **query: str) -> HttpResponse:
+    """Redirect to a page that then says that the change was made."""
+    return redirect(f"{reverse(address, args=args)}?{urlencode({'done': 'changed', **query})}")
 
 
 def list_page(part: AdminPart, template: str, form_class: type[forms.Form]) -> Callable[[ListView], View]:

@@ -41,7 +41,7 @@ from chatui.proxies import public_address
 from chatui.web.api_keys import KeyForm
 from chatui.web.guards import notify_sockets, number, person_of, visitor_of
 from chatui.web.manage.groups import LAST_MANAGER, PermissionsField
-from chatui.web.manage.parts import RowsField, for_part, page, words_of
+from chatui.web.manage.parts import RowsField, done, for_part, page, words_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -139,8 +139,6 @@ class ConfirmNameForm(forms.Form):
         return name
 
 
-DONE = ("changed", "sessions", "factor", "closed", "opened", "created")
-"""The confirmations that a page may show, by the word in its address."""
 _CAUSES = {
     "staff": _("Closed by staff"),
     "operator": _("Closed by the operator"),
@@ -259,7 +257,7 @@ def new(request: HttpRequest) -> HttpResponse:
     form = AccountForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            return _back(accounts_people.create_account(_staff(request), form.cleaned_data).pk, "created")
+            return done("manage_person", accounts_people.create_account(_staff(request), form.cleaned_data).pk)
         except IntegrityError:
             form.refuse_name()
     return page(request, AdminPart.PEOPLE, "manage/new_person.html", {"form": form}, 400 if form.errors else 200)
@@ -268,8 +266,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @for_part(AdminPart.PEOPLE)
 def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """One account, what it may do and why, with the actions that this member of staff may take."""
-    done = request.GET.get("done", "")
-    return _person(request, person_id, {"done": done if done in DONE else ""})
+    return _person(request, person_id, {})
 
 
 @for_part(AdminPart.PEOPLE, "POST")
@@ -277,12 +274,11 @@ def act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
     """One change of an account, recorded in the audit log."""
     if what not in _OF_ONE:
         raise NotFoundError
-    change, done = _OF_ONE[what]
     try:
-        change(request, person_id)
+        _OF_ONE[what](request, person_id)
     except LastAccountManagerError:
         return _person(request, person_id, {"problem": LAST_MANAGER}, 409)
-    return _back(person_id, done)
+    return done("manage_person", person_id)
 
 
 @for_part(AdminPart.PEOPLE, "POST")
@@ -291,7 +287,7 @@ def details(request: HttpRequest, person_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             accounts_people.correct(_staff(request), person_id, form.cleaned_data)
-            return _back(person_id, "changed")
+            return done("manage_person", person_id)
         except IntegrityError:
             form.refuse_name()
     return _person(request, person_id, {"details": form}, 400)
@@ -312,7 +308,7 @@ def close(request: HttpRequest, person_id: UUID) -> HttpResponse:
             return page(
                 request, AdminPart.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409
             )
-        return _back(person_id, "closed")
+        return done("manage_person", person_id)
     return page(request, AdminPart.PEOPLE, "manage/close.html", context)
 
 
@@ -396,10 +392,6 @@ def _why_closed(account: User) -> str:
     return str(_CAUSES[cause[0]]) % {"source": cause[1]} if cause else ""
 
 
-def _back(person_id: UUID, done: str) -> HttpResponse:
-    return redirect(f"{reverse('manage_person', args=[person_id])}?done={done}")
-
-
 def _rights(request: HttpRequest, person_id: UUID) -> bool:
     account = accounts_people.changeable(_staff(request), person_id)
     form = RightsForm(person_of(request), account, request.POST)
@@ -438,12 +430,7 @@ def _add(request: HttpRequest, person_id: UUID) -> bool:
 
 
 Change = Callable[[HttpRequest, UUID], bool]
-_OF_ONE: dict[str, tuple[Change, str]] = {
-    "groups": (_rights, "changed"),
-    "sessions": (_sessions, "sessions"),
-    "factor": (_factor, "factor"),
-    "open": (_open, "opened"),
-}
-"""What is changed on the page of an account without further questions, with the word for the confirmation."""
+_OF_ONE: dict[str, Change] = {"groups": _rights, "sessions": _sessions, "factor": _factor, "open": _open}
+"""What is changed on the page of an account without further questions."""
 _OF_SEVERAL: dict[str, Change] = {"close": _close, "open": _open, "sessions": _sessions, "add": _add}
 """What can be done to several accounts at once. Each returns whether anything has changed."""

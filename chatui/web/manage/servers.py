@@ -8,7 +8,6 @@ from django import forms
 from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -23,7 +22,7 @@ from chatui.permissions import access, administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.web.guards import person_of, visitor_of
-from chatui.web.manage.parts import RowsField, for_part, page
+from chatui.web.manage.parts import RowsField, done, for_part, page
 
 if TYPE_CHECKING:
     from django.http import QueryDict
@@ -232,7 +231,6 @@ def servers(request: HttpRequest) -> HttpResponse:
         "kept_here": {each.name for each in kept},
         "may_change": administration.may_examine(staff),
         "form": ServerForm(staff, None) if may_add else None,
-        "done": request.GET.get("done") == "removed",
     }
     return page(request, AdminPart.SERVERS, "manage/servers.html", context)
 
@@ -264,7 +262,7 @@ def _entered(request: HttpRequest, before: StoredBackend | None) -> HttpResponse
     except FaultySettingsError as error:
         form.report(error)
         return _form_page(request, before, form)
-    return redirect(f"{reverse('manage_server', args=[row.name])}?done=changed")
+    return done("manage_server", row.name)
 
 
 def _is_as_before(checked: Checked) -> bool:
@@ -333,13 +331,13 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
         raise NotFoundError
     if what == "remove":
         stored.remove(visitor, row)
-        return redirect(f"{reverse('manage_servers')}?done=removed")
+        return done("manage_servers")
     # Whoever confirms, and "offer" and "pause" by them do, confirms what they have read.
     if row.unconfirmed_by and access.can_see_hidden(staff) and request.POST.get("seen") != row.changed_at.isoformat():
         return _page(request, row, stored.spec_of(row), gettext("It was changed in the meantime. Read it again before you confirm it."))
     if what == "confirm":
         stored.confirm(visitor, row)
-        return redirect(f"{reverse('manage_server', args=[name])}?done=changed")
+        return done("manage_server", name)
     spec = stored.spec_of(row)
     if what == "offer" and "untested" not in request.POST and (spec is None or not runs.has_passed(spec)):
         return _page(request, row, spec, gettext("No test of these settings has passed. Examine it, or choose to offer it all the same."))
@@ -347,7 +345,7 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
         stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
     except FaultySettingsError as error:
         return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
-    return redirect(f"{reverse('manage_server', args=[name])}?done=changed")
+    return done("manage_server", name)
 
 
 def _kept(name: str) -> StoredBackend:
@@ -376,7 +374,6 @@ def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | N
         "may_confirm": access.can_see_hidden(staff),
         "unconfirmed": stored.description(row) if row and row.unconfirmed_by and access.can_see_hidden(staff) else "",
         "seen": row.changed_at.isoformat() if row else "",
-        "done": request.GET.get("done") == "changed",
         "problem": problem,
     }
     return page(request, AdminPart.SERVERS, "manage/server.html", context, 409 if problem else 200)

@@ -97,18 +97,15 @@ def sign_out(request: HttpRequest) -> HttpResponse:
         notify_sockets(visitor.user)
         temporary.sign_out(visitor.user)
         sign_in.record_signed_out(visitor)
-    return _forgotten(after_sign_out(visitor.user))
+    response = after_sign_out(visitor.user)
+    response.headers["Clear-Site-Data"] = '"cache"'
+    return response
 
 
 def after_sign_out(person: User | None) -> HttpResponse:
     """Redirects to the sign-in page, whose scripts delete this person's unsent text from the browser."""
     whose = "" if person is None else f"={person.pk}"
     return redirect(f"{reverse('sign_in')}?signed-out{whose}")
-
-
-def _forgotten(response: HttpResponse) -> HttpResponse:
-    response.headers["Clear-Site-Data"] = '"cache"'
-    return response
 
 
 @method_decorator(login_required, name="dispatch")

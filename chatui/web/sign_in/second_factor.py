@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
@@ -25,6 +24,7 @@ from chatui.web.sign_in import session
 if TYPE_CHECKING:
     from chatui.models.user import User
 
+_WRONG = _("This code is not correct. Codes change every 30 seconds, and each works once.")
 _HOW = session.Entrance("by password and code", has_factor=True)
 
 
@@ -114,7 +114,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         try:
             codes = accounts_second_factor.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
         except WrongCodeError:
-            form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
+            form.add_error("code", _WRONG)
         except MustWaitError as wait:
             form.add_error("code", wait.sentence)
         else:
@@ -142,7 +142,7 @@ def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
         accounts_second_factor.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
         sign_in.record_way_refused(visitor, person, "wrong code")
-        form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
+        form.add_error("code", _WRONG)
         return False
     except MustWaitError as wait:
         sign_in.record_way_refused(visitor, person, "had to wait with the code")

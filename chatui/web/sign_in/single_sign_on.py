@@ -67,7 +67,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
 def back(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Accept the provider's answer, once, and sign the person in."""
     found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
-    if not _is_begun(request, answer):
+    if answer.get("state", "") not in request.session.get(_SESSION_KEY, {}):
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
@@ -104,10 +104,6 @@ def _provider(key: str) -> Provider:
     if found is None:
         raise NotFoundError
     return found
-
-
-def _is_begun(request: HttpRequest, answer: Mapping[str, str]) -> bool:
-    return answer.get("state", "") in request.session.get(_SESSION_KEY, {})
 
 
 def _taken(request: HttpRequest, state: str) -> PendingSignIn:
@@ -164,10 +160,7 @@ def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError)
 @guarded
 def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
     """Accept a logout token. The request's own session is ignored: the token alone identifies the person."""
-    found = provider_of(provider)
-    if found is None:
-        raise NotFoundError
-    visitor = visitor_of(request, "program").as_nobody()
+    found, visitor = _provider(provider), visitor_of(request, "program").as_nobody()
     try:
         with openid.use(found, request.POST.get("logout_token")) as logged_out:
             closing.sign_out(visitor, found, logged_out)
