@@ -13,7 +13,6 @@ from chatui.web import (
     audit,
     conversations,
     debug,
-    diagrams,
     downloads,
     errors,
     files,
@@ -34,7 +33,7 @@ from chatui.web import (
     usage,
 )
 from chatui.web.manage import groups, limits, operating, people, servers
-from chatui.web.sign_in import links, methods, passkeys, second_factor, single_sign_on
+from chatui.web.sign_in import methods, passkeys, second_factor, single_sign_on
 from chatui.web.sign_in import pages as sign_in_pages
 
 DIRECTORIES = [
@@ -154,7 +153,7 @@ urlpatterns = [
     path("sign-in/ways/", methods.ways, name="sign_in_ways"),
     path("sign-in/ways/<uuid:identity_id>/remove/", methods.remove, name="sign_in_remove"),
     path("sign-in/confirm/", methods.confirm, name="sign_in_confirm"),
-    path("invitation/<uuid:invitation_id>/<slug:token>/", links.invitation, name="invitation"),
+    path("invitation/<uuid:invitation_id>/<slug:token>/", sign_in_pages.invitation, name="invitation"),
     path("sign-in/code/", second_factor.code, name="sign_in_code"),
     path("sign-in/second-factor/", second_factor.second_factor, name="second_factor"),
     path("sign-in/second-factor/picture.svg", second_factor.picture, name="second_factor_picture"),
@@ -177,8 +176,8 @@ urlpatterns = [
     path("setup/", sign_in_pages.setup, name="setup"),
     path("password/", sign_in_pages.Password.as_view(), name="password"),
     path("password/forgotten/", sign_in_pages.password_forgotten, name="password_forgotten"),
-    path("password/link/<uuid:link_id>/<slug:token>/", links.password_link, name="password_link"),
-    path("password/links/dismiss/", links.dismiss, name="password_links_dismiss"),
+    path("password/link/<uuid:link_id>/<slug:token>/", sign_in_pages.password_link, name="password_link"),
+    path("password/links/dismiss/", sign_in_pages.dismiss_links, name="password_links_dismiss"),
     path("keys/", api_keys.keys, name="api_keys"),
     path("keys/<uuid:key_id>/revoke/", api_keys.revoke, name="api_key_revoke"),
     path("keys/api/", documentation.reference, name="api_reference"),
@@ -195,7 +194,7 @@ urlpatterns = [
     path("files/<uuid:file_id>/again/", files.again, name="file_again"),
     path("files/<uuid:file_id>/delete/", files.delete, name="file_delete"),
     path("documents/<uuid:file_id>/<int:number>/", files.passage, name="passage"),
-    path("diagram/", diagrams.diagram, name="diagram"),
+    path("diagram/", pages.diagram, name="diagram"),
     path("language/", language.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),
     path("brand/<slug:digest>/<str:file>", pages.brand_file, name="brand_file"),

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext, gettext_lazy
 
-from chatui.display.plots import Bars, bars
+from chatui.display.figures import Bars, bars
 from chatui.env import environment
 from chatui.models.usage import UsageKind
 from chatui.models.user import User

@@ -18,11 +18,10 @@ from django.views.decorators.http import require_safe
 
 from chatui import wire
 from chatui.accounts import people, sign_in
-from chatui.display import conversation_actions, conversation_list, files, tools, windows
+from chatui.display import conversation_actions, conversation_list, files, operator_pages, tools, windows
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
 from chatui.display.conversation_list import ShownConversation, blank_conversation, shown_conversation
 from chatui.display.folders import BLANK_FOLDER, shown_folders
-from chatui.display.operator_pages import examples, welcome
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
@@ -31,8 +30,8 @@ from chatui.permissions import access, access_notices, administration
 from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
-from chatui.web.diagrams import draws_diagrams
 from chatui.web.guards import done, guarded, person_of, signed_in, visitor_of
+from chatui.web.pages import draws_diagrams
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
@@ -152,8 +151,8 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "blank_link": replace(blank_conversation(), is_imported=True),  # scripts take the mark off
         "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
-        "welcome": welcome(),
-        "examples": [] if row else examples(is_demo=connected.is_demo()),
+        "welcome": operator_pages.read("welcome"),
+        "examples": [] if row else operator_pages.examples(is_demo=connected.is_demo()),
         "may_invite_first": row is None and not connected.is_demo() and administration.may_invite(person, None) and people.is_alone(person),
         "deleted": _just_deleted(request, person),
         "is_temporary": is_temporary,

@@ -18,7 +18,7 @@ from chatui.web.middleware import PEER
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """200 while the process runs. It checks nothing else: a process must not be killed because its database is down."""
-    return _uncached(HttpResponse("ok\n", content_type="text/plain"))
+    return HttpResponse("ok\n", content_type="text/plain")
 
 
 @require_safe
@@ -28,7 +28,7 @@ async def readyz(request: HttpRequest) -> HttpResponse:
     is_ready = readiness.is_ready(findings)
     response = JsonResponse({"ready": is_ready, **findings}, status=200 if is_ready else 503)
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error for every request
-    return _uncached(response)
+    return response
 
 
 @require_safe
@@ -46,7 +46,7 @@ def _socket_answer(code: ProductCode, status: int) -> HttpResponse:
     """Without a line in the log: every page asks again and again, and the fault has its own line."""
     response = JsonResponse({"ok": False, "code": code, "message": sentence_of(code)}, status=status)
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs every one
-    return _uncached(response)
+    return response
 
 
 def _is_allowed(request: HttpRequest, origin: str) -> bool:
@@ -54,8 +54,3 @@ def _is_allowed(request: HttpRequest, origin: str) -> bool:
     named = [(b"origin", origin.encode()), (b"host", request.get_host().encode())]
     named += [(b"x-forwarded-proto", request.headers.get("X-Forwarded-Proto", "").encode())]
     return not origin or routing.is_allowed({"client": (request.META.get(PEER, ""),), "headers": named})
-
-
-def _uncached(response: HttpResponse) -> HttpResponse:
-    response.headers["Cache-Control"] = "no-store"
-    return response

@@ -37,7 +37,7 @@ from chatui.accounts import header_sign_in, passkeys, password_links, profile, s
 from chatui.accounts.header_sign_in import SESSION_KEY, ForgedHeaderError
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
-from chatui.display.operator_pages import announcement
+from chatui.display import operator_pages
 from chatui.env import BASE_DIR, environment
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
@@ -64,7 +64,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     person = access.as_person(getattr(request, "user", None))
     warnings = len(debug_views.unacknowledged()) if access.can_read_audit(person) else 0
     return {
-        "announcement": announcement(),
+        "announcement": operator_pages.read("announcement"),
         "brand": brand(),
         "page_language": page_language(),
         "page_catalogue": catalogue_of(page_language().code),

@@ -1,21 +1,24 @@
 """The operator's pages and files (help, terms of use, mark, colours), the list of keyboard shortcuts, and what makes an app of the product.
 
-That is the manifest, the service worker, and the offline page.
+That is the manifest, the service worker, and the offline page. Diagrams are drawn in a document that is sandboxed, without an origin or a
+network, and with its own content security policy.
 """
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
-from csp.constants import NONE, SELF
-from csp.decorators import csp
+from csp.constants import NONCE, NONE, SELF, UNSAFE_INLINE
+from csp.decorators import csp, csp_replace
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import reverse
+from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
 from chatui import __version__
@@ -25,14 +28,14 @@ from chatui.permissions.access import NotFoundError
 from chatui.site import brand
 from chatui.site.brand import Brand
 from chatui.site.brand import brand as brand_for_installing
-from chatui.web.guards import INERT, guarded, signed_in
+from chatui.web.guards import INERT, View, guarded, signed_in
 
 
 @require_GET
 @guarded
 def page(request: HttpRequest, name: str) -> HttpResponse:
     """A page of the operator's: help or terms of use."""
-    body = operator_pages.page(name)
+    body = operator_pages.read(name) if name in operator_pages.PAGES else None
     if body is None:
         raise NotFoundError
     return render(request, "site/page.html", {"title": operator_pages.PAGES[name], "body": body, "name": name})
@@ -54,6 +57,41 @@ def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
     response = HttpResponse(found.data, content_type=found.content_type)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     return response
+
+
+# Third-party code draws what a model wrote. So the document has an opaque origin (no cookies, no storage, no access to the page that frames
+# it), runs only the two scripts with this response's nonce, loads nothing, and can send nothing anywhere. Inline styles are allowed,
+# because diagrams need them; without images and fonts they cannot fetch anything.
+_POLICY = {
+    "default-src": [NONE],
+    "script-src": [NONCE],
+    "style-src": [SELF, UNSAFE_INLINE],
+    "base-uri": [NONE],
+    "form-action": [NONE],
+    "frame-ancestors": [SELF],
+    "sandbox": ["allow-scripts"],
+}
+
+_framing = csp_replace({"frame-src": [SELF]})
+
+
+def draws_diagrams(view: View) -> View:
+    """Lets a page frame the diagram document, the only one of ours that may be framed. Redirects and refusals allow no framing."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        return _framing(lambda _: response)(request) if response.status_code == 200 else response
+
+    return answer
+
+
+@require_GET
+@xframe_options_sameorigin
+@csp(_POLICY)
+def diagram(request: HttpRequest) -> HttpResponse:
+    """An empty page that draws one diagram, whose source the page around it sends. It is the same for everybody."""
+    return render(request, "site/diagram.html")
 
 
 PAPER = "#fbfaf8"

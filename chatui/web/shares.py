@@ -20,9 +20,9 @@ from chatui.permissions import shares as permissions_shares
 from chatui.proxies import public_address
 from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
-from chatui.web.diagrams import draws_diagrams
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, number, person_of, signed_in, visitor_of
+from chatui.web.pages import draws_diagrams
 
 # Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
 _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))

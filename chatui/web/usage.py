@@ -40,23 +40,11 @@ class UsageForm(DaysForm):
     def clean(self) -> dict[str, Any]:
         """The days in order, and not too many for a page."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if not self.errors and not 0 <= (self._last() - self._first()).days < MAX_DAYS:
+        last = cleaned.get("until") or limits.now().day
+        first = cleaned.get("since") or date.fromordinal(max(last.toordinal() - USUAL_DAYS + 1, 1))
+        if not self.errors and not 0 <= (last - first).days < MAX_DAYS:
             self.add_error("until", _("Choose a range of days, of one year at most."))
-        return cleaned
-
-    def days(self) -> Days:
-        return Days(self._first(), self._last())
-
-    def summed_by(self) -> By:
-        return By(self.cleaned_data["by"] or By.PERSON)
-
-    def _last(self) -> date:
-        return self.cleaned_data.get("until") or limits.now().day
-
-    def _first(self) -> date:
-        since: date | None = self.cleaned_data.get("since")
-        last = self._last()
-        return since or (last - timedelta(days=USUAL_DAYS - 1) if last.toordinal() > USUAL_DAYS else date.min)
+        return {**cleaned, "days": Days(first, last), "by": By(cleaned.get("by") or By.PERSON)}
 
 
 def usual() -> Days:
@@ -88,7 +76,7 @@ def own(request: HttpRequest) -> HttpResponse:
 def everybody(request: HttpRequest, form: UsageForm) -> Shown:
     if not form.is_valid():
         return {}
-    days, by = form.days(), form.summed_by()
+    days, by = form.cleaned_data["days"], form.cleaned_data["by"]
     lines = reports.lines_of(days)
     [total] = reports.summed(lines, days, None)
     return {
@@ -109,7 +97,7 @@ def file(request: HttpRequest) -> HttpResponseBase:
     form = UsageForm(request.POST)
     if not form.is_valid():
         return refuse(request, ProductCode.COMMAND, 400)
-    days = form.days()
+    days = form.cleaned_data["days"]
     record("usage export", visitor_of(request, "download"), detail=f"{days.first} to {days.last}")
     return downloads.streamed(request, (line.encode() for line in _csv(days)), "text/csv; charset=utf-8", "usage-{day}.csv")
 

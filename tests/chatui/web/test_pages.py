@@ -305,8 +305,8 @@ def test_the_operators_pages_are_shown_if_they_exist(ada: User, tmp_path: Path, 
 
 
 def test_the_shipped_pages_render() -> None:
-    assert operator_pages.welcome() and operator_pages.page("help") and operator_pages.page("terms")
-    assert operator_pages.announcement() is None
+    assert all(operator_pages.read(name) for name in ("welcome", "help", "terms"))
+    assert operator_pages.read("announcement") is None
 
 
 def test_an_empty_conversation_offers_the_operators_examples_escaped(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
