@@ -20,7 +20,6 @@ from chatui.web import (
     health,
     imports,
     language,
-    metrics,
     own_data,
     pages,
     ratings,
@@ -205,7 +204,7 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("shortcuts/", pages.shortcuts, name="shortcuts"),
-    path("metrics", metrics.metrics, name="metrics"),
+    path("metrics", health.metrics, name="metrics"),
 ]
 
 if environment().django_admin:

@@ -112,7 +112,7 @@ def figures() -> Figures:
         )
 
     return Figures(
-        figure(_answers, gettext("Answers in each hour"), gettext("Answers in every six hours")),
+        figure(lambda hours: sum(hour.answers for hour in hours), gettext("Answers in each hour"), gettext("Answers in every six hours")),
         figure(_failed, gettext("Failed answers in each hour"), gettext("Failed answers in every six hours")),
         figure(
             _first_seconds, gettext("Wait for the first word in each hour"), gettext("Wait for the first word in every six hours"), _seconds
@@ -148,10 +148,6 @@ def _counted(since: datetime) -> dict[str, _Hour]:
         counted.first_ms += row["first_ms"] or 0
         counted.firsts += row["firsts"]
     return found
-
-
-def _answers(hours: _Hours) -> int:
-    return sum(hour.answers for hour in hours)
 
 
 def _failed(hours: _Hours) -> int:

@@ -73,11 +73,6 @@ def names(person: User) -> list[ShownFolder]:
     return [ShownFolder(str(folder.pk), folder.name) for folder in access.own_folders(person)]
 
 
-def folder_of(row: Conversation) -> str:
-    """The id of the folder that a conversation is in; empty for none."""
-    return str(row.folder_id or "")
-
-
 def text_of(person: User, folder_id: object) -> FolderText:
     row = access.own_folder(person, folder_id)
     return FolderText(str(row.pk), row.name, row.instructions)

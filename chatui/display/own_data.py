@@ -122,11 +122,6 @@ def move(person: User, keys: Collection[UUID], folder_id: str) -> Change:
         return _put(MOVE, person, keys, is_pinned=False, archived_at=None, folder=folder)
 
 
-def rows_of(person: User, change: Change) -> list[Conversation]:
-    """The conversations of a change that are not in the bin, with their marks."""
-    return list(access.own_chosen(person, change.keys))
-
-
 def undo(person: User, change: Mapping[str, Any]) -> list[Conversation]:
     """Undo a change, and return the conversations with their marks. What was erased, deleted or handed over meanwhile stays as it is."""
     if "deleted_at" in change:

@@ -219,12 +219,8 @@ def _setting(env: Environment, name: str, set_names: set[str]) -> Setting:
     sounds_secret = bool(_SECRET.search(name)) and not name.endswith("_file") and not isinstance(value, int | float)
     is_secret = field.repr is False or sounds_secret
     has_value = value not in ("", None, [], {})
-    shown = "" if is_secret or not has_value else _without_secrets(_text(value))[:_SHOWN_CHARS]
+    shown = "" if is_secret or not has_value else _IN_QUERY.sub(r"\1=…", _IN_ADDRESS.sub("…@", _text(value)))[:_SHOWN_CHARS]
     return Setting(variable, shown, field.description or "", is_secret, variable in set_names, has_value)
-
-
-def _without_secrets(text: str) -> str:
-    return _IN_QUERY.sub(r"\1=…", _IN_ADDRESS.sub("…@", text))
 
 
 def _text(value: object) -> str:

@@ -44,8 +44,12 @@ def _rated(exchange: ShownExchange, verdicts: dict[str, str]) -> ShownExchange:
 
 def latest(row: Conversation, person: User) -> ShownWindow:
     """The end of the branch that the person has open."""
-    leaf = transcripts.active_leaf(row, person)
-    return _shown(row, lambda: _end(row, transcripts.active_leaf(row, person))) if leaf else ShownWindow([])
+
+    def find() -> BranchWindow | None:
+        leaf = transcripts.active_leaf(row, person)
+        return branches.window(row.pk, leaf.pk, leaf.pk, range(EXCHANGES)) if leaf else None
+
+    return _shown(row, find)
 
 
 def around(row: Conversation, person: User, message: Message) -> ShownWindow:
@@ -88,13 +92,11 @@ def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
         yield ShownWindow(with_ratings(row, shown_exchanges(row, keys)))
 
 
-def _end(row: Conversation, leaf: Message | None) -> BranchWindow | None:
-    return branches.window(row.pk, leaf.pk, leaf.pk, range(EXCHANGES)) if leaf else None
-
-
 def _shown(row: Conversation, find: Callable[[], BranchWindow | None]) -> ShownWindow:
     asked = find()
-    versions = continuation.Versions(asked.keys if asked else ())
+    if asked is None:
+        return ShownWindow([])
+    versions = continuation.Versions(asked.keys)
     found = find()  # again, so that messages added meanwhile are on the page
     exchanges = with_ratings(row, shown_exchanges(row, found.keys, versions)) if found else []
     if not found or not exchanges:

@@ -127,7 +127,7 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     context = {
         "conversation": shown_conversation(row),
         "folders": folders,
-        "here": display_folders.folder_of(row),
+        "here": str(row.folder_id or ""),
         "is_full": len(folders) >= MAX_FOLDERS,
         "most": MAX_FOLDERS,
         "name_chars": NAME_CHARS,

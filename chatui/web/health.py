@@ -1,17 +1,23 @@
-"""Liveness (``/healthz``) and readiness (``/readyz``), open to everybody, with no other information; and whether a page's WebSocket is
-refused because of how the site is set up.
+"""What monitors ask for: liveness (``/healthz``) and readiness (``/readyz``), open to everybody, with no other information, and with the
+operator's token ``/metrics``; and whether a page's WebSocket is refused because of how the site is set up.
 """
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_safe
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.http import require_GET, require_safe
 
 from chatui.codes import ProductCode
+from chatui.display import metrics as display_metrics
 from chatui.display import readiness
+from chatui.env import environment
+from chatui.limits import GuessLimit, Scope
 from chatui.live import routing
+from chatui.permissions.access import NotFoundError
 from chatui.proxies import setup_faults
 from chatui.site.languages import sentence_of
+from chatui.web.guards import guarded, visitor_of
 from chatui.web.middleware import PEER
 
 
@@ -54,3 +60,19 @@ def _is_allowed(request: HttpRequest, origin: str) -> bool:
     named = [(b"origin", origin.encode()), (b"host", request.get_host().encode())]
     named += [(b"x-forwarded-proto", request.headers.get("X-Forwarded-Proto", "").encode())]
     return not origin or routing.is_allowed({"client": (request.META.get(PEER, ""),), "headers": named})
+
+
+_guesses = GuessLimit("metrics token", address=Scope(free=9, longest=60, window=600))
+
+
+@require_GET
+@guarded
+def metrics(request: HttpRequest) -> HttpResponse:
+    """The metrics. 404 without the right token."""
+    token = environment().metrics_token
+    if not token:
+        raise NotFoundError
+    if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+        _guesses.admit(visitor_of(request, "page").address)
+        raise NotFoundError
+    return HttpResponse(display_metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -23,6 +23,7 @@ from chatui.display import folders as display_folders
 from chatui.display.own_data import MAX_CHOSEN, Change
 from chatui.env import environment
 from chatui.limits import Throttle
+from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.turns.calls import file_access
 from chatui.web import downloads
@@ -111,7 +112,8 @@ def choose(request: HttpRequest) -> HttpResponseBase:
         keys = _keys(request.POST.getlist("conversation"))
         if keys and len(keys) <= MAX_CHOSEN:
             return _act(request, person, keys)
-        problem = _problem(keys)
+        problem = gettext("Choose at most %(most)s conversations at once.") % {"most": MAX_CHOSEN}
+        problem = problem if keys else gettext("Choose at least one conversation.")
     context = {
         "page": own_data.choosable(person, request.GET.get("list", "")),
         "folders": display_folders.names(person),
@@ -159,7 +161,7 @@ def remember(request: HttpRequest, change: Change) -> dict[str, Any]:
         file_access.forget_from_thread(*change.keys)
         conversation_list.tell(person.pk, *(wire.Unlisted(str(key)) for key in change.keys))
     else:
-        conversation_list.tell(person.pk, *conversation_list.all_placed(own_data.rows_of(person, change)))
+        conversation_list.tell(person.pk, *conversation_list.all_placed(access.own_chosen(person, change.keys)))
     kept = {"text": _sentence(change), "key": secrets.token_hex(8) if change.keys else "", "undo": dict(change.undo)}
     request.session[_SESSION_KEY] = kept
     return kept
@@ -187,12 +189,6 @@ def _sentence(change: Change) -> str:
         change.left,
     )
     return " ".join([text % count] * bool(change.keys) + [stays % left])
-
-
-def _problem(keys: Sequence[UUID]) -> str:
-    if not keys:
-        return gettext("Choose at least one conversation.")
-    return gettext("Choose at most %(most)s conversations at once.") % {"most": MAX_CHOSEN}
 
 
 def _keys(texts: Sequence[str]) -> list[UUID]:

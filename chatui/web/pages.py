@@ -126,7 +126,9 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     """The worker that caches static files and the offline page; if it is switched off, one that deletes the caches and itself."""
     is_on = environment().service_worker
     name = "site/worker.js" if is_on else "site/worker_off.js"
-    context = {"release": _release(), "shell": [static(file) for file in SHELL]} if is_on else {}
+    # A digest that changes with any static file, the operator's brand and the release. Caches are named after it.
+    release = "-".join([__version__, getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest])
+    context = {"release": release, "shell": [static(file) for file in SHELL]} if is_on else {}
     response = HttpResponse(render_to_string(name, context), content_type="text/javascript; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"
     return response
@@ -138,11 +140,6 @@ def offline(request: HttpRequest) -> HttpResponse:
     # The worker sends cookies if a sign-in proxy demands them. The page stays in the browser after the person has signed out.
     request.user = AnonymousUser()
     return render(request, "site/offline.html")
-
-
-def _release() -> str:
-    """A digest that changes with any static file, the operator's brand and the release. Caches are named after it."""
-    return "-".join([__version__, getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest])
 
 
 def _icons(found: Brand) -> list[dict[str, Any]]:
