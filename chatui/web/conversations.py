@@ -14,7 +14,6 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_safe
 
 from chatui import wire
 from chatui.accounts import people, sign_in
@@ -30,7 +29,7 @@ from chatui.permissions import access, access_notices, administration
 from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
-from chatui.web.guards import done, guarded, person_of, signed_in, visitor_of
+from chatui.web.guards import done, for_anybody, person_of, signed_in, visitor_of
 from chatui.web.pages import draws_diagrams
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from chatui.models.user import User
 
 
-@require_safe
-@guarded
+@for_anybody("GET", "HEAD")
 @draws_diagrams
 def home(request: HttpRequest) -> HttpResponse:
     """A new conversation. Redirects to the set-up page while there is no account, and people who are signed out to the sign-in page."""

@@ -18,6 +18,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from chatui.accounts.sign_in import DEVICE_COOKIE
@@ -127,8 +128,13 @@ def guarded(view: View) -> View:
 
 
 def signed_in(*methods: str) -> Callable[[View], View]:
-    """A guarded view for people who are signed in, which takes only these methods."""
-    return lambda view: require_http_methods(methods)(login_required(_for_pages(guarded(view))))
+    """A guarded view for people who are signed in, which takes only these methods. No report of an error has what its forms contain."""
+    return lambda view: sensitive_post_parameters()(require_http_methods(methods)(login_required(_for_pages(guarded(view)))))
+
+
+def for_anybody(*methods: str) -> Callable[[View], View]:
+    """A guarded view that takes only these methods, and needs no sign-in."""
+    return lambda view: sensitive_post_parameters()(require_http_methods(methods)(guarded(view)))
 
 
 def _for_pages(view: View) -> View:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import constant_time_compare
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.http import require_safe
 
 from chatui.codes import ProductCode
 from chatui.display import metrics as display_metrics
@@ -17,7 +17,7 @@ from chatui.live import routing
 from chatui.permissions.access import NotFoundError
 from chatui.proxies import setup_faults
 from chatui.site.languages import sentence_of
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import for_anybody, visitor_of
 from chatui.web.middleware import PEER
 
 
@@ -65,8 +65,7 @@ def _is_allowed(request: HttpRequest, origin: str) -> bool:
 _guesses = GuessLimit("metrics token", address=Scope(free=9, longest=60, window=600))
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 def metrics(request: HttpRequest) -> HttpResponse:
     """The metrics. 404 without the right token."""
     token = environment().metrics_token

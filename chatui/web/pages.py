@@ -28,11 +28,10 @@ from chatui.permissions.access import NotFoundError
 from chatui.site import brand
 from chatui.site.brand import Brand
 from chatui.site.brand import brand as brand_for_installing
-from chatui.web.guards import INERT, View, guarded, signed_in
+from chatui.web.guards import INERT, View, for_anybody, signed_in
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 def page(request: HttpRequest, name: str) -> HttpResponse:
     """A page of the operator's: help or terms of use."""
     body = operator_pages.read(name) if name in operator_pages.PAGES else None
@@ -46,8 +45,7 @@ def shortcuts(request: HttpRequest) -> HttpResponse:
     return render(request, "chat/_shortcuts.html")
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 @csp(INERT)  # type: ignore[arg-type]
 def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
     """The operator's mark, or a style sheet with their colour. Its address changes with its content, so browsers may keep it for ever."""

@@ -8,7 +8,6 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from chatui.accounts import profile
 from chatui.codes import ProductCode
@@ -21,7 +20,7 @@ from chatui.proxies import public_address
 from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, number, person_of, signed_in, visitor_of
+from chatui.web.guards import for_anybody, number, person_of, signed_in, visitor_of
 from chatui.web.pages import draws_diagrams
 
 # Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
@@ -82,8 +81,7 @@ def revoke_all(request: HttpRequest) -> HttpResponse:
     return redirect("shares")
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 @draws_diagrams
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """The shared snapshot. Links that never existed, have expired or were revoked get the same response."""

@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.debug import sensitive_post_parameters
 
 from chatui.accounts import account_linking, passkeys, second_factor, sessions, sign_in_settings
 from chatui.accounts.forms import check_old_password
@@ -72,7 +71,6 @@ def dismiss_news(request: HttpRequest) -> HttpResponse:
     return redirect(back(request))
 
 
-@sensitive_post_parameters()
 @signed_in("GET", "POST")
 def confirm(request: HttpRequest) -> HttpResponse:
     """Ask again before the account is changed: for a passkey, or the password and, if there is a second factor, a code. People who have

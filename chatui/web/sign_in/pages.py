@@ -20,8 +20,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from chatui.accounts import api_keys, invitations, passkeys, password_links, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.forms import CODE_GUESSES, FirstAccountForm, InvitedForm, LinkedPasswordForm, PasswordForm, SignInForm
@@ -31,7 +30,7 @@ from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.turns import temporary
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, notify_sockets, person_of, secret_address, signed_in, visitor_of
+from chatui.web.guards import for_anybody, notify_sockets, person_of, secret_address, signed_in, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import session
 
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from chatui.models.user import User
 
 
-@sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
+@for_anybody("GET", "POST")
 def setup(request: HttpRequest) -> HttpResponse:
     """Create the first account: staff, with all of the product's permissions. The page exists only while there is no account."""
     if not sign_in.is_needed():
@@ -153,8 +151,7 @@ class ForgottenForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "POST"])
-@guarded
+@for_anybody("GET", "POST")
 def password_forgotten(request: HttpRequest) -> HttpResponse:
     """The form; its confirmation is the same for everybody, known or not."""
     if not password_links.is_on():
@@ -168,10 +165,8 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
     return render(request, "account/forgotten.html", {"form": form, "is_sent": is_sent})
 
 
-@sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
 @secret_address
-@guarded
+@for_anybody("GET", "POST")
 def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpResponse:
     """Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")
@@ -194,10 +189,8 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
     return render(request, "account/invitation.html", shown | {"invitation": f"{row.pk}/{token}"})
 
 
-@sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
 @secret_address
-@guarded
+@for_anybody("GET", "POST")
 def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpResponse:
     """A form for a new password. Opening it does not use up the link, because programs open links in messages."""
     visitor = visitor_of(request, "page")

@@ -9,8 +9,6 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods
 
 from chatui.accounts import passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
@@ -18,7 +16,7 @@ from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.site.brand import brand
-from chatui.web.guards import guarded, person_of, signed_in, visitor_of
+from chatui.web.guards import for_anybody, person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
 
 if TYPE_CHECKING:
@@ -38,9 +36,7 @@ class CodeForm(forms.Form):
     )
 
 
-@sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
-@guarded
+@for_anybody("GET", "POST")
 def code(request: HttpRequest) -> HttpResponse:
     """The step after the password. People who need a second factor, and have none, set it up here before they can sign in."""
     person = session.person_of(request)
@@ -55,7 +51,6 @@ def code(request: HttpRequest) -> HttpResponse:
     return render(request, "account/code.html", shown)
 
 
-@sensitive_post_parameters()
 @signed_in("GET", "POST")
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Set up one-time codes; if they are on already, redirect to the sign-in methods."""
@@ -65,8 +60,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     return redirect("sign_in_ways") if accounts_second_factor.has_app(person) else _set_up(request, person)
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 def picture(request: HttpRequest) -> HttpResponse:
     """The QR code of the secret during set-up, as a separate picture: our policy refuses pictures embedded in pages."""
     person = as_person(request.user)

@@ -12,7 +12,6 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
 
 from chatui.accounts import account_linking, invitations, openid, sessions, sign_in
 from chatui.accounts.openid import BadSignInError, NotListedError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
@@ -22,7 +21,7 @@ from chatui.lifecycle import closing, scim_people
 from chatui.limits import MustWaitError, Throttle, address_group
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, keep_for_tab, notify_sockets, visitor_of
+from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, visitor_of
 from chatui.web.sign_in import session
 
 # Only to bound how many sessions one network makes us store: a whole office may begin its day behind one address.
@@ -30,8 +29,7 @@ _begun = Throttle("single-sign-on", attempts=1000, seconds=600)
 _SESSION_KEY = "single_sign_on"
 
 
-@require_POST
-@guarded
+@for_anybody("POST")
 def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account, with
     ``confirm``, to have it ask for the signed-in person again.
@@ -62,8 +60,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     return response
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 def back(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Accept the provider's answer, once, and sign the person in."""
     found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
@@ -156,8 +153,7 @@ def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError)
 
 
 @csrf_exempt
-@require_POST
-@guarded
+@for_anybody("POST")
 def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
     """Accept a logout token. The request's own session is ignored: the token alone identifies the person."""
     found, visitor = _provider(provider), visitor_of(request, "program").as_nobody()
