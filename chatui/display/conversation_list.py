@@ -135,7 +135,6 @@ def cursor(at: datetime, key: UUID) -> str:
 
 
 def parse_cursor(start: str) -> tuple[datetime, UUID]:
-    """The time and the key in a cursor."""
     found = _CURSOR.fullmatch(start)
     if found is None:
         raise access.NotFoundError
@@ -199,7 +198,6 @@ def shown_bin(person: User, start: str = "") -> ShownList:
 
 
 def put_away(row: Conversation) -> ShownConversation:
-    """A conversation of the archive or the bin."""
     at = row.deleted_at or row.archived_at or timezone.now()
     gone_at = at + timedelta(days=environment().bin_days)
     return replace(shown_conversation(row), at=at, gone_at=gone_at, is_overdue=gone_at <= timezone.now())

@@ -66,8 +66,6 @@ def sections(frame: Frame) -> tuple[BodySection, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ShownFault:
-    """An error code with its message for people."""
-
     code: str
     sentence: str
 

@@ -67,7 +67,6 @@ def whole(row: Conversation, turn_id: object) -> VisibleText:
 
 
 def sent_for(turn: Turn) -> StoredRequest | None:
-    """The stored request of a turn; None where there is none."""
     return requests.unpack(bytes(turn.request)) if turn.request else None
 
 

@@ -67,7 +67,6 @@ class Notice:
 
 
 def notice_of(turn: Turn, question_chars: int) -> Notice:
-    """The notice of a stored turn with an error code."""
     code = code_of(turn.error_code)
     text = sentence(code, context_use.of_turn(turn), question_chars, turn.retry_after)
     has_ended_well = turn.state in (TurnState.COMPLETED, TurnState.STOPPED)

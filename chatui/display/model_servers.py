@@ -141,7 +141,6 @@ def kept_servers() -> list[KeptServer]:
 
 
 def kept_server(row: StoredBackend) -> KeptServer:
-    """One of them."""
     return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, stored.problems_of(row))
 
 

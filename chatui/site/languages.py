@@ -71,5 +71,4 @@ def _nearest(requested: str) -> str:
 
 
 def sentence_of(code: ErrorCode) -> str:
-    """The translated message of a code."""
     return gettext(code.sentence)

@@ -202,7 +202,6 @@ def _just_deleted(request: HttpRequest, person: User) -> ShownConversation | Non
 
 @signed_in("GET")
 def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """The fragment of one question and its answer."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
     [shown] = windows.with_ratings(row, [shown_exchange(row, access.turn_of(row, turn_id))])
@@ -212,7 +211,6 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
 
 @signed_in("GET")
 def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """The fragment of all answers to a question."""
     question = access.visible_message(visitor_of(request, "page"), conversation_id, message_id, action="versions of an answer")
     row = access.own_conversation(person_of(request), conversation_id)
     context = {"shown": shown_versions(row, question), "conversation": shown_conversation(row)}

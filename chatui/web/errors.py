@@ -34,9 +34,6 @@ log = logging.getLogger(__name__)
 PROGRAMS = "/v1/"
 """Below this path, errors are the API's error objects, also for unknown addresses."""
 
-FORBIDDEN = 403
-"""The status for a form with a missing or old token."""
-
 _IN_MINUTES = 100
 """From this many seconds on, the page gives the time to wait in minutes."""
 
@@ -120,7 +117,7 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
     if wait_seconds >= _IN_MINUTES:
         context["wait_minutes"] = -(-wait_seconds // 60)
-    if code == ProductCode.COMMAND and status == FORBIDDEN:
+    if code == ProductCode.COMMAND and status == 403:  # a form with a missing or old token
         context["came_from"] = came_from(request)
     return render(request, "site/error.html", context, status=status)
 

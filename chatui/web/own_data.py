@@ -15,7 +15,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 
 from chatui import wire
 from chatui.display import conversation_actions, conversation_list, own_data
@@ -172,23 +172,19 @@ def changed(request: HttpRequest) -> dict[str, Any] | None:
     return request.session.get(_SESSION_KEY) if "changed" in request.GET else None
 
 
+_CHANGED = {
+    own_data.DELETE: ngettext_lazy("Moved %(count)s conversation to the bin.", "Moved %(count)s conversations to the bin.", "count"),
+    own_data.ARCHIVE: ngettext_lazy("Archived %(count)s conversation.", "Archived %(count)s conversations.", "count"),
+    own_data.MOVE: ngettext_lazy("Moved %(count)s conversation.", "Moved %(count)s conversations.", "count"),
+}
+_STAY = ngettext_lazy(
+    "%(count)s stays, because an answer is being written in it.", "%(count)s stay, because answers are being written in them.", "count"
+)
+
+
 def _sentence(change: Change) -> str:
-    count, left = {"count": len(change.keys)}, {"count": change.left}
-    match change.what:
-        case own_data.DELETE:
-            text = ngettext("Moved %(count)s conversation to the bin.", "Moved %(count)s conversations to the bin.", count["count"])
-        case own_data.ARCHIVE:
-            text = ngettext("Archived %(count)s conversation.", "Archived %(count)s conversations.", count["count"])
-        case _:
-            text = ngettext("Moved %(count)s conversation.", "Moved %(count)s conversations.", count["count"])
-    if not change.left:
-        return text % count
-    stays = ngettext(
-        "%(count)s stays, because an answer is being written in it.",
-        "%(count)s stay, because answers are being written in them.",
-        change.left,
-    )
-    return " ".join([text % count] * bool(change.keys) + [stays % left])
+    changed, stay = _CHANGED[change.what] % {"count": len(change.keys)}, _STAY % {"count": change.left}
+    return changed if not change.left else f"{changed} {stay}" if change.keys else stay
 
 
 def _keys(texts: Sequence[str]) -> list[UUID]:

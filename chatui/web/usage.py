@@ -48,7 +48,6 @@ class UsageForm(DaysForm):
 
 
 def usual() -> Days:
-    """The days of a page without a choice of days."""
     today = limits.now().day
     return Days(today - timedelta(days=USUAL_DAYS - 1), today)
 

@@ -63,11 +63,9 @@ def limit(request: HttpRequest, limit_id: int) -> HttpResponse:
     return _edit(request, row, LimitForm)
 
 
-@for_part(AdminPart.LIMITS, "GET", "POST")
+@for_part(AdminPart.LIMITS, "GET", "POST", may=administration.may_see_accounts)
 def limit_of_person(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """The limit of one person, which may not exist yet."""
-    if not administration.may_see_accounts(person_of(request)):
-        raise NotFoundError
     return _edit(request, accounts_limits.limit_of(person_id), LimitForm)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlencode
 
 from django import forms
@@ -19,8 +19,12 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from chatui.permissions import administration
+from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.web.guards import View, person_of, signed_in
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
 
 Shown = dict[str, Any] | HttpResponseBase
 ListView = Callable[[HttpRequest, Any], Shown]
@@ -52,14 +56,15 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
             raise ValidationError(self.error_messages["invalid_pk_value"], code="invalid_pk_value", params={"pk": "…"}) from None
 
 
-def for_part(part: AdminPart | None, *methods: str) -> Callable[[View], View]:
-    """Guards a view of that part: 404 for people who may not see it. Without a part: for people who may see none."""
+def for_part(part: AdminPart | None, *methods: str, may: Callable[[User], bool] = lambda staff: True) -> Callable[[View], View]:
+    """Guards a view of that part, for staff who ``may``: 404 for people who may not see it. Without a part: for those who may see any."""
 
     def decorate(view: View) -> View:
         @signed_in(*(methods or ("GET",)))
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            administration.require_part(person_of(request), part)
+            if not may(administration.require_part(person_of(request), part)):
+                raise NotFoundError
             return view(request, *args, **kwargs)
 
         return answer

@@ -50,6 +50,10 @@ if TYPE_CHECKING:
 _NOTE_CHARS = 100
 
 
+def _may_invite(staff: User) -> bool:
+    return administration.may_invite(staff, None)
+
+
 def _staff(request: HttpRequest) -> Visitor:
     return visitor_of(request, "admin")
 
@@ -197,7 +201,7 @@ def _menu(request: HttpRequest, show: str) -> dict[str, object]:
     staff = person_of(request)
     return {
         "show": show,
-        "may_invite": administration.may_invite(staff, None),
+        "may_invite": _may_invite(staff),
         "can_see_groups": administration.may_see_groups(staff),
     }
 
@@ -222,11 +226,9 @@ def _act(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('manage_people')}?{urlencode({**shown, 'changed': changed, 'unchanged': len(chosen) - changed})}")
 
 
-@for_part(AdminPart.PEOPLE, "GET", "POST")
+@for_part(AdminPart.PEOPLE, "GET", "POST", may=_may_invite)
 def invite(request: HttpRequest) -> HttpResponse:
     """Invite one or many at once. The links are shown once, in the response to the form."""
-    if not administration.may_invite(person_of(request), None):
-        raise NotFoundError
     form = InviteForm(person_of(request), request.POST if request.method == "POST" else None)
     made: list[dict[str, object]] = []
     if request.method == "POST" and form.is_valid():
@@ -249,11 +251,9 @@ def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
-@for_part(AdminPart.PEOPLE, "GET", "POST")
+@for_part(AdminPart.PEOPLE, "GET", "POST", may=_may_invite)
 def new(request: HttpRequest) -> HttpResponse:
     """Create an account that nobody can sign in to yet: for a program, or for somebody who then gets a password link."""
-    if not administration.may_invite(person_of(request), None):
-        raise NotFoundError
     form = AccountForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:

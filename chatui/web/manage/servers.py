@@ -235,11 +235,9 @@ def servers(request: HttpRequest) -> HttpResponse:
     return page(request, AdminPart.SERVERS, "manage/servers.html", context)
 
 
-@for_part(AdminPart.SERVERS, "GET", "POST")
+@for_part(AdminPart.SERVERS, "GET", "POST", may=administration.may_examine)
 def server_settings(request: HttpRequest, name: str) -> HttpResponse:
     row = _kept(name)
-    if not administration.may_examine(person_of(request)):
-        raise NotFoundError
     if request.method == "POST":
         return _entered(request, row)
     return _form_page(request, row, ServerForm(person_of(request), row))
@@ -272,16 +270,16 @@ def _is_as_before(checked: Checked) -> bool:
 
 
 def _tested(request: HttpRequest, before: StoredBackend | None, form: ServerForm, checked: Checked) -> HttpResponse:
+    test = None
     if checked.spec.is_demo:
         form.add_error("kind", gettext("The demo is no server, and needs no test."))
-        return _form_page(request, before, form)
-    _throttle.check(str(person_of(request).pk))
-    try:
-        test = runs.test(visitor_of(request, "admin"), checked.spec)
-    except BusyError:
-        form.add_error(None, gettext("Another model server is being examined at the moment. Test again in a minute."))
-        return _form_page(request, before, form)
-    form.asks_about_test = not test.has_passed
+    else:
+        _throttle.check(str(person_of(request).pk))
+        try:
+            test = runs.test(visitor_of(request, "admin"), checked.spec)
+            form.asks_about_test = not test.has_passed
+        except BusyError:
+            form.add_error(None, gettext("Another model server is being examined at the moment. Test again in a minute."))
     return _form_page(request, before, form, test)
 
 
@@ -297,7 +295,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
     """Show the result of the last examination, and to staff who may change model servers a button for a new one."""
     row = stored.find_row(name)
     spec = stored.spec_of(row) if row else next((known for known in connected.specs() if known.name == name), None)
-    if (spec is None and row is None) or (row is None and spec is not None and spec.is_demo):
+    if row is None and (spec is None or spec.is_demo):
         raise NotFoundError
     if request.method == "POST":
         return _begin(request, row, spec)
