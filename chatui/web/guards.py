@@ -1,7 +1,7 @@
-"""The decorators of all views that check access, and who sent a request: the person and their address.
+"""The decorators of all views that check access, and what a view reads of its request: the person, their address, numbers in addresses.
 
-They convert the exceptions of ``chatui.permissions.access`` into responses. It is also determined whether the person or another site caused
-a request.
+The decorators convert the exceptions of ``chatui.permissions.access`` into responses. It is also determined whether the person or another
+site caused a request.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -29,9 +29,6 @@ from chatui.turns.calls import file_access
 from chatui.web import downloads
 from chatui.web.guards import done, person_of, signed_in, visitor_of
 from chatui.web.language import back
-
-if TYPE_CHECKING:
-    from chatui.models.user import User
 
 _SESSION_KEY = "last_change"
 _writes = Throttle("own-data", attempts=120, seconds=60)
@@ -111,7 +108,7 @@ def choose(request: HttpRequest) -> HttpResponseBase:
         _writes.check(str(person.pk))
         keys = _keys(request.POST.getlist("conversation"))
         if keys and len(keys) <= MAX_CHOSEN:
-            return _act(request, person, keys)
+            return _act(request, keys)
         problem = gettext("Choose at most %(most)s conversations at once.") % {"most": MAX_CHOSEN}
         problem = problem if keys else gettext("Choose at least one conversation.")
     context = {
@@ -123,8 +120,8 @@ def choose(request: HttpRequest) -> HttpResponseBase:
     return render(request, "account/choose.html", context, status=400 if problem else 200)
 
 
-def _act(request: HttpRequest, person: User, keys: Sequence[UUID]) -> HttpResponseBase:
-    folder = request.POST.get("folder", "")
+def _act(request: HttpRequest, keys: Sequence[UUID]) -> HttpResponseBase:
+    person, folder = person_of(request), request.POST.get("folder", "")
     match request.POST.get("action", ""):
         case "download":
             return downloads.download_chosen(request, keys)
