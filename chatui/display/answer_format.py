@@ -14,25 +14,24 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
 
-EXAMPLE = {
-    "type": "object",
-    "properties": {
-        "summary": {"type": "string", "description": "In one sentence"},
-        "topics": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
-    },
-    "required": ["summary", "topics"],
-    "additionalProperties": False,
-}
+EXAMPLE = json_schemas.as_text(
+    {
+        "type": "object",
+        "properties": {
+            "summary": {"type": "string", "description": "In one sentence"},
+            "topics": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
+        },
+        "required": ["summary", "topics"],
+        "additionalProperties": False,
+    }
+)
+"""A schema to start from."""
 
 
 def schema_text(row: Conversation) -> str:
     """The schema as the person edits it; empty if the answers are plain text."""
     wanted = json_schemas.from_stored(row.answer_format)
     return "" if wanted is None else json_schemas.as_text(wanted.checked_schema)
-
-
-def example() -> str:
-    return json_schemas.as_text(EXAMPLE)
 
 
 def set_schema(person: User, conversation_id: object, wanted: AnswerFormat | None) -> None:

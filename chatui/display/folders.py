@@ -24,26 +24,21 @@ from renderer.characters import CONTROLS, is_seen, one_line
 
 @dataclass(frozen=True, slots=True)
 class ShownFolder:
-    """A folder in the sidebar. ``conversations``: a page of them if the folder is open; otherwise None, and a script or link fetches them.
+    """A folder in the sidebar, and on the page on which a person changes it, which alone has its ``instructions``.
 
-    ``has_news``: an answer ended in one of its conversations that the person has not seen.
+    ``conversations``: a page of them if the folder is open; otherwise None, and a script or link fetches them. ``has_news``: an answer
+    ended in one of its conversations that the person has not seen.
     """
 
     id: str
     name: str
     has_news: bool = False
     conversations: ShownList | None = None
+    instructions: str = field(default="", repr=False)
 
 
 BLANK_FOLDER = ShownFolder(str(UUID(int=0)), "")
 """A folder that is created while the page is open: scripts put its key there (``static/js/page/dom.js``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderText:
-    id: str
-    name: str
-    instructions: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +68,9 @@ def names(person: User) -> list[ShownFolder]:
     return [ShownFolder(str(folder.pk), folder.name) for folder in access.own_folders(person)]
 
 
-def text_of(person: User, folder_id: object) -> FolderText:
+def text_of(person: User, folder_id: object) -> ShownFolder:
     row = access.own_folder(person, folder_id)
-    return FolderText(str(row.pk), row.name, row.instructions)
+    return ShownFolder(str(row.pk), row.name, instructions=row.instructions)
 
 
 def next_folder_id(row: Folder, person: User) -> str:

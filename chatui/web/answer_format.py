@@ -87,7 +87,7 @@ def _form(request: HttpRequest, now: str) -> SchemaForm:
     """The form with the schema that is in force, or an example. Each time that it is sent is counted."""
     if request.method == "POST":
         _writes.check(str(person_of(request).pk))
-    return SchemaForm(request.POST or None, initial={"schema": display_answer_format.example() if "example" in request.GET else now})
+    return SchemaForm(request.POST or None, initial={"schema": display_answer_format.EXAMPLE if "example" in request.GET else now})
 
 
 def _home(query: dict[str, str]) -> str:
