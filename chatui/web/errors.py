@@ -107,7 +107,11 @@ def came_from(request: HttpRequest) -> str:
 
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
     incident, sentence = uuid4().hex[:12], sentence_of(code)
-    _note(request, incident, code, status)
+    # The log gets the incident number that people see, with the name of the view instead of its address.
+    view = request.resolver_match.view_name if request.resolver_match else "no view"
+    measures.ERROR_PAGES.labels(code.value, str(status)).inc()
+    level = logging.ERROR if status >= 500 else logging.INFO
+    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view})
     if request.path.startswith(PROGRAMS):
         kind = "not_found" if status == 404 else "server_error" if status >= 500 else "invalid_request"
         error = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}
@@ -120,11 +124,3 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
     if code == ProductCode.COMMAND and status == 403:  # a form with a missing or old token
         context["came_from"] = came_from(request)
     return render(request, "site/error.html", context, status=status)
-
-
-def _note(request: HttpRequest, incident: str, code: ErrorCode, status: int) -> None:
-    """Log the incident number that people see, with the name of the view instead of its address."""
-    view = request.resolver_match.view_name if request.resolver_match else "no view"
-    measures.ERROR_PAGES.labels(code.value, str(status)).inc()
-    level = logging.ERROR if status >= 500 else logging.INFO
-    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view})

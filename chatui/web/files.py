@@ -31,7 +31,7 @@ from chatui.web.guards import INERT, hidden_channels, person_of, signed_in, visi
 if TYPE_CHECKING:
     from chatui.models.files import StoredFile
 
-# The browser makes the document around such a picture. Its styles must be allowed, or black lines may be drawn on black.
+# The browser makes the document around a picture that is opened directly. Its styles must be allowed, or black lines may be drawn on black.
 _PICTURE_POLICY = {**INERT, "style-src": [UNSAFE_INLINE]}
 _ANYTHING = "application/octet-stream"
 
