@@ -33,7 +33,7 @@ from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.usage import limits
-from chatui.web.guards import visitor_of
+from chatui.web.guards import notify_sockets, visitor_of
 from chatui.web.sign_in import pages
 
 _TRUSTED_TYPES = ("require-trusted-types-for", "trusted-types")
@@ -48,7 +48,6 @@ class RepairSite(admin.AdminSite):
         return bool(request.user.is_active and request.user.is_superuser)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Send visitors to the product's sign-in page; refuse everybody else."""
         if self.has_permission(request):
             return redirect("admin:index")
         if request.user.is_authenticated:
@@ -120,8 +119,8 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             people.record_changed(visitor, row, form.before)
         else:
             people.record_created(visitor, row)
-        for person in [row] if isinstance(row, User) else row.user_set.filter(is_staff=True).only("pk"):
-            transaction.on_commit(partial(pages.notify_sockets, person))
+        told = [row] if isinstance(row, User) else row.user_set.filter(is_staff=True).only("pk")
+        transaction.on_commit(partial(notify_sockets, *told))
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         visitor = visitor_of(request, "admin")

@@ -37,7 +37,6 @@ class ShownLine:
 
 
 def in_language(activity: Activity) -> ShownLine:
-    """The line in the current language."""
     ours = [LinePart(_shown(text), is_span=False) for text in gettext(activity.pattern).split("{}")]
     spans = [LinePart(_shown(text), is_span=True) for text in activity.about]
     return ShownLine(tuple(part for pair in zip_longest(ours, spans) for part in pair if part is not None and part.text))

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 
+from django.core.exceptions import ValidationError
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from chatui import json_schemas
-from chatui.json_schemas import SCHEMA_CHARS, SCHEMA_DEPTH, SchemaUnusableError
+from chatui.json_schemas import SCHEMA_CHARS, SCHEMA_DEPTH, AnswerFormat, SchemaUnusableError
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
 
-EXAMPLE = {
-    "type": "object",
-    "properties": {
-        "summary": {"type": "string", "description": "In one sentence"},
-        "topics": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
-    },
-    "required": ["summary", "topics"],
-    "additionalProperties": False,
-}
-
-
-class SchemaRejectedError(Exception):
-    """The person's schema cannot be used. Its text tells them why."""
+EXAMPLE = json_schemas.as_text(
+    {
+        "type": "object",
+        "properties": {
+            "summary": {"type": "string", "description": "In one sentence"},
+            "topics": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
+        },
+        "required": ["summary", "topics"],
+        "additionalProperties": False,
+    }
+)
+"""A schema to start from."""
 
 
 def schema_text(row: Conversation) -> str:
@@ -34,48 +34,34 @@ def schema_text(row: Conversation) -> str:
     return "" if wanted is None else json_schemas.as_text(wanted.checked_schema)
 
 
-def example() -> str:
-    """A schema to start from."""
-    return json_schemas.as_text(EXAMPLE)
-
-
-def set_schema(person: User, conversation_id: object, text: str) -> Conversation:
-    """Require this schema for the answers of the person's own conversation, from the next one on. An empty text removes the requirement.
-
-    Raises:
-        NotFoundError: they have no such conversation.
-        SchemaRejectedError: the text is not a usable schema.
-    """
+def set_schema(person: User, conversation_id: object, wanted: AnswerFormat | None) -> None:
+    """Require this schema for the answers of the person's own conversation, from the next one on; None removes the requirement."""
     row = access.own_conversation(person, conversation_id)
-    row.answer_format = _read(text).stored() if text.strip() else None
+    row.answer_format = wanted.stored() if wanted else None
     row.save(update_fields=["answer_format"])
-    return row
 
 
-def one_line(text: str) -> str:
-    """The schema in one line, as the first message of a new conversation sends it.
-
-    Raises:
-        SchemaRejectedError: the text is not a usable schema.
-    """
-    return json.dumps(_read(text).checked_schema, ensure_ascii=False, separators=(",", ":"))
+def one_line(wanted: AnswerFormat) -> str:
+    """The schema in one line, as the first message of a new conversation sends it."""
+    return json.dumps(wanted.checked_schema, ensure_ascii=False, separators=(",", ":"))
 
 
 def formatted(schema: str) -> str:
-    """A schema from ``one_line``, as the person edits it."""
+    """A schema of ``one_line``, as the person edits it."""
     return json_schemas.as_text(json.loads(schema)) if schema else ""
 
 
-def _read(text: str) -> json_schemas.AnswerFormat:
+def read(text: str) -> AnswerFormat:
+    """The schema that a person wrote. Raises ValidationError, which tells them why it cannot be used."""
     try:
         return json_schemas.answer_format(json_schemas.DEFAULT_NAME, json_schemas.schema_of(text))
     except json_schemas.NotJsonError as error:
         where = {"line": number_format(error.line), "column": number_format(error.column)}
-        raise SchemaRejectedError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
+        raise ValidationError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
     except SchemaUnusableError:
         most = {"chars": number_format(SCHEMA_CHARS, force_grouping=True), "depth": SCHEMA_DEPTH}
         sentence = _(
             "This JSON schema cannot be used here. It can have up to %(chars)s characters and %(depth)s levels, and its references may "
             "point to other parts of it, but not to other documents or in a circle."
         )
-        raise SchemaRejectedError(sentence % most) from None
+        raise ValidationError(sentence % most) from None

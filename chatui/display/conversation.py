@@ -316,7 +316,7 @@ def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], q
         model=turn.model,
         is_scripted=turn.backend == DemoBackend.name,
         turns_left_out=turn.turns_left_out,
-        context=_context(turn),
+        context=context_use.percent(context_use.of_turn(turn), code_of(turn.error_code) if turn.error_code else None),
         continuation=continuation.continuation_of(turn, end) or "",
         at=turn.finished_at,
     )
@@ -359,10 +359,6 @@ def _notice(turn: Turn, question: Message | None) -> Notice | None:
         return None
     chars = len(transcripts.frame_of(question).body) if question and turn.context_size else 0
     return failures.notice_of(turn, chars)
-
-
-def _context(turn: Turn) -> int | None:
-    return context_use.percent(context_use.of_turn(turn), code_of(turn.error_code) if turn.error_code else None)
 
 
 def _thought(turns: set[Turn], messages: Sequence[Message], texts: Callable[[], Sequence[str]]) -> ShownThought | None:

@@ -34,11 +34,7 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
 
 
 def put(person: User, conversation_id: object, place: str) -> Conversation:
-    """Put a conversation into one of PLACES.
-
-    Raises:
-        NotFoundError: they have no such conversation, or there is no such place.
-    """
+    """Put a conversation into one of PLACES."""
     row = access.own_permanent(person, conversation_id)
     if place not in PLACES:
         raise access.NotFoundError
@@ -58,7 +54,6 @@ def delete(person: User, conversation_id: object) -> Conversation:
 
 
 def restore(person: User, conversation_id: object) -> Conversation:
-    """Undo ``delete``."""
     row = access.own_conversation(person, conversation_id, deleted=True)
     row.deleted_at = None
     if row.import_key in access.own_import_keys(person):  # it was imported again meanwhile, and that import has the key now

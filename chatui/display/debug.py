@@ -7,7 +7,6 @@ has open. A turn has its state, settings, usage, errors, and its frames as bars 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,8 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_noop as noop
 
-from chatui.codes import code_of
-from chatui.display import files, tools
+from chatui.display import failures, files, tools
+from chatui.display.debug_tokens import one_value_a_line
 from chatui.display.files import ShownFile
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
@@ -29,7 +28,6 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import BY_TIME, LATEST_FIRST, Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.site.languages import sentence_of, translated
 from chatui.store import files as store_files
 from chatui.store import transcripts
 from renderer.frames import Channel, Frame, Role, Terminator
@@ -69,8 +67,6 @@ def sections(frame: Frame) -> tuple[BodySection, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ShownFault:
-    """An error code with its message for people."""
-
     code: str
     sentence: str
 
@@ -241,7 +237,7 @@ def _words(row: Conversation, questions: set[UUID]) -> dict[UUID | None, Visible
     return found
 
 
-_KIND_NAMES = {
+KIND_NAMES = {
     "answer": pgettext_lazy("kind of frame", "answer"),
     "preamble": pgettext_lazy("kind of frame", "preamble"),
     "call": pgettext_lazy("kind of frame", "call"),
@@ -253,12 +249,7 @@ _KIND_NAMES = {
 
 def fault(code: str) -> ShownFault | None:
     """A stored error code with its message; only the code if this version does not know it."""
-    if not code:
-        return None
-    try:
-        return ShownFault(code, sentence_of(code_of(code)))
-    except ValueError:
-        return ShownFault(code, "")
+    return ShownFault(code, failures.meaning(code)) if code else None
 
 
 def kind(frame: ShownFrame) -> str:
@@ -272,11 +263,6 @@ def kind(frame: ShownFrame) -> str:
     return "analysis" if frame.header.get("channel") == "analysis" else "other"
 
 
-def kind_name(kind: str) -> str:
-    """The label of a kind."""
-    return str(_KIND_NAMES.get(kind, kind))
-
-
 def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[TimelineBar, ...]:
     timed = [(frame, frame.offset, frame.took) for frame in frames if frame.offset is not None and frame.took is not None]
     whole = max([seconds or 0.0, *(offset for _, offset, _ in timed)])
@@ -286,9 +272,9 @@ def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Timeline
         TimelineBar(
             message_id=frame.message_id,
             kind=kind(frame),
-            kind_name=kind_name(kind(frame)),
+            kind_name=str(KIND_NAMES[kind(frame)]),
             label=gettext("#%(position)s %(kind)s, %(seconds)s s")
-            % {"position": frame.position, "kind": kind_name(kind(frame)), "seconds": number_format(took, 2)},
+            % {"position": frame.position, "kind": KIND_NAMES[kind(frame)], "seconds": number_format(took, 2)},
             start=f"{100 * (offset - took) / whole:.2f}%",
             length=f"{100 * took / whole:.2f}%",
         )
@@ -302,11 +288,7 @@ _MAX_LAID_OUT = 100_000
 
 
 def view(row: Conversation, person: User, leaf_id: object | None = None) -> View:
-    """The whole branch that ends in ``leaf_id``; without it, the branch that this person, or otherwise the owner, has open.
-
-    Raises:
-        NotFoundError: there is no such message in this conversation.
-    """
+    """The whole branch that ends in ``leaf_id``; without it, the branch that this person, or otherwise the owner, has open."""
     # Read before the frames: if the turn ends in between, the page asks to be loaded again.
     newest = row.turns.order_by(*LATEST_FIRST).only("state").first()
     leaf = leaf_of(row, person, leaf_id)
@@ -316,32 +298,20 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
 
 
 def leaf_of(row: Conversation, person: User, leaf_id: object | None) -> Message | None:
-    """The last message of the branch to show. For a frame in the middle, the newest branch through it.
-
-    Raises:
-        NotFoundError: there is no such message in this conversation.
-    """
+    """The last message of the branch to show. For a frame in the middle, the newest branch through it."""
     if leaf_id is None:
         return transcripts.active_leaf(row, person)
     return transcripts.deepest(row, access.message_of(row, leaf_id))
 
 
 def raw_branch(row: Conversation, person: User, leaf_id: object | None) -> VisibleText:
-    """The same branch as an OpenChatML document, including hidden frames.
-
-    Raises:
-        NotFoundError: there is no such message in this conversation.
-    """
+    """The same branch as an OpenChatML document, including hidden frames."""
     messages = transcripts.branch(row, leaf_of(row, person, leaf_id))
     return as_debug_text(transcripts.document(row, messages, Audience.DEBUG))
 
 
 def raw_frame(row: Conversation, message_id: object) -> VisibleText:
-    """One frame as it is stored.
-
-    Raises:
-        NotFoundError: there is no such frame in this conversation.
-    """
+    """One frame as it is stored."""
     return as_debug_text(access.message_of(row, message_id).text)
 
 
@@ -442,7 +412,7 @@ class _Page:
             sections=sections(frame),
             laid_out=_laid_out(frame),
             seen=None if why else show(frame, Audience.END_USER),
-            why_hidden=translated(why) if why else None,
+            why_hidden=gettext(why) if why else None,
             terminator=frame.terminator.value,
             fault=fault(message.error_code),
             header_as_it_came=as_debug_text(bytes(message.raw).decode("utf-8", "replace")) if message.raw else None,
@@ -491,8 +461,5 @@ def _laid_out(frame: Frame) -> VisibleText | None:
     text = frame.body.strip()
     if not text.startswith(("{", "[")) or "\n" in text or len(text) > _MAX_LAID_OUT:
         return None
-    try:
-        laid_out = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return None
+    laid_out = one_value_a_line(text)
     return as_debug_text(laid_out) if "\n" in laid_out else None

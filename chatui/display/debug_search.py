@@ -6,7 +6,7 @@ What is found is whose it is and when it was used, neither a title nor any conte
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -14,7 +14,6 @@ from django.db.models import Count
 
 from chatui.audit_log.record import Visitor, record
 from chatui.display import failures
-from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.permissions import access
 
@@ -49,15 +48,11 @@ class FoundConversation:
     owner_name: str
     created_at: datetime
     active_at: datetime
-    answers: int = 0
+    answers: int
 
 
 def search(visitor: Visitor, asked: DebugSearch) -> list[FoundConversation]:
-    """Those that match, the last used first, at most MOST. Recorded before anything is shown. At most five statements.
-
-    Raises:
-        NotFoundError: the visitor may not open other people's debug views.
-    """
+    """Those that match, the last used first, at most MOST. Recorded before anything is shown. At most five statements."""
     person = access.required(visitor.user, access.can_debug_others)
     rows = access.debuggable_conversations(person)
     if found := _ID.search(asked.words):
@@ -70,14 +65,6 @@ def search(visitor: Visitor, asked: DebugSearch) -> list[FoundConversation]:
         rows = rows.filter(owner__username__icontains=asked.words, temporary_until=None, **times)
     taken = list(rows.order_by("-active_at", "-pk")[:MOST])
     record("search conversations", visitor, taken[0] if len(taken) == 1 else None, detail=str(asked))
-    return _with_answers([_found(row) for row in taken])
-
-
-def _found(row: Conversation) -> FoundConversation:
-    return FoundConversation(row.pk, row.owner.get_username(), row.created_at, row.active_at)
-
-
-def _with_answers(found: list[FoundConversation]) -> list[FoundConversation]:
-    keys = [each.id for each in found]
-    counts = dict(Turn.objects.filter(conversation__in=keys).values_list("conversation").annotate(count=Count("pk")).order_by())
-    return [replace(each, answers=counts.get(each.id, 0)) for each in found]
+    counted = Turn.objects.filter(conversation__in=taken).values_list("conversation").annotate(count=Count("pk"))
+    answers = dict(counted.order_by())
+    return [FoundConversation(row.pk, row.owner.get_username(), row.created_at, row.active_at, answers.get(row.pk, 0)) for row in taken]

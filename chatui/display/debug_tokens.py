@@ -45,11 +45,7 @@ class PromptPart:
 
 
 def part(row: Conversation, turn_id: object, number: int, *, laid_out: bool) -> PromptPart:
-    """Part ``number`` of the request, or the nearest one.
-
-    Raises:
-        NotFoundError: the turn is not part of this conversation.
-    """
+    """Part ``number`` of the request, or the nearest one."""
     turn = access.turn_of(row, turn_id)
     sent = sent_for(turn)
     body = sent.body if sent else None
@@ -63,11 +59,7 @@ def part(row: Conversation, turn_id: object, number: int, *, laid_out: bool) -> 
 
 
 def whole(row: Conversation, turn_id: object) -> VisibleText:
-    """The exact request that was sent.
-
-    Raises:
-        NotFoundError: the turn is not part of this conversation, or nothing was stored.
-    """
+    """The exact request that was sent."""
     sent = sent_for(access.turn_of(row, turn_id))
     if sent is None or sent.body is None:
         raise access.NotFoundError
@@ -75,18 +67,21 @@ def whole(row: Conversation, turn_id: object) -> VisibleText:
 
 
 def sent_for(turn: Turn) -> StoredRequest | None:
-    """The stored request of a turn; None where there is none."""
     return requests.unpack(bytes(turn.request)) if turn.request else None
+
+
+def one_value_a_line(text: str) -> str:
+    """JSON that is laid out; a text that is no JSON as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _laid_out(body: str) -> str:
     """The request with one value per line, except that a list of numbers only (token ids) stays on one line."""
-    try:
-        text = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return body
     # A line break inside a string is written as \\n, so a match over several lines is never text of a message.
-    return _NUMBERS.sub(lambda found: " ".join(found[0].split()), text)
+    return _NUMBERS.sub(lambda found: " ".join(found[0].split()), one_value_a_line(body))
 
 
 _NUMBERS = re.compile(r"\[\n\s+-?\d+(?:,\n\s+-?\d+)*\n\s*\]")
@@ -131,11 +126,7 @@ class TokenPage:
 
 
 def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
-    """A page of tokens. ``of`` is PROMPT or OUTPUT.
-
-    Raises:
-        NotFoundError: the turn is not part of this conversation.
-    """
+    """A page of tokens. ``of`` is PROMPT or OUTPUT."""
     turn = access.turn_of(row, turn_id)
     try:
         vocabulary = connected.gpt_oss_vocabulary()

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext as _
 
 from chatui.backends import spec as backend_spec
@@ -35,23 +35,14 @@ _CUT = (ProductCode.LENGTH, ProductCode.CONTEXT_FULL)
 """Such an answer is whole as far as it goes: nothing has failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """The values that a sentence may depend on."""
-
-    code: ErrorCode
-    context: ContextUse | None = None
-    question_chars: int = 0
-    retry_after: int | None = None
-
-
-def sentence(failure: Failure) -> str:
-    """One or two sentences that say what happened and what to do."""
-    if failure.code is ProductCode.QUESTION_TOO_LONG:
-        return _too_long(failure)
-    if failure.code is ProductCode.BACKEND_BUSY and failure.retry_after:
-        return _busy(failure.retry_after)
-    return sentence_of(failure.code)
+def sentence(code: ErrorCode, context: ContextUse | None = None, question_chars: int = 0, retry_after: int | None = None) -> str:
+    if code is ProductCode.QUESTION_TOO_LONG and context and question_chars:
+        return _too_long(context, question_chars)
+    if code is ProductCode.BACKEND_BUSY and retry_after:
+        # The unit in which the number is small enough.
+        unit = 1 if retry_after < 120 else 60 if retry_after <= 119 * 60 else 3600
+        return _BUSY[unit] % {"count": -(-retry_after // unit)}
+    return sentence_of(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +67,30 @@ class Notice:
 
 
 def notice_of(turn: Turn, question_chars: int) -> Notice:
-    """The notice of a stored turn with an error code."""
     code = code_of(turn.error_code)
-    failure = Failure(code, context_use.of_turn(turn), question_chars, turn.retry_after)
+    text = sentence(code, context_use.of_turn(turn), question_chars, turn.retry_after)
     has_ended_well = turn.state in (TurnState.COMPLETED, TurnState.STOPPED)
     cause, _seen = Cause.read(turn.error_cause, code)
     return Notice(
         code.value,
-        sentence(failure),
+        text,
         "" if has_ended_well or code in _CUT else number(turn.pk),
         can_retry=turn.state != TurnState.COMPLETED and cause.may_pass,
-        cause=_shown_cause(failure, cause, turn.choice),
+        cause=_shown_cause(text, cause, turn.choice, is_general=text == sentence_of(code)),
     )
 
 
-def _shown_cause(failure: Failure, cause: Cause, choice: str) -> ShownCause:
+def _shown_cause(text: str, cause: Cause, choice: str, *, is_general: bool) -> ShownCause:
     """What the person would read stays if it has numbers, or if the cause says no more than the code."""
+    if cause is Cause.OTHER:
+        return ShownCause(text, "", _page_of(cause, choice))
+    return ShownCause(gettext(cause.sentence) if is_general else text, gettext(cause.advice), _page_of(cause, choice))
+
+
+def _page_of(cause: Cause, choice: str) -> str:
+    """The name of the server's own page; empty if the cause is not the server's, or it is not configured any more."""
     known = backend_spec.find(connected.specs(), choice) if cause.is_of_server else None
-    text = sentence(failure)
-    is_general = cause is not Cause.OTHER and text == sentence_of(failure.code)
-    return ShownCause(
-        gettext(cause.sentence) if is_general else text,
-        gettext(cause.advice) if cause is not Cause.OTHER else "",
-        known.name if known and not known.is_demo else "",
-    )
+    return known.name if known and not known.is_demo else ""
 
 
 def number(turn_id: UUID) -> str:
@@ -108,50 +99,32 @@ def number(turn_id: UUID) -> str:
     return f"{digits[:4]}-{digits[4:]}"
 
 
-def _too_long(failure: Failure) -> str:
-    use, chars = failure.context, failure.question_chars
-    if use is None or not chars:
-        return sentence_of(failure.code)
-    fits = _rounded_down(int(chars * min(use.size / max(use.used, 1), 1)))
-    words = {"sentence": sentence_of(failure.code), "chars": _grouped(chars), "fits": _grouped(fits)}
-    return _("%(sentence)s It has %(chars)s characters; about %(fits)s would fit.") % words
+def _too_long(use: ContextUse, chars: int) -> str:
+    fits = str(int(chars * min(use.size / max(use.used, 1), 1)))
+    rounded = int(fits[:2] + "0" * (len(fits) - 2))  # to two significant digits
+    numbers = {"chars": number_format(chars, force_grouping=True), "fits": number_format(rounded, force_grouping=True)}
+    words = _("%(sentence)s It has %(chars)s characters; about %(fits)s would fit.")
+    return words % {"sentence": sentence_of(ProductCode.QUESTION_TOO_LONG), **numbers}
 
 
-def _grouped(count: int) -> str:
-    return str(number_format(count, force_grouping=True))
-
-
-def _rounded_down(chars: int) -> int:
-    """Round down to two significant digits."""
-    digits = str(chars)[:2]
-    return int(digits + "0" * (len(str(chars)) - len(digits)))
-
-
-def _busy(seconds: int) -> str:
-    """A complete sentence for each unit, because a language may need a different word order or form."""
-    minutes = -(-seconds // 60)
-    if seconds < 120:
-        words = ngettext(
-            "The model server is busy and asked to wait %(count)d second. Try again after that.",
-            "The model server is busy and asked to wait %(count)d seconds. Try again after that.",
-            seconds,
-        )
-        return words % {"count": seconds}
-    if minutes < 120:
-        words = ngettext(
-            "The model server is busy and asked to wait %(count)d minute. Try again after that.",
-            "The model server is busy and asked to wait %(count)d minutes. Try again after that.",
-            minutes,
-        )
-        return words % {"count": minutes}
-    hours = -(-minutes // 60)
-    words = ngettext(
+_BUSY = {
+    1: ngettext_lazy(
+        "The model server is busy and asked to wait %(count)d second. Try again after that.",
+        "The model server is busy and asked to wait %(count)d seconds. Try again after that.",
+        "count",
+    ),
+    60: ngettext_lazy(
+        "The model server is busy and asked to wait %(count)d minute. Try again after that.",
+        "The model server is busy and asked to wait %(count)d minutes. Try again after that.",
+        "count",
+    ),
+    3600: ngettext_lazy(
         "The model server is busy and asked to wait %(count)d hour. Try again after that.",
         "The model server is busy and asked to wait %(count)d hours. Try again after that.",
-        hours,
-    )
-    return words % {"count": hours}
-
+        "count",
+    ),
+}
+"""By the seconds of a unit. A complete sentence for each, because a language may need a different word order or form."""
 
 PAGE = 50
 ENDED_BADLY = (TurnState.INCOMPLETE, TurnState.FAILED, TurnState.INTERRUPTED)
@@ -196,15 +169,6 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class FailureFilter:
-    """The filter: the last ``hours``, and a ``kind`` (or a code) or a server, if one is named."""
-
-    hours: int
-    kind: str = ""
-    server: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Row:
     """The columns by which answers are counted together."""
 
@@ -224,21 +188,18 @@ class _Row:
     def kind(self) -> str:
         return self.code if self.cause is Cause.OTHER or self.code in _CUT else self.cause.value
 
-    def matches(self, chosen: FailureFilter) -> bool:
-        return chosen.kind in ("", self.kind, self.code) and chosen.server in (None, self.server)
 
-
-def search(viewer: User, chosen: FailureFilter) -> tuple[list[FailureGroup], list[Failed], int]:
-    """The groups of the last hours, those that failed first, then by frequency; the newest answers that match, at most PAGE; and how many
-    match. Two statements."""
-    counts = _counts(chosen.hours)
+def search(viewer: User, hours: int, kind: str = "", server: str | None = None) -> tuple[list[FailureGroup], list[Failed], int]:
+    """The groups of the last hours, those that failed first, then by frequency; the newest answers of a ``kind`` (or with a code) and of a
+    server, if one is named, at most PAGE; and how many these are. Two statements."""
+    counts = _counts(hours)
     groups = Counter({(row.kind, row.server): 0 for row in counts})
     for row, times in counts.items():
         groups[row.kind, row.server] += times
     first = {(row.kind, row.server): row for row in counts}
     shown = [_group(first[key], times) for key, times in groups.items()]
-    matching = {row: times for row, times in counts.items() if row.matches(chosen)}
-    taken = _since(chosen.hours).filter(
+    matching = {row: times for row, times in counts.items() if kind in ("", row.kind, row.code) and server in (None, row.server)}
+    taken = _since(hours).filter(
         error_code__in={row.code for row in matching},
         choice__in={row.choice for row in matching},
         error_cause__in={row.stored for row in matching},
@@ -293,10 +254,10 @@ def _with_owner(rows: QuerySet[Turn]) -> QuerySet[Turn]:
 
 
 def _group(row: _Row, times: int) -> FailureGroup:
-    known = backend_spec.find(connected.specs(), row.server) if row.cause.is_of_server else None
-    page = known.name if known and not known.is_demo else ""
+    is_known = row.cause is not Cause.OTHER and row.code not in _CUT
+    said = gettext(row.cause.sentence) if is_known else meaning(row.code)
     failed = has_failed(TurnState.FAILED, row.code, row.stored)
-    return FailureGroup(row.kind, row.server, page, times, failed, _said(row.code, row.cause), gettext(row.cause.advice))
+    return FailureGroup(row.kind, row.server, _page_of(row.cause, row.server), times, failed, said, gettext(row.cause.advice))
 
 
 def _shown(row: Turn, viewer: User) -> Failed:
@@ -306,8 +267,8 @@ def _shown(row: Turn, viewer: User) -> Failed:
     key, owner = (conversation.pk, conversation.owner.get_username()) if opens else (None, "")
     group = _group(_Row(row.error_code, row.choice, row.error_cause), 1)
     model = row.model or split_choice(row.choice)[1] or ""
-    evidence, meaning = _cause(row.error_code, row.error_cause)[1], _meaning(row.error_code)
-    return Failed(row.pk, number(row.pk), row.started_at, row.error_code, model, group, meaning, evidence, key, owner)
+    evidence = _cause(row.error_code, row.error_cause)[1]
+    return Failed(row.pk, number(row.pk), row.started_at, row.error_code, model, group, meaning(row.error_code), evidence, key, owner)
 
 
 def _cause(code: str, stored: str) -> tuple[Cause, str]:
@@ -315,17 +276,13 @@ def _cause(code: str, stored: str) -> tuple[Cause, str]:
     return Cause.read(stored, known) if known else (Cause.OTHER, stored)
 
 
-def _said(code: str, cause: Cause) -> str:
-    return gettext(cause.sentence) if cause is not Cause.OTHER and code not in _CUT else _meaning(code)
-
-
-def _meaning(code: str) -> str:
+def meaning(code: str) -> str:
+    """The message of a stored code; empty if it is one of another release."""
     known = _known(code)
     return sentence_of(known) if known else ""
 
 
 def _known(code: str) -> ErrorCode | None:
-    """The code; None if it is one of another release."""
     try:
         return code_of(code)
     except ValueError:

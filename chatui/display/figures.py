@@ -1,4 +1,7 @@
-"""The figures of the overview: answers, failures, the wait for the first word and the load, in the last day and week, and what runs now."""
+"""Small plots of bars, and the figures of the overview: answers, failures, the wait for the first word and the load, and what runs now.
+
+They are those of the last day and week.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,38 @@ from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext
 
 from chatui.display.failures import has_failed
-from chatui.display.plots import Bars, bars
 from chatui.models.keys import first_key_at
 from chatui.models.turn import Turn, TurnState
+
+BAR_STEP, BAR_GAP, HEIGHT = 10, 2, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    x: int
+    y: int
+    height: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A plot. ``words``: what it shows, with all of its numbers if they stand nowhere else."""
+
+    width: int
+    bars: tuple[Bar, ...]
+    words: str
+
+
+def bars(values: Sequence[float], labels: Sequence[str], words: str) -> Bars:
+    """A bar for each value, from zero; the highest takes the whole height. A value above zero is never without a bar."""
+    most = max(values, default=0)
+    shown = []
+    for number, (value, label) in enumerate(zip(values, labels, strict=True)):
+        height = int(-(-value * HEIGHT // most)) if most else 0
+        shown.append(Bar(number * BAR_STEP + BAR_GAP // 2, HEIGHT - height, height, label))
+    return Bars(len(shown) * BAR_STEP, tuple(shown), words)
+
 
 _DAY_HOURS, _WEEK_HOURS = 24, 24 * 7
 _WEEK_STEP = 6
@@ -80,7 +112,7 @@ def figures() -> Figures:
         )
 
     return Figures(
-        figure(_answers, gettext("Answers in each hour"), gettext("Answers in every six hours")),
+        figure(lambda hours: sum(hour.answers for hour in hours), gettext("Answers in each hour"), gettext("Answers in every six hours")),
         figure(_failed, gettext("Failed answers in each hour"), gettext("Failed answers in every six hours")),
         figure(
             _first_seconds, gettext("Wait for the first word in each hour"), gettext("Wait for the first word in every six hours"), _seconds
@@ -116,10 +148,6 @@ def _counted(since: datetime) -> dict[str, _Hour]:
         counted.first_ms += row["first_ms"] or 0
         counted.firsts += row["firsts"]
     return found
-
-
-def _answers(hours: _Hours) -> int:
-    return sum(hour.answers for hour in hours)
 
 
 def _failed(hours: _Hours) -> int:

@@ -57,11 +57,7 @@ def shown_file(file: StoredFile) -> ShownFile:
 
 
 def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
-    """The files of a turn in this conversation.
-
-    Raises:
-        NotFoundError: the conversation has no such turn.
-    """
+    """The files of a turn in this conversation."""
     turn = access.turn_of(row, turn_id)
     return tuple(map(shown_file, store_files.of_turns([turn.pk]).get(turn.pk, ())))
 
@@ -141,7 +137,10 @@ class ReadingModel:
 
 def reader(person: User, choice: str) -> ReadingModel:
     """The reader for the model that is chosen at the message box."""
-    chosen = _chosen(person, choice)
+    try:
+        chosen = model_choice.validated(person, choice)
+    except NoSuchModelError:
+        chosen = ""
     return ReadingModel(context_use.room(person, context_use.context_of(person, chosen)), context_use.can_search(chosen))
 
 
@@ -158,11 +157,7 @@ def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[
 
 def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
     """The files of a question that its owner is editing, without deleted ones. Each is as in ``as_json``, with how the model got it, and
-    cannot be deleted from there.
-
-    Raises:
-        NotFoundError: the person has no such question.
-    """
+    cannot be deleted from there."""
     question = access.message_of(access.own_conversation(person, conversation_id), question_id)
     rows = store_documents.of_questions([question]).get(question.pk, ()) if question.is_question else ()
     asked = reader(person, choice)
@@ -231,7 +226,7 @@ def sentence(why: str, places: int = 0) -> str:
             places,
         )
         return words % {"count": places}
-    return _SENTENCES.get(why, _broken)()
+    return _SENTENCES[why]() if why in _SENTENCES else _("This file could not be read. It may be damaged.")
 
 
 def accepted() -> str:
@@ -262,17 +257,6 @@ _LEFT_OUT: dict[HiddenPart, Callable[[], str]] = {
     HiddenPart.OBJECTS: lambda: _("Hidden objects were left out of these slides: %(names)s."),
     HiddenPart.TEXT: lambda: _("Hidden text was left out."),
 }
-
-
-def _chosen(person: User, choice: str) -> str:
-    try:
-        return model_choice.validated(person, choice)
-    except NoSuchModelError:
-        return ""
-
-
-def _broken() -> str:
-    return _("This file could not be read. It may be damaged.")
 
 
 _SENTENCES: dict[str, Callable[[], str]] = {

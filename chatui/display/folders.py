@@ -24,28 +24,21 @@ from renderer.characters import CONTROLS, is_seen, one_line
 
 @dataclass(frozen=True, slots=True)
 class ShownFolder:
-    """A folder in the sidebar. ``conversations``: a page of them if the folder is open; otherwise None, and a script or link fetches them.
+    """A folder in the sidebar, and on the page on which a person changes it, which alone has its ``instructions``.
 
-    ``has_news``: an answer ended in one of its conversations that the person has not seen.
+    ``conversations``: a page of them if the folder is open; otherwise None, and a script or link fetches them. ``has_news``: an answer
+    ended in one of its conversations that the person has not seen.
     """
 
     id: str
     name: str
     has_news: bool = False
     conversations: ShownList | None = None
+    instructions: str = field(default="", repr=False)
 
 
 BLANK_FOLDER = ShownFolder(str(UUID(int=0)), "")
 """A folder that is created while the page is open: scripts put its key there (``static/js/page/dom.js``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderText:
-    """A folder's name and instructions, for the page on which a person changes them."""
-
-    id: str
-    name: str
-    instructions: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +51,7 @@ class Folders:
 
 def shown_folders(person: User, row: Conversation | None, asked: str = "", start: str = "") -> Folders:
     """The folders for the page of the conversation ``row``, or of a new one in the folder ``asked``. The page's folder is open, from the
-    cursor ``start`` on.
-
-    Raises:
-        NotFoundError: the person has no such folder, or ``start`` is not a cursor.
-    """
+    cursor ``start`` on."""
     here = row.folder_id if row else access.own_folder(person, asked).pk if asked else None
     found = [_shown(person, folder, here, row.pk if row else None, start) for folder in access.own_folders(person)]
     return Folders(found, next((folder for folder in found if folder.id == str(here)), None))
@@ -76,23 +65,12 @@ def _shown(person: User, folder: Folder, here: UUID | None, current: UUID | None
 
 
 def names(person: User) -> list[ShownFolder]:
-    """The person's folders by name."""
     return [ShownFolder(str(folder.pk), folder.name) for folder in access.own_folders(person)]
 
 
-def folder_of(row: Conversation) -> str:
-    """The id of the folder that a conversation is in; empty for none."""
-    return str(row.folder_id or "")
-
-
-def text_of(person: User, folder_id: object) -> FolderText:
-    """A folder's name and instructions.
-
-    Raises:
-        NotFoundError: the person has no such folder.
-    """
+def text_of(person: User, folder_id: object) -> ShownFolder:
     row = access.own_folder(person, folder_id)
-    return FolderText(str(row.pk), row.name, row.instructions)
+    return ShownFolder(str(row.pk), row.name, instructions=row.instructions)
 
 
 def next_folder_id(row: Folder, person: User) -> str:
@@ -109,32 +87,10 @@ MAX_FOLDERS = 200
 _BATCH_SIZE = 500
 
 
-class TooManyFoldersError(Exception):
-    """The person already has the most folders that are allowed."""
-
-
-class NoNameError(Exception):
-    """The folder's name is empty after cleaning."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderFields:
-    """A folder's validated fields: a name, which is one visible line, and instructions without control characters."""
-
-    name: str
-    instructions: str = field(default="", repr=False)
-
-    @classmethod
-    def of(cls, name: str, instructions: str) -> FolderFields:
-        """Clean the submitted fields.
-
-        Raises:
-            NoNameError: the name is empty after cleaning.
-        """
-        found = one_line(name)[:NAME_CHARS].strip()
-        if not is_seen(found):
-            raise NoNameError
-        return cls(found, clean_instructions(instructions))
+def clean_name(text: str) -> str:
+    """A folder's name as it is stored: one visible line; empty if nothing in it can be seen."""
+    found = one_line(text)[:NAME_CHARS].strip()
+    return found if is_seen(found) else ""
 
 
 def clean_instructions(text: str) -> str:
@@ -142,35 +98,26 @@ def clean_instructions(text: str) -> str:
     return "\n".join(CONTROLS.sub("", line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
 
 
-def create(person: User, wanted: FolderFields) -> Folder:
-    """Create a folder.
-
-    Raises:
-        TooManyFoldersError: the person has MAX_FOLDERS already.
-    """
+def create(person: User, name: str, instructions: str) -> Folder | None:
+    """Create a folder with clean texts; None if the person has MAX_FOLDERS already."""
     with transaction.atomic():
         # Locked, because two simultaneous requests could otherwise both create the last folder.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
-        if is_full(person):
-            raise TooManyFoldersError
-        return Folder.objects.create(owner=person, name=wanted.name, instructions=wanted.instructions)
+        if Folder.objects.filter(owner=person).count() >= MAX_FOLDERS:
+            return None
+        return Folder.objects.create(owner=person, name=name, instructions=instructions)
 
 
-def is_full(person: User) -> bool:
-    """Whether the person may not create another folder."""
-    return Folder.objects.filter(owner=person).count() >= MAX_FOLDERS
-
-
-def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
+def change(person: User, folder_id: object, name: str, instructions: str) -> Folder:
     """Change a folder's name and instructions. The instructions apply from the next question on."""
     with transaction.atomic():
         row = access.own_folder(person, folder_id, locked=True)
-        row.name, row.instructions = wanted.name, wanted.instructions
+        row.name, row.instructions = name, instructions
         row.save(update_fields=["name", "instructions"])
     return row
 
 
-def delete(person: User, folder_id: object) -> Folder:
+def delete(person: User, folder_id: object) -> None:
     """Delete a folder with its instructions. Its conversations go back to the list; those in the archive and the bin stay there.
 
     This runs in short transactions, so that others can write in between. If it is interrupted, it can simply be repeated.
@@ -183,4 +130,3 @@ def delete(person: User, folder_id: object) -> Folder:
         # The lock waits for moves into the folder; those conversations then go back to the list too.
         Folder.objects.select_for_update().filter(pk=row.pk).first()
         Folder.objects.filter(pk=row.pk).delete()
-    return row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from django.db.models import Count, Sum
 from django.utils import timezone
@@ -29,35 +29,18 @@ class StoredCounts(Collector):
     """Counts of rows in the database. They are gauges: a purge lowers them, and every process reports the same values."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Query the database."""
-        yield from _turns()
-        yield _tokens()
-        yield _attempts()
-        yield _problems()
-
-
-def _turns() -> Iterator[GaugeMetricFamily]:
-    counts = dict(Turn.objects.values_list("state").annotate(count=Count("pk")).order_by())
-    yield _gauge("chatui_turns", "Stored turns, by state.", "state", {state: counts.get(state, 0) for state in TurnState.values})
-    alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=timezone.now()).count()
-    yield GaugeMetricFamily("chatui_turns_alive", "Turns that are running now.", alive)
-
-
-def _tokens() -> GaugeMetricFamily:
-    sums = Turn.objects.aggregate(input=Sum("input_tokens"), output=Sum("output_tokens"))
-    by_direction = {direction: sums[direction] or 0 for direction in ("input", "output")}
-    return _gauge("chatui_tokens", "Tokens of the stored turns, as the model servers counted them.", "direction", by_direction)
-
-
-def _attempts() -> GaugeMetricFamily:
-    count = AuditEvent.objects.filter(code=Code.PERM_VISIBILITY).count()
-    return GaugeMetricFamily("chatui_refused_looks", "Audit log lines about refused attempts to see hidden channels.", count)
-
-
-def _problems() -> GaugeMetricFamily:
-    counts = transcripts.problem_counts()
-    by_code = {code.value: counts.get(code, 0) for code in (*Code, *ProductCode)}
-    return _gauge("chatui_frames_with_problems", "Stored frames with a problem, by error code.", "code", by_code)
+        turns = dict(Turn.objects.values_list("state").annotate(count=Count("pk")).order_by())
+        yield _gauge("chatui_turns", "Stored turns, by state.", "state", {state: turns.get(state, 0) for state in TurnState.values})
+        alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=timezone.now()).count()
+        yield GaugeMetricFamily("chatui_turns_alive", "Turns that are running now.", alive)
+        sums = Turn.objects.aggregate(input=Sum("input_tokens"), output=Sum("output_tokens"))
+        tokens = {direction: sums[direction] or 0 for direction in ("input", "output")}
+        yield _gauge("chatui_tokens", "Tokens of the stored turns, as the model servers counted them.", "direction", tokens)
+        refused = AuditEvent.objects.filter(code=Code.PERM_VISIBILITY).count()
+        yield GaugeMetricFamily("chatui_refused_looks", "Audit log lines about refused attempts to see hidden channels.", refused)
+        found = transcripts.problem_counts()
+        problems = {code.value: found.get(code, 0) for code in (*Code, *ProductCode)}
+        yield _gauge("chatui_frames_with_problems", "Stored frames with a problem, by error code.", "code", problems)
 
 
 def _gauge(name: str, description: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:

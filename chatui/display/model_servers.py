@@ -8,7 +8,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -39,15 +39,6 @@ KEEP_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
-    """How many answers failed with a code in the last hour, and in the last day."""
-
-    code: str
-    hour: int
-    day: int
-
-
-@dataclass(frozen=True, slots=True)
 class ShownSeparation:
     """How the answers of a model are read in this process, in ``words``, with the ``remedy`` if it is not proved; else empty."""
 
@@ -68,10 +59,41 @@ _SEPARATIONS: dict[Separation, Callable[[], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """Whether a model server responded, and after how long. ``problems``: the place, if there are several, and the cause, or what is wrong
+    with a key; it is cached, so not translated. If only some of its addresses did not respond, ``is_alive`` is still true."""
+
+    is_alive: bool
+    problems: tuple[tuple[str, Cause | str], ...] = ()
+    milliseconds: int = 0
+    models: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """The problems in our words."""
+        said = ((at, f"{gettext(each.sentence)} {gettext(each.advice)}" if isinstance(each, Cause) else each) for at, each in self.problems)
+        return [f"{place}: {words}" if place else words for place, words in said]
+
+
+@dataclass(slots=True)
+class ServerWork:
+    """What a model server did. ``running``: how many answers are being written now or wait for it; ``answered``: how many ended well in the
+    last day. ``failed``: by code, how many answers failed in the last hour, and in the last day."""
+
+    running: int = 0
+    answered: int = 0
+    last_answer: datetime | None = None
+    failed: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> list[tuple[str, int, int]]:
+        """The codes with their numbers, the most frequent first."""
+        return sorted(((code, hour, day) for code, (hour, day) in self.failed.items()), key=lambda error: -error[2])
+
+
+@dataclass(frozen=True, slots=True)
 class ShownServer:
-    """One model server. ``place``: host and port of each of its addresses. ``problems``: sentences of ours if it did not respond, or if
-    some of its addresses did not, in which case ``is_alive`` is still true. ``milliseconds``: its response time. ``running``: how many
-    answers are being written now or wait for it. ``separations``: by model, how its answers are read."""
+    """One model server. ``place``: host and port of each of its addresses. ``separations``: by model, how its answers are read."""
 
     name: str
     label: str
@@ -79,14 +101,9 @@ class ShownServer:
     place: str
     source: str
     is_demo: bool
-    is_alive: bool
-    problems: tuple[str, ...]
-    milliseconds: int
     models: tuple[str, ...]
-    running: int
-    answered: int
-    last_answer: datetime | None
-    errors: tuple[Errors, ...]
+    status: ServerStatus
+    work: ServerWork
     separations: tuple[ShownSeparation, ...]
 
 
@@ -108,30 +125,12 @@ class KeptServer:
         return self.is_enabled and not self.unconfirmed_by and not self.problems
 
 
-@dataclass(frozen=True, slots=True)
-class _Status:
-    """``problems``: the place, if there are several, and the cause, or what is wrong with a key; cached, so not translated."""
-
-    is_alive: bool
-    problems: tuple[tuple[str, Cause | str], ...] = ()
-    milliseconds: int = 0
-    models: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Work:
-    running: int = 0
-    answered: int = 0
-    last_answer: datetime | None = None
-    errors: dict[str, list[int]] | None = None
-
-
 def all_of_them() -> list[ShownServer]:
     """Every model server in use, the default first. Queries those without a cached result, for about two seconds at most."""
     specs = connected.specs()
     statuses, work = _ask(specs), _work(specs)
     outside = {spec.name for spec in configured.operator_backends(environment())}
-    return [_server(spec, statuses[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
+    return [_server(spec, statuses[spec.name], work.get(spec.name, ServerWork()), is_outside=spec.name in outside) for spec in specs]
 
 
 def kept_servers() -> list[KeptServer]:
@@ -142,7 +141,6 @@ def kept_servers() -> list[KeptServer]:
 
 
 def kept_server(row: StoredBackend) -> KeptServer:
-    """One of them."""
     return KeptServer(row.name, row.label, _place(row.url), row.is_enabled, row.unconfirmed_by, stored.problems_of(row))
 
 
@@ -151,34 +149,19 @@ def unconfirmed() -> list[str]:
     return list(StoredBackend.objects.exclude(unconfirmed_by="").order_by("name").values_list("name", flat=True))
 
 
-def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> ShownServer:
-    errors = tuple(Errors(code, hour, day) for code, (hour, day) in sorted((work.errors or {}).items(), key=lambda item: -item[1][1]))
+def _server(spec: BackendSpec, status: ServerStatus, work: ServerWork, *, is_outside: bool) -> ShownServer:
     place = ", ".join(_place(url) for url in (spec.url, *spec.more_urls) if url)
     source = "" if spec.is_demo else "file" if is_outside and environment().backends_file else "environment" if is_outside else "admin"
-    return ShownServer(
-        spec.name,
-        spec.label,
-        spec.kind,
-        place,
-        source,
-        spec.is_demo,
-        status.is_alive,
-        tuple(_said(place, problem) for place, problem in status.problems),
-        status.milliseconds,
-        status.models or spec.models,
-        work.running,
-        work.answered,
-        work.last_answer,
-        errors,
-        tuple(ShownSeparation(model, known, _SEPARATIONS[known.separation]()) for model, known in connected.separations(spec.name).items()),
-    )
+    separations = connected.separations(spec.name).items()
+    read = tuple(ShownSeparation(model, known, _SEPARATIONS[known.separation]()) for model, known in separations)
+    return ShownServer(spec.name, spec.label, spec.kind, place, source, spec.is_demo, status.models or spec.models, status, work, read)
 
 
-def _work(specs: Sequence[BackendSpec]) -> dict[str, _Work]:
+def _work(specs: Sequence[BackendSpec]) -> dict[str, ServerWork]:
     """The work of each in the last day, by name. Two statements: one for answers that have ended, one for running ones."""
     now = timezone.now()
     day, hour = now - timedelta(days=1), now - timedelta(hours=1)
-    found: dict[str, _Work] = {}
+    found: dict[str, ServerWork] = {}
     running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=now).values_list("choice").annotate(Count("pk")).order_by()
     for choice, count in running:
         _work_of(found, specs, choice).running += count
@@ -190,37 +173,36 @@ def _work(specs: Sequence[BackendSpec]) -> dict[str, _Work]:
         code, last = row["error_code"], row["last"]
         work = _work_of(found, specs, row["choice"])
         if has_failed(row["state"], code, row["error_cause"]):
-            work.errors = work.errors or {}
-            before = work.errors.setdefault(code, [0, 0])
-            work.errors[code] = [before[0] + row["hour"], before[1] + row["day"]]
+            hour_before, day_before = work.failed.get(code, (0, 0))
+            work.failed[code] = (hour_before + row["hour"], day_before + row["day"])
         elif not code:
             work.answered += row["day"]
             work.last_answer = max((each for each in (work.last_answer, last) if each), default=None)
     return found
 
 
-def _work_of(found: dict[str, _Work], specs: Sequence[BackendSpec], choice: str) -> _Work:
+def _work_of(found: dict[str, ServerWork], specs: Sequence[BackendSpec], choice: str) -> ServerWork:
     spec = find(specs, choice)
-    return found.setdefault(spec.name if spec else "", _Work())
+    return found.setdefault(spec.name if spec else "", ServerWork())
 
 
-def _ask(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
-    statuses = _cached(specs) | {spec.name: _Status(is_alive=True, models=spec.models) for spec in specs if spec.is_demo}
+def _ask(specs: Sequence[BackendSpec]) -> dict[str, ServerStatus]:
+    statuses = _cached(specs) | {spec.name: ServerStatus(is_alive=True, models=spec.models) for spec in specs if spec.is_demo}
     unknown = [spec for spec in specs if spec.name not in statuses]
     if not unknown:
         return statuses
-    found: dict[str, _Status] = {}
+    found: dict[str, ServerStatus] = {}
     # In a thread that the page does not have to wait for: a DNS lookup that hangs would block the closing of the event loop.
     asking = threading.Thread(target=lambda: asyncio.run(_ask_all(unknown, found)), name="model servers of a page", daemon=True)
     asking.start()
     asking.join(ASK_SECONDS + _SPARE_SECONDS)
-    results = {spec.name: found.get(spec.name, _Status(is_alive=False, problems=(("", Cause.SILENT),))) for spec in unknown}
+    results = {spec.name: found.get(spec.name, ServerStatus(is_alive=False, problems=(("", Cause.SILENT),))) for spec in unknown}
     with contextlib.suppress(*CACHE_ERRORS):  # then the next page queries them again
         cache.set_many({_cache_key(spec): results[spec.name] for spec in unknown}, KEEP_SECONDS)
     return statuses | results
 
 
-def _cached(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
+def _cached(specs: Sequence[BackendSpec]) -> dict[str, ServerStatus]:
     try:
         cached = cache.get_many([_cache_key(spec) for spec in specs])
     except CACHE_ERRORS:
@@ -228,19 +210,19 @@ def _cached(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
     return {spec.name: cached[_cache_key(spec)] for spec in specs if _cache_key(spec) in cached}
 
 
-async def _ask_all(specs: Sequence[BackendSpec], found: dict[str, _Status]) -> None:
+async def _ask_all(specs: Sequence[BackendSpec], found: dict[str, ServerStatus]) -> None:
     async def ask(spec: BackendSpec) -> None:
         found[spec.name] = await _ask_one(spec)
 
     await asyncio.gather(*(ask(spec) for spec in specs))
 
 
-async def _ask_one(spec: BackendSpec) -> _Status:
+async def _ask_one(spec: BackendSpec) -> ServerStatus:
     """A server is alive if one of its addresses responds; those that do not are named in ``problems``."""
     try:
         key = connected.key_of(spec)
     except KeyUnusableError as error:
-        return _Status(is_alive=False, problems=(("", str(error)),))
+        return ServerStatus(is_alive=False, problems=(("", str(error)),))
     urls = (spec.url, *spec.more_urls)
     answers = await asyncio.gather(*(_ask_address(spec, url, key) for url in urls))
     if len(urls) == 1:
@@ -250,24 +232,19 @@ async def _ask_one(spec: BackendSpec) -> _Status:
     return replace(alive, problems=problems)
 
 
-async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Status:
+async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> ServerStatus:
     started = time.monotonic()
     limits = spec.limits(discover=ASK_SECONDS, connect=ASK_SECONDS)
     try:
         async with asyncio.timeout(ASK_SECONDS):
             found = await discover(url, key, limits, spec.route)
     except BackendError as error:
-        return _Status(is_alive=False, problems=(("", error.cause),))
+        return ServerStatus(is_alive=False, problems=(("", error.cause),))
     except TimeoutError:
-        return _Status(is_alive=False, problems=(("", Cause.SILENT),))
+        return ServerStatus(is_alive=False, problems=(("", Cause.SILENT),))
     except (OSError, ValueError):  # an unreadable certificate, or an invalid address
-        return _Status(is_alive=False, problems=(("", Cause.SETUP),))
-    return _Status(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=found.models[:20])
-
-
-def _said(place: str, problem: Cause | str) -> str:
-    said = f"{gettext(problem.sentence)} {gettext(problem.advice)}" if isinstance(problem, Cause) else problem
-    return f"{place}: {said}" if place else said
+        return ServerStatus(is_alive=False, problems=(("", Cause.SETUP),))
+    return ServerStatus(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=found.models[:20])
 
 
 def _place(url: str) -> str:

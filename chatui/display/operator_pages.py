@@ -32,14 +32,10 @@ class _Version:
     size: int
 
 
-def welcome() -> SafeHtml | None:
-    """The greeting in an empty conversation."""
-    return _read("welcome")
-
-
-def announcement() -> SafeHtml | None:
-    """The banner on every page; None while its file is missing or empty."""
-    return _read("announcement")
+def read(name: str) -> SafeHtml | None:
+    """One of the texts: ``welcome``, the greeting in an empty conversation, ``announcement``, the banner on every page, or one of PAGES.
+    None while its file is missing or empty."""
+    return _render(version) if (version := _version(name)) else None
 
 
 def examples(*, is_demo: bool = False) -> tuple[str, ...]:
@@ -49,15 +45,6 @@ def examples(*, is_demo: bool = False) -> tuple[str, ...]:
     """
     version = _file("examples.md") if is_demo else _version("examples")
     return _listed(version) if version else ()
-
-
-def page(name: str) -> SafeHtml | None:
-    """One of PAGES; None if the operator has no such file."""
-    return _read(name) if name in PAGES else None
-
-
-def _read(name: str) -> SafeHtml | None:
-    return _render(version) if (version := _version(name)) else None
 
 
 def _version(name: str) -> _Version | None:

@@ -7,7 +7,7 @@ by its time, which all of its conversations share, another change by the places 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ from django.utils.dateparse import parse_datetime
 
 from chatui.audit_log.record import Visitor, record
 from chatui.database.connections import short_transaction
-from chatui.display.conversation_list import PAGE_SIZE, cursor, parse_cursor
+from chatui.display.conversation_list import PAGE_SIZE, ShownList, page_of, parse_cursor, shown_conversation
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access, shares
@@ -64,28 +64,7 @@ class OwnData:
         return self.conversations - self.idle
 
 
-@dataclass(frozen=True, slots=True)
-class ChoosableConversation:
-    """A conversation on the page for choosing several."""
-
-    id: str
-    title: str
-    at: datetime
-    folder: str
-    is_archived: bool
-    is_running: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ChoosablePage:
-    """A page of the person's conversations, the latest first. ``next_cursor``: where the next page begins; empty on the last one."""
-
-    conversations: Sequence[ChoosableConversation] = field(repr=False)
-    next_cursor: str
-
-
 def summary(person: User) -> OwnData:
-    """The numbers for the page about the person's own data."""
     mine = access.own_chosen(person)
     idle = access.idle(mine)
     links = shares.own_share_links(person).filter(conversation__in=idle.values("pk"))
@@ -98,28 +77,10 @@ def summary(person: User) -> OwnData:
     )
 
 
-def choosable(person: User, start: str = "") -> ChoosablePage:
-    """A page of the person's conversations, with those in folders and in the archive.
-
-    Raises:
-        NotFoundError: ``start`` is not a ``next_cursor``.
-    """
+def choosable(person: User, start: str = "") -> ShownList:
+    """A page of the person's conversations, the latest first, with those in folders and in the archive."""
     rows = access.latest_own(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
-    shown, last = rows[:PAGE_SIZE], rows[PAGE_SIZE - 1 : PAGE_SIZE]
-    return ChoosablePage(
-        [
-            ChoosableConversation(
-                str(row.pk),
-                row.title,
-                row.active_at,
-                row.folder.name if row.folder else "",
-                is_archived=row.archived_at is not None,
-                is_running=row.is_running,
-            )
-            for row in shown
-        ],
-        cursor(last[0].active_at, last[0].pk) if len(rows) > PAGE_SIZE else "",
-    )
+    return page_of(rows, lambda row: replace(shown_conversation(row), folder_name=row.folder.name if row.folder else ""))
 
 
 def delete(person: User, keys: Collection[UUID] | None = None) -> Change:
@@ -150,25 +111,15 @@ def empty_bin(visitor: Visitor) -> int:
 
 
 def archive(person: User, keys: Collection[UUID]) -> Change:
-    """Put these conversations into the archive."""
     return _put(ARCHIVE, person, keys, is_pinned=False, archived_at=timezone.now())
 
 
 def move(person: User, keys: Collection[UUID], folder_id: str) -> Change:
-    """Put these conversations into a folder, or into the list if ``folder_id`` is empty. They are then neither pinned nor archived.
-
-    Raises:
-        NotFoundError: the person has no such folder.
-    """
+    """Put these conversations into a folder, or into the list if ``folder_id`` is empty. They are then neither pinned nor archived."""
     with transaction.atomic():
         # Locked, so that nobody deletes the folder before the conversations are in it.
         folder = access.own_folder(person, folder_id, locked=True) if folder_id else None
         return _put(MOVE, person, keys, is_pinned=False, archived_at=None, folder=folder)
-
-
-def rows_of(person: User, change: Change) -> list[Conversation]:
-    """The conversations of a change that are not in the bin, with their marks."""
-    return list(access.own_chosen(person, change.keys))
 
 
 def undo(person: User, change: Mapping[str, Any]) -> list[Conversation]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -72,23 +71,15 @@ class StoredPart:
 
 
 def is_running(person: User, answer_id: UUID, only_key: UUID | None) -> bool:
-    """Whether an answer is still being written. ``only_key``: see ``permissions.programs.answer_of``.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    """Whether an answer is still being written. ``only_key``: see ``permissions.programs.answer_of``."""
     return bool(programs.answer_of(person, answer_id, only_key).turn.state == TurnState.RUNNING)
 
 
 def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
-    """The messages up to the question of an answer, in order, as far as a program may see them.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    """The messages up to the question of an answer, in order, as far as a program may see them."""
     turn = programs.answer_of(person, answer_id, only_key).turn
     given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
-    branch = _handed_back([*transcripts.branch(turn.conversation, _before(turn)), *given])
+    branch = _handed_back([*transcripts.branch(turn.conversation, turn.continued_message or turn.question), *given])
     functions = by_turn(message.turn_id for message in branch)
     return list(_parts(branch, functions))
 
@@ -100,40 +91,24 @@ def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> lis
 
 
 def output_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
-    """The visible messages of an answer and its calls, in order.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    """The visible messages of an answer and its calls, in order."""
     turn = programs.answer_of(person, answer_id, only_key).turn
     messages = _handed_back(transcripts.of_turn(turn))
     return list(_parts([message for message in messages if message.author != Author.IMPORT], by_turn([turn.pk])))
 
 
-def _before(turn: Turn) -> Message:
-    """The message after which the turn began."""
-    return turn.continued_message or turn.question
-
-
 def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
     """Delete an answer, so that no program can find it. Its conversation goes into the bin, unless programs can find other answers in it,
-    or a person has asked in it.
-
-    Raises:
-        NotFoundError: the person has no such answer.
-    """
+    or a person has asked in it."""
     row = programs.answer_of(person, answer_id, only_key)
     conversation = row.turn.conversation
     row.delete()
     others = Turn.objects.filter(conversation=conversation).exclude(pk=row.turn_id)
-    if not ProgramAnswer.objects.filter(turn__in=others).exists() and not _is_continued(others):
+    # If a person has asked in it, it is no longer in the archive, where programs' conversations are.
+    is_continued = others.filter(conversation__archived_at=None).exists()
+    if not is_continued and not ProgramAnswer.objects.filter(turn__in=others).exists():
         conversation.deleted_at = timezone.now()
         conversation.save(update_fields=["deleted_at"])
-
-
-def _is_continued(others: Any) -> bool:
-    """Whether a person has asked in the conversation too: then it is not in the archive, where programs' conversations are."""
-    return bool(others.filter(conversation__archived_at=None).exists())
 
 
 def _parts(messages: Iterable[Message], functions: ByTurn) -> Iterable[StoredPart]:

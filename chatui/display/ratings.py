@@ -9,7 +9,6 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.codes import ProductCode
 from chatui.models import ratings as models_ratings
 from chatui.models.conversation import Conversation
 from chatui.models.ratings import DOWN, Rating
@@ -20,12 +19,6 @@ from chatui.store import transcripts
 MAX_CHARS = models_ratings.NOTE_CHARS
 VERDICTS, REASONS = models_ratings.VERDICTS, models_ratings.REASONS
 """The choices, with their labels."""
-
-
-class NoRatingError(Exception):
-    """The submitted form is invalid or incomplete: a rating of "down" needs a reason, and a note has a maximum length."""
-
-    code = ProductCode.COMMAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +37,21 @@ def current(visitor: Visitor, conversation_id: object, message_id: object) -> Ra
     return RatingInput(row.verdict, row.reason, row.note) if row else RatingInput("")
 
 
-def rate(visitor: Visitor, conversation_id: object, message_id: object, given: RatingInput) -> None:
-    """Store a rating in place of an earlier one, or remove it.
-
-    Raises:
-        NotFoundError: see ``ratings.ratable``.
-        NoRatingError: the rating is invalid.
-    """
+def rate(visitor: Visitor, conversation_id: object, message_id: object, given: RatingInput) -> bool:
+    """Store a rating in place of an earlier one, or remove it. Returns whether it is valid: a rating of "down" needs a reason, and a note
+    has a maximum length. Raises the errors of ``ratings.ratable``."""
     message, person = ratings.ratable(visitor, conversation_id, message_id), access.person_of(visitor)
     if not given.verdict:
         Rating.objects.filter(message=message, person=person).delete()
-        return
+        return True
     note = transcripts.storable(given.note.strip())
     has_reason = given.verdict != DOWN or given.reason in dict(REASONS)
     if given.verdict not in dict(VERDICTS) or len(note) > MAX_CHARS or not has_reason:
-        raise NoRatingError
+        return False
     reason = given.reason if given.verdict == DOWN else ""
     values = {"verdict": given.verdict, "reason": reason, "note": note, "rated_at": timezone.now()}
     Rating.objects.update_or_create(message=message, person=person, defaults=values)
+    return True
 
 
 @dataclass(frozen=True, slots=True)

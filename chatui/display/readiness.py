@@ -29,8 +29,6 @@ _pool = Pool("readiness", threads=1, waiting=0, seconds=5)
 
 
 class RequirementState(StrEnum):
-    """The state of one requirement."""
-
     GOOD = "ok"
     FAILED = "failed"
     NEWER = "newer"
@@ -68,7 +66,6 @@ async def check() -> Findings:
 
 
 def is_ready(findings: Findings) -> bool:
-    """Whether nothing is missing."""
     return RequirementState.FAILED not in findings.values()
 
 
@@ -138,23 +135,15 @@ def _migrations_in(package: str) -> Iterator[str]:
             yield module.name
 
 
-def _disk() -> bool:
-    return shutil.disk_usage(environment().data_dir).free >= MIN_FREE_BYTES
-
-
 def _redis() -> bool:
     counters.get("readiness")
     return True
 
 
-def _model_servers() -> bool:
-    """At least one is configured; whether it responds is in the metrics, and is no reason to route traffic elsewhere."""
-    return bool(connected.specs())
-
-
 _CHECKS: dict[str, Callable[[], bool]] = {
     "database": _database,
     "migrations": _migrations,
-    "disk": _disk,
-    "configuration": _model_servers,
+    "disk": lambda: shutil.disk_usage(environment().data_dir).free >= MIN_FREE_BYTES,
+    # Whether the configured model servers respond is in the metrics, and is no reason to route traffic elsewhere.
+    "configuration": lambda: bool(connected.specs()),
 }

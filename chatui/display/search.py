@@ -60,11 +60,10 @@ def search(person: User, text: str, before: int | None = None) -> Results:
     """
     query = search_index.query(text[:QUERY_CHARS])
     found = _in_messages(person, query, before)
-    return replace(found, documents=_in_documents(person, query)) if person.finds_documents and before is None else found
-
-
-def _in_documents(person: User, query: Query) -> tuple[Hit, ...]:
-    return tuple(_in_document(query, found) for found in passages.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS))
+    if not person.finds_documents or before is not None:
+        return found
+    passages_found = passages.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS)
+    return replace(found, documents=tuple(_in_document(query, each) for each in passages_found))
 
 
 def _in_document(query: Query, found: FoundPassage) -> Hit:
@@ -81,7 +80,8 @@ def _in_messages(person: User, query: Query, before: int | None) -> Results:
         entries = search_index.find(person, query, PAGE, before)
         for entry, hit in zip(entries, _hits(person, query, entries), strict=True):
             before = entry.id
-            appearance = (entry.conversation_id, hit.writer, _words(hit)) if hit else None
+            words = tuple(piece.text for piece in hit.excerpt or hit.title) if hit else ()
+            appearance = (entry.conversation_id, hit.writer, words) if hit else None
             if hit is not None and appearance not in seen:
                 hits.append(hit)
             seen.add(appearance)
@@ -91,10 +91,6 @@ def _in_messages(person: User, query: Query, before: int | None) -> Results:
             before = None
             break
     return Results(tuple(hits), before, is_empty_query=not query.wanted)
-
-
-def _words(hit: Hit) -> tuple[str, ...]:
-    return tuple(piece.text for piece in hit.excerpt or hit.title)
 
 
 def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | None]:

@@ -89,19 +89,17 @@ def waiting() -> tuple[str, ...]:
 
 
 def free_bytes() -> int:
-    """The free space on the disk with the data directory."""
     return shutil.disk_usage(environment().data_dir).free
 
 
 def system() -> System:
-    """The current state of the system."""
     applied = readiness.applied()
     own = sorted(name for app, name in applied if app == "chatui")
     files = FileContent.objects.aggregate(bytes=Sum("size"))
     disk = shutil.disk_usage(environment().data_dir)
     return System(
         version=__version__,
-        database=f"{connection.display_name} {_version()}".strip(),
+        database=f"{connection.display_name} {'.'.join(map(str, connection.get_database_version()))}".strip(),
         last_applied=own[-1] if own else "",
         applied=len(applied),
         waiting=_names(readiness.on_disk() - applied),
@@ -120,10 +118,6 @@ def system() -> System:
 
 def _names(migrations: frozenset[tuple[str, str]] | set[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(sorted(f"{app}.{name}" for app, name in migrations))
-
-
-def _version() -> str:
-    return ".".join(str(part) for part in connection.get_database_version())
 
 
 def _database_bytes() -> int:
@@ -225,12 +219,8 @@ def _setting(env: Environment, name: str, set_names: set[str]) -> Setting:
     sounds_secret = bool(_SECRET.search(name)) and not name.endswith("_file") and not isinstance(value, int | float)
     is_secret = field.repr is False or sounds_secret
     has_value = value not in ("", None, [], {})
-    shown = "" if is_secret or not has_value else _without_secrets(_text(value))[:_SHOWN_CHARS]
+    shown = "" if is_secret or not has_value else _IN_QUERY.sub(r"\1=…", _IN_ADDRESS.sub("…@", _text(value)))[:_SHOWN_CHARS]
     return Setting(variable, shown, field.description or "", is_secret, variable in set_names, has_value)
-
-
-def _without_secrets(text: str) -> str:
-    return _IN_QUERY.sub(r"\1=…", _IN_ADDRESS.sub("…@", text))
 
 
 def _text(value: object) -> str:

@@ -25,7 +25,7 @@ from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.database import connections
-from chatui.model_servers import choice
+from chatui.model_servers import choice, connected
 from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolRule
 from chatui.models.turn import Turn, TurnState
@@ -195,38 +195,31 @@ _BY_WORD = {each.value: each for each in (Decision.ONCE, Decision.ALWAYS, Decisi
 _FOR_ALL = (Decision.ALWAYS, Decision.NEVER)
 
 
-class NotWaitingError(Exception):
-    """The call no longer waits, or does not allow this decision. Nothing has changed."""
-
-
-def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn:
-    """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified.
-
-    Raises:
-        NotFoundError: the call is not in one of their conversations.
-        NotWaitingError: it was already decided, its turn has ended, its time is over, or there is no such decision.
-    """
+def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn | None:
+    """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified; None if nothing has changed:
+    it was already decided, its turn has ended, its time is over, or there is no such decision."""
     row = own_approval(visitor, conversation_id, approval_id)
     decision = _BY_WORD.get(word)
     # A call that was not shown in full cannot be always allowed.
     if decision is None or (decision is Decision.ALWAYS and card(row).left_out):
-        raise NotWaitingError
+        return None
     with transaction.atomic():
-        _decide(row, decision)
+        if not _decide(row, decision):
+            return None
         record("tool call decided", visitor, row.turn.conversation, detail=f"{row.tool}: {decision.value}")
     return row.turn
 
 
-def _decide(row: ToolApproval, decision: Decision) -> None:
+def _decide(row: ToolApproval, decision: Decision) -> bool:
     """Store the decision in one statement, so that only one of several simultaneous decisions counts. Its condition is on the row itself,
     which PostgreSQL checks again after it has waited for a lock."""
     running = Turn.objects.filter(pk=OuterRef("turn"), state=TurnState.RUNNING)
     waiting = ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=connections.now())
     decided = {"decision": decision, "decided_at": connections.now()}
     if not waiting.filter(pk=row.pk).update(**decided):
-        raise NotWaitingError
+        return False
     if decision not in _FOR_ALL:
-        return
+        return True
     is_allowed = decision is Decision.ALWAYS
     ToolRule.objects.update_or_create(
         conversation=row.turn.conversation,
@@ -236,10 +229,12 @@ def _decide(row: ToolApproval, decision: Decision) -> None:
     # The decision also applies to the other waiting calls of that tool in the turn.
     same = waiting.filter(turn=row.turn, tool=row.tool, fingerprint=row.fingerprint)
     same.update(**decided)
+    return True
 
 
-def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
+def tools_for_keys(person: User) -> list[tuple[str, str]]:
     """The name and title of each tool, sorted by title. At most one statement."""
+    is_demo = connected.is_demo()
     if not catalogue.has_any(is_demo=is_demo):
         return []
     found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not catalogue.needs_approval(tool)]
@@ -273,30 +268,22 @@ class ShownTools:
     by_server: str = ""
 
 
-def has_tools(person: User, *, is_demo: bool) -> bool:
+def has_tools(person: User) -> bool:
     """Whether a person is offered any tools, or a model server uses some by itself. At most two statements."""
     if choice.any_server_tools(person):
         return True
+    is_demo = connected.is_demo()
     return catalogue.has_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
 
 
-@dataclass(frozen=True, slots=True)
-class MessageBoxSettings:
-    """The settings at the message box: the model, and, for a new conversation, the names of the tools that are ``off``, and of the one that
-    is now switched ``on``."""
-
-    choice: str = ""
-    off: Set[str] = frozenset()
-    on: str = ""
-
-
-def shown_tools(person: User, row: Conversation | None, chosen: MessageBoxSettings = MessageBoxSettings(), *, is_demo: bool) -> ShownTools:
-    """The tools for a conversation, or for a new one if ``row`` is None."""
-    here = tools_here(person, row, is_demo=is_demo)
+def shown_tools(person: User, row: Conversation | None, model: str = "", off: Set[str] = frozenset(), on: str = "") -> ShownTools:
+    """The tools for a conversation, or for a new one if ``row`` is None. ``model``: the one that is chosen at the message box, with the
+    names of the tools that are ``off`` in a new conversation, and of the one that is now switched ``on``."""
+    here = tools_here(person, row, is_demo=connected.is_demo())
     if row is None:
-        here = replace(here, off=chosen.off)
-        here = here.switched(chosen.on, is_on=True) if chosen.on else here
-    by_server = choice.server_tools(person, chosen.choice or (row.choice if row else ""))
+        here = replace(here, off=off)
+        here = here.switched(on, is_on=True) if on else here
+    by_server = choice.server_tools(person, model or (row.choice if row else ""))
     rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row and here.offered else {}
     offered = here.together().offered
     shown = [_shown(tool, here, rules.get(name)) for name, tool in here.offered.items() if name != FIND.name]
@@ -325,7 +312,7 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
     is_on, needs_approval = tool.name in offered, catalogue.needs_approval(tool)
     can_be_on = is_on or tool.name in here.switched(tool.name, is_on=True).together().offered
     is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and needs_approval
-    others = ", ".join(_title(each) for each in catalogue.against(tool, offered.values()))
+    others = ", ".join(escape(each.shown_title) for each in catalogue.against(tool, offered.values()))
     if not can_be_on:
         note = _(
             "Not available: this conversation has private data or text by others (a file, an import), and this tool could send data out."
@@ -336,19 +323,11 @@ def _shown(tool: Tool, here: ToolsHere, rule: ToolRule | None) -> ShownTool:
         note = _("Runs without asking you in this conversation.")
     else:
         note = _("You are asked before each call.") if needs_approval else ""
-    return ShownTool(tool.name, _title(tool), is_on, can_be_on, is_allowed, note)
+    return ShownTool(tool.name, escape(tool.shown_title), is_on, can_be_on, is_allowed, note)
 
 
-def _title(tool: Tool) -> str:
-    return escape(tool.shown_title)
-
-
-def switch(person: User, conversation_id: object, name: str, state: str, *, is_demo: bool) -> Conversation:
-    """Switch a tool on or off in the person's own conversation, or have them asked again. One that goes on switches off what excludes it.
-
-    Raises:
-        NotFoundError: they have no such conversation, or the name or state is invalid.
-    """
+def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:
+    """Switch a tool on or off in the person's own conversation or have them asked again. One that goes on switches off what it excludes."""
     row = access.own_conversation(person, conversation_id)
     # Any valid name is accepted: the tool may have been available when the page was rendered.
     if state not in STATES or not _is_name(name):
@@ -356,7 +335,7 @@ def switch(person: User, conversation_id: object, name: str, state: str, *, is_d
     if state == "ask":
         ToolRule.objects.filter(conversation=row, tool=name, is_allowed=True).delete()
         return row
-    before = tools_here(person, row, is_demo=is_demo)
+    before = tools_here(person, row, is_demo=connected.is_demo())
     after = before.switched(name, is_on=state == "on")
     off = after.off | {name} if state == "off" else after.off
     ToolRule.objects.filter(conversation=row, tool__in=before.off - off, is_allowed=False).delete()

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext, gettext_lazy
 
-from chatui.display.plots import Bars, bars
+from chatui.display.figures import Bars, bars
 from chatui.env import environment
 from chatui.models.usage import UsageKind
 from chatui.models.user import User
@@ -77,7 +77,6 @@ class ShownLimit:
 
 
 def table(rows: Sequence[ReportRow], by: By) -> Table:
-    """The table for these sums."""
     named = _namer(rows, by)
     most = max((row.tokens for row in rows), default=0)
     shown = tuple(_shown(row, named, most) for row in rows[:MAX_ROWS])
@@ -85,7 +84,6 @@ def table(rows: Sequence[ReportRow], by: By) -> Table:
 
 
 def total(row: ReportRow) -> ShownRow:
-    """The row with the sum of everything."""
     return _shown(row, lambda name: gettext("Total"), row.tokens)
 
 
@@ -103,7 +101,6 @@ def plot(rows: Sequence[ReportRow], days: Days) -> Plot:
 
 
 def limits_of(person: User) -> list[ShownLimit]:
-    """The limits in force for a person, with how much of each is used."""
     return [_limit(line) for line in limits.status_of(person)]
 
 
@@ -120,7 +117,6 @@ def _limit(line: limits.LimitLine) -> ShownLimit:
 
 
 def _namer(rows: Sequence[ReportRow], by: By) -> Callable[[object], str]:
-    """A function that gives the name of a row."""
     keys = reports.key_names([row.name for row in rows if isinstance(row.name, UUID)]) if by is By.KEY else {}
     nobody = str(_NOBODY.get(by, gettext("unknown")))
 

@@ -42,35 +42,25 @@ class ShownVersions:
     versions: Sequence[ShownVersion]
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
-    key: str
-    messages: Callable[[], Sequence[Message]]
+_Version = tuple[str, Callable[[], Sequence[Message]]]
+"""The key of its first or last message, and what reads all of its messages."""
 
 
 def shown_versions(row: Conversation, question: Message) -> ShownVersions:
-    """All answers to a question that have a message.
-
-    Raises:
-        NotFoundError: the message is not a question.
-    """
+    """All answers to a question that have a message."""
     if not question.is_question:
         raise access.NotFoundError
     known = Versions([question.pk])
     ends = known.ends(question)
-    versions = _continued(row, question, ends) if ends else _not_continued(row, question)
+    # If one was continued, they may branch off anywhere below the question, so each is read from its end upward.
+    versions = [(str(end.pk), partial(_path_to, row, question, end)) for end in ends] if ends else _not_continued(row, question)
     shown: list[ShownVersion] = []
     for index in range(len(versions), max(len(versions) - MAX_VERSIONS, 0), -1):
-        version = versions[index - 1]
-        answer = shown_answer(row, [question, *version.messages()], known)
+        key, read = versions[index - 1]
+        answer = shown_answer(row, [question, *read()], known)
         if answer is not None:
-            shown.append(ShownVersion(index, version.key, answer))
+            shown.append(ShownVersion(index, key, answer))
     return ShownVersions(len(versions), shown)
-
-
-def _continued(row: Conversation, question: Message, ends: Sequence[Message]) -> list[_Version]:
-    """The answers if one was continued. Then they may branch off anywhere below the question, so each is read from its end upward."""
-    return [_Version(str(end.pk), partial(_path_to, row, question, end)) for end in ends]
 
 
 def _path_to(row: Conversation, question: Message, end: Message) -> Sequence[Message]:
@@ -84,7 +74,7 @@ def _not_continued(row: Conversation, question: Message) -> list[_Version]:
     for child in transcripts.siblings(row, {question.pk})[question.pk]:
         if not child.is_question:
             read = partial(_of_turn, child.turn_id) if child.turn_id else partial(_imported, row, child)
-            found.setdefault(child.turn_id or child.pk, _Version(str(child.pk), read))
+            found.setdefault(child.turn_id or child.pk, (str(child.pk), read))
     return list(found.values())
 
 

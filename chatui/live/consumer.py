@@ -223,7 +223,7 @@ class ChatConsumer(PageSocket):
         elif isinstance(command, wire.AnswerNow):
             running.answer_now(await self._run_command(commands.own_turn, command))
         elif await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE) and self._counted:
-            bus().send(wire_bus.person(self._counted), conversation_list.seen(UUID(command.conversation)))
+            bus().send(wire_bus.person(self._counted), conversation_list.message(wire.AnswerSeen(str(UUID(command.conversation)))))
 
     async def _place_of(self, command: wire.Stop) -> TurnPlace:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -42,11 +42,10 @@ class Accent:
 
 def parse(text: str) -> Colour | None:
     """A colour of the form #rrggbb; None for anything else."""
-    return (int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)) if _HEX_COLOUR.fullmatch(text) else None
+    return _rgb(text) if _HEX_COLOUR.fullmatch(text) else None
 
 
 def to_hex(colour: Colour) -> str:
-    """The colour as #rrggbb."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
@@ -113,8 +112,8 @@ class MarkError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """The mark: its file name in URLs, media type and bytes."""
+class File:
+    """A file of the brand: its name in URLs, media type and bytes."""
 
     name: str
     content_type: str
@@ -130,12 +129,8 @@ class Mark:
 
 
 @lru_cache(maxsize=8)
-def read(path: Path) -> Mark:
-    """Read the file, once per process.
-
-    Raises:
-        MarkError: it cannot be read, is too large, or is not an allowed picture.
-    """
+def read(path: Path) -> File:
+    """The mark, read once per process. Raises MarkError if it cannot be read, is too large, or is not an allowed picture."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -144,12 +139,12 @@ def read(path: Path) -> Mark:
     if len(data) > MAX_BYTES:
         raise MarkError(f"CHATUI_MARK names a file of more than {MAX_BYTES // 1024} KB.")
     if data.startswith(_PNG):
-        return Mark("mark.png", "image/png", data)
+        return File("mark.png", "image/png", data)
     if _SVG.match(data) is None:
         raise MarkError("CHATUI_MARK names a file that is neither SVG nor PNG.")
     if _ACTIVE.search(data):
         raise MarkError("CHATUI_MARK names an SVG with a script, an event handler, foreign content, an entity or an external URL.")
-    return Mark("mark.svg", "image/svg+xml", data)
+    return File("mark.svg", "image/svg+xml", data)
 
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -162,64 +157,39 @@ _ACTIVE = re.compile(
 )
 
 
-@lru_cache(maxsize=8)
-def sheets(accent: str) -> dict[str, str]:
-    """The style sheets by file name; an empty dictionary if there is no accent, or an invalid one."""
-    colour = parse(accent)
-    if colour is None:
-        return {}
-    light, dark = light_accent(colour), dark_accent(colour)
-    return {"site.css": _site(light, dark)}
+STYLES = "site.css"
+PRODUCT = "chatui"
+MAX_NAME = 40
+ACCENT = "#0b6355"
 
 
-def light_accent_of_style_sheet(accent: str) -> str:
-    """The accent of the light theme, as #rrggbb; empty if there is none, or an invalid one."""
-    colour = parse(accent)
-    return to_hex(light_accent(colour).colour) if colour else ""
-
-
-def _site(light: Accent, dark: Accent) -> str:
+def sheet(light: Accent, dark: Accent) -> File:
+    """The style sheet with the accent of both themes."""
     rules = {
         "--accent": (light.colour, dark.colour),
         "--accent-hover": (light.hover, dark.hover),
         "--accent-ink": (light.ink, dark.ink),
         "--accent-wash": (light.wash, dark.wash),
     }
-    return f"@layer tokens {{\n{_rule(':root', rules)}}}\n"
-
-
-def _rule(place: str, values: dict[str, tuple[Colour, Colour]]) -> str:
-    lines = [f"  {name}: light-dark({to_hex(light)}, {to_hex(dark)});\n" for name, (light, dark) in values.items()]
-    return f"{place} {{\n{''.join(lines)}}}\n"
-
-
-PRODUCT = "chatui"
-MAX_NAME = 40
-ACCENT = "#0b6355"
+    lines = [f"  {name}: light-dark({to_hex(one)}, {to_hex(other)});\n" for name, (one, other) in rules.items()]
+    return File(STYLES, "text/css; charset=utf-8", f"@layer tokens {{\n:root {{\n{''.join(lines)}}}\n}}\n".encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """The operator's brand. ``mark`` and ``digest`` are empty if the operator has none; ``has_accent``: there are style sheets.
-
-    ``mark_sizes``: as in a manifest, such as 512x512; ``accent``: as #rrggbb, the product's own if the operator has none.
-    """
+    """The operator's brand. ``mark`` is None and ``digest`` empty if the operator has none; ``accent``: as #rrggbb, the product's own if
+    the operator has none. ``files``: by name, those that are served under addresses with the digest."""
 
     name: str
-    mark: str
-    mark_type: str
-    mark_sizes: str
-    has_accent: bool
+    mark: File | None
     accent: str
     digest: str
+    files: Mapping[str, File]
 
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file of the brand, as it is served."""
-
-    content_type: str
-    data: bytes
+    @property
+    def has_accent(self) -> bool:
+        """Whether there is a style sheet."""
+        return STYLES in self.files
 
 
 def brand() -> Brand:
@@ -230,9 +200,7 @@ def brand() -> Brand:
 
 def file(digest: str, name: str) -> File | None:
     """The brand's file with the digest and name of a URL; None if there is none."""
-    env = environment()
-    found = _files(env.mark, env.accent).get(name)
-    return found if digest == brand().digest else None
+    return brand().files.get(name) if digest == brand().digest else None
 
 
 def is_name(name: str) -> bool:
@@ -242,28 +210,15 @@ def is_name(name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _brand(name: str, path: Path | None, accent: str) -> Brand:
-    files = _files(path, accent)
-    picture = _mark(path)
+    colour, mark = parse(accent), _mark(path)
+    files = {STYLES: sheet(light_accent(colour), dark_accent(colour))} if colour else {}
+    files |= {mark.name: mark} if mark else {}
     digest = hashlib.sha256(b"".join(each.data for each in files.values())).hexdigest()[:16] if files else ""
-    return Brand(
-        name=name.strip() if is_name(name) else PRODUCT,
-        mark=picture.name if picture else "",
-        mark_type=picture.content_type if picture else "",
-        mark_sizes=picture.sizes if picture else "",
-        has_accent="site.css" in files,
-        accent=light_accent_of_style_sheet(accent) or ACCENT,
-        digest=digest,
-    )
+    shown = to_hex(light_accent(colour).colour) if colour else ACCENT
+    return Brand(name.strip() if is_name(name) else PRODUCT, mark, shown, digest, files)
 
 
-@lru_cache(maxsize=8)
-def _files(path: Path | None, accent: str) -> dict[str, File]:
-    found = {name: File("text/css; charset=utf-8", text.encode()) for name, text in sheets(accent).items()}
-    picture = _mark(path)
-    return found | ({picture.name: File(picture.content_type, picture.data)} if picture else {})
-
-
-def _mark(path: Path | None) -> Mark | None:
+def _mark(path: Path | None) -> File | None:
     try:
         return read(path) if path else None
     except MarkError:

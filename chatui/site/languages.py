@@ -2,8 +2,8 @@
 
 To add a language, add a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
 
-The codes themselves have English messages, for logs and commands. Those of ``renderer``, which has no translations, are repeated here, so
-that they are in the catalogues; a test compares them.
+The codes themselves have English messages, for logs and commands. Those of ``renderer`` are in the catalogues, too, although it has no
+translations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import get_language, get_language_bidi, gettext
-from django.utils.translation import gettext_noop as noop
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from renderer.errors import ErrorCode
@@ -37,7 +36,6 @@ class PageLanguage:
 
 
 def page_language() -> PageLanguage:
-    """The language in which the page is being rendered."""
     code = get_language() or SOURCE
     return PageLanguage(code, tag(code), "rtl" if get_language_bidi() else "ltr")
 
@@ -49,7 +47,6 @@ def tag(code: str) -> str:
 
 
 def is_available(code: str) -> bool:
-    """Whether people can choose this language."""
     return code in LANGUAGES
 
 
@@ -74,38 +71,4 @@ def _nearest(requested: str) -> str:
 
 
 def sentence_of(code: ErrorCode) -> str:
-    """The translated message of a code."""
     return gettext(code.sentence)
-
-
-def translated(sentence: str) -> str:
-    """Translate one of the sentences below that ``renderer`` returned."""
-    return gettext(sentence)
-
-
-OF_RENDERER = (
-    # renderer.errors, for each code of the specification
-    noop("The model wrote a message that could not be read."),
-    noop("The model did not say whom this message is for, so it is not shown."),
-    noop("The answer does not have the required format."),
-    noop("The model made a tool call that could not be carried out."),
-    noop("A tool took too long."),
-    noop("A tool was cancelled."),
-    noop("The answer was cut off before it was complete."),
-    noop("You are not allowed to see this. The attempt has been recorded."),
-    # renderer.gate, why a frame is hidden
-    noop("This role is unknown, and unknown roles are hidden."),
-    noop("It is addressed to a tool or a program, not to people."),
-    noop("This intent is unknown, and unknown intents are hidden."),
-    noop("It is a document attached to a question; its owner can open the file."),
-    noop("A user's message belongs on the final channel, but this one is on another."),
-    noop("A user's message has no intent, but this one declares one."),
-    noop("It is commentary that is not marked as a preamble."),
-    noop("This channel is unknown, and unknown channels are hidden."),
-    noop("System messages are written for the model."),
-    noop("Developer messages are written for the model."),
-    noop("Tool results are written for the model."),
-    noop("It is raw reasoning, which is never shown."),
-    noop("It is a status line for the product."),
-    noop("It is meant for debugging."),
-)

@@ -119,7 +119,6 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
             super().delete(name)
 
     def _save(self, name: str, content: Any) -> str:
-        """Called by Django to write a file."""
         if not self._replaces:
             return str(super()._save(name, content))
         path = Path(self.path(name))

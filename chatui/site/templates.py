@@ -33,7 +33,6 @@ class GapNode(template.Node):
         self.nodelist = nodelist
 
     def render(self, context: Context) -> str:
-        """Store the content, and write nothing: the sentence that follows contains it."""
         context[self._name] = self.nodelist.render(context)
         return ""
 

@@ -171,8 +171,8 @@ async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder 
     # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
     note_end(running, publisher.elapsed())
     outcome, account, turn = running.outcome, running.account, ledger.ended(running)
-    answered = conversation_list.answered(turn.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
-    bus().send(person(turn.asked_by_id), answered)
+    answered = wire.Answered(str(turn.conversation_id), timezone.now().isoformat(), ledger.is_news(outcome.state))
+    bus().send(person(turn.asked_by_id), conversation_list.message(answered))
     tell_program(running, outcome, turn.finished_at)
     below = await _below(running, turn, publisher, frames)
     await publisher.catch_up()

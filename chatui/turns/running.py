@@ -162,7 +162,8 @@ def launch(started: RunningTurn) -> None:
     conversation = started.turn.conversation
     bus().send(wire_bus.turns_of(conversation.pk), {"type": "turn.begun"})
     if started.program is None and conversation.temporary_until is None:
-        bus().send(wire_bus.person(conversation.owner_id), conversation_list.listed(conversation, is_running=True))
+        listed = conversation_list.listed(conversation, is_running=True)
+        bus().send(wire_bus.person(conversation.owner_id), conversation_list.message(listed))
     runner.announce()
 
 

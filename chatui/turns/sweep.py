@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 
+from chatui import wire
 from chatui.codes import Cause, ProductCode
 from chatui.database import connections
 from chatui.database.faults import outages
@@ -88,7 +89,7 @@ def interrupt(turn: Turn) -> TurnState | None:
         if has_news:
             conversation.has_news = True
             conversation.save(update_fields=["has_news"])
-    conversation_list.tell(conversation.owner_id, conversation_list.answered(conversation.pk, conversation.active_at, has_news=has_news))
+    conversation_list.tell(conversation.owner_id, wire.Answered(str(conversation.pk), conversation.active_at.isoformat(), has_news))
     return state
 
 

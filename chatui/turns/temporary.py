@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 
+from chatui import wire
 from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
@@ -60,7 +61,7 @@ def _end(key: UUID, owner: UUID, only: Q) -> bool:
     if not erasure.close(key, only):
         return False
     # Open pages remove it from view; requests of a page that has not yet received the event are refused.
-    conversation_list.tell(owner, conversation_list.unlisted(key))
+    conversation_list.tell(owner, wire.Unlisted(str(key)))
     file_access.forget_from_thread(key)
     erasure.erase_conversation(key)
     return True

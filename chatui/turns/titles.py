@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from chatui import prompts
+from chatui import prompts, wire
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.backends.spec import split_choice
 from chatui.database.writer import writer
@@ -267,7 +267,8 @@ async def _title(exchange: FirstExchange, choice: str) -> None:
         is_kept = bool(title) and await writer.run(keep, exchange.row, title, order=exchange.row.pk, patience=SAVE_SECONDS)
         if is_kept:
             exchange.row.title = title
-            bus().send(wire_bus.person(exchange.row.owner_id), conversation_list.retitled(exchange.row))
+            renamed = wire.TitleChanged(str(exchange.row.pk), title)
+            bus().send(wire_bus.person(exchange.row.owner_id), conversation_list.message(renamed))
     except NoSpareSlotError:
         _log_no_title(exchange, "answers need all slots")
     except TimeoutError:

@@ -9,9 +9,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from chatui.permissions import access_notices
-from chatui.web.guards import signed_in
+from chatui.web.guards import person_of, signed_in
 from chatui.web.language import back
-from chatui.web.sign_in.pages import person_of
 
 
 @signed_in("GET")

@@ -13,23 +13,17 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from chatui.display import answer_format as display_answer_format
-from chatui.display.answer_format import SchemaRejectedError
 from chatui.display.conversation_list import shown_conversation
-from chatui.json_schemas import MAX_CHARS
+from chatui.json_schemas import MAX_CHARS, AnswerFormat
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.web.guards import signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import keep_for_tab, person_of, signed_in
 
 _writes = Throttle("answer-format", attempts=60, seconds=60)
 _SESSION_KEY = "answer_formats"
-_MAX_TABS = 5
-"""How many tabs with a new conversation may each have a schema before the first message."""
 
 
 class SchemaForm(forms.Form):
-    """The form for a JSON Schema."""
-
     schema = forms.CharField(
         label=gettext_lazy("JSON schema"),
         error_messages={"required": gettext_lazy("Please enter a schema.")},
@@ -37,25 +31,20 @@ class SchemaForm(forms.Form):
         widget=forms.Textarea(attrs={"dir": "ltr", "rows": 14, "spellcheck": "false", "autocapitalize": "off", "class": "schema-text"}),
     )
 
+    def clean_schema(self) -> AnswerFormat:
+        # A form sends CR LF for each line end.
+        return display_answer_format.read(self.cleaned_data["schema"].replace("\r\n", "\n"))
+
 
 @signed_in("GET", "POST")
 def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Shows and sets the schema of a conversation, or removes it."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     now = display_answer_format.schema_text(row)
-    form = SchemaForm(request.POST or None, initial={"schema": display_answer_format.example() if "example" in request.GET else now})
-    if request.method == "POST":
-        _writes.check(str(person.pk))
-        if "clear" in request.POST:
-            display_answer_format.set_schema(person, conversation_id, "")
-            return redirect("conversation", conversation_id)
-        if form.is_valid():
-            try:
-                display_answer_format.set_schema(person, conversation_id, form.cleaned_data["schema"].replace("\r\n", "\n"))
-                return redirect("conversation", conversation_id)
-            except SchemaRejectedError as error:
-                form.add_error("schema", str(error))
+    form, clears = _form(request, now), "clear" in request.POST
+    if request.method == "POST" and (clears or form.is_valid()):
+        display_answer_format.set_schema(person, conversation_id, None if clears else form.cleaned_data["schema"])
+        return redirect("conversation", conversation_id)
     context = {"form": form, "conversation": shown_conversation(row), "is_on": bool(now), "has_text": bool(form["schema"].value())}
     return render(request, "chat/answer_format.html", context, status=400 if form.errors else 200)
 
@@ -66,22 +55,15 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
 
     The session stores it for the page on which the first message is written, which sends it; other pages start without one.
     """
-    person, asked, now = person_of(request), request.GET.get("for", ""), stored_schema(request)
-    form = SchemaForm(
-        request.POST or None,
-        initial={"schema": display_answer_format.example() if "example" in request.GET else display_answer_format.formatted(now)},
-    )
+    asked, now = request.GET.get("for", ""), stored_schema(request)
+    form = _form(request, display_answer_format.formatted(now))
     back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
-    if request.method == "POST":
-        _writes.check(str(person.pk))
-        if "clear" in request.POST:
-            return redirect(_home(back))
-        if form.is_valid():
-            try:
-                text = display_answer_format.one_line(form.cleaned_data["schema"].replace("\r\n", "\n"))
-                return redirect(_home({**back, "format": _keep(request, text)}))
-            except SchemaRejectedError as error:
-                form.add_error("schema", str(error))
+    if "clear" in request.POST:
+        return redirect(_home(back))
+    if request.method == "POST" and form.is_valid():
+        key = secrets.token_urlsafe(9)
+        keep_for_tab(request, _SESSION_KEY, key, display_answer_format.one_line(form.cleaned_data["schema"]))
+        return redirect(_home({**back, "format": key}))
     here = {**back, "for": asked} if now else back
     context = {
         "form": form,
@@ -101,11 +83,11 @@ def stored_schema(request: HttpRequest, name: str = "for") -> str:
     return found if isinstance(found, str) else ""
 
 
-def _keep(request: HttpRequest, text: str) -> str:
-    key = secrets.token_urlsafe(9)
-    before = list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :]
-    request.session[_SESSION_KEY] = {**dict(before), key: text}
-    return key
+def _form(request: HttpRequest, now: str) -> SchemaForm:
+    """The form with the schema that is in force, or an example. Each time that it is sent is counted."""
+    if request.method == "POST":
+        _writes.check(str(person_of(request).pk))
+    return SchemaForm(request.POST or None, initial={"schema": display_answer_format.EXAMPLE if "example" in request.GET else now})
 
 
 def _home(query: dict[str, str]) -> str:

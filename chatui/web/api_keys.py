@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,13 +20,11 @@ from chatui.accounts.api_keys import MAX_PER_MINUTE, NAME_CHARS, CreatedKey, New
 from chatui.display.tools import tools_for_keys
 from chatui.limits import Throttle
 from chatui.model_servers import choice as model_choice
-from chatui.model_servers import connected
 from chatui.model_servers.choice import ModelChoice
 from chatui.permissions import programs
 from chatui.proxies import public_address
-from chatui.web.guards import signed_in, visitor_of
+from chatui.web.guards import person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import person_of
 from renderer.characters import is_seen, one_line
 
 RESPONSES, CHAT = "responses", "chat"
@@ -88,16 +87,18 @@ class KeyForm(forms.Form):
         days = [(str(count), ngettext("%(count)d day", "%(count)d days", count) % {"count": count}) for count in DAYS]
         fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
 
+    def clean_name(self) -> str:
+        name = one_line(self.cleaned_data["name"])
+        if is_seen(name):
+            return name
+        raise ValidationError(gettext("Please enter a name."))
+
     def wanted(self) -> NewKeyOptions | None:
-        """The key that a valid form asks for."""
         if not self.is_valid():
             return None
-        name, formats, lasts = one_line(self.cleaned_data["name"]), self.cleaned_data["formats"], self.cleaned_data["lasts"]
-        if not is_seen(name):
-            self.add_error("name", gettext("Please enter a name."))
-            return None
+        formats, lasts = self.cleaned_data["formats"], self.cleaned_data["lasts"]
         return NewKeyOptions(
-            name=name,
+            name=self.cleaned_data["name"],
             for_responses=RESPONSES in formats,
             for_chat=CHAT in formats,
             models=tuple(self.cleaned_data["models"]),
@@ -119,7 +120,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     new_form = partial(
         KeyForm,
         choices=model_choice.choices_for(person),
-        tools=tools_for_keys(person, is_demo=connected.is_demo()),
+        tools=tools_for_keys(person),
         may_view_hidden=programs.may_read(person),
     )
     form, made = new_form(request.POST or None), None
@@ -142,7 +143,6 @@ def keys(request: HttpRequest) -> HttpResponse:
 
 @signed_in("POST")
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    """Revoke one key."""
     api_keys.revoke_own(visitor_of(request, "page"), key_id)
     return redirect("api_keys")
 

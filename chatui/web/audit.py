@@ -22,11 +22,9 @@ from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
 from chatui.permissions import access, debug_views
 from chatui.permissions.administration import AdminPart
-from chatui.web import lists
 from chatui.web.errors import refuse
-from chatui.web.guards import signed_in, visitor_of
-from chatui.web.manage import parts
-from chatui.web.manage.parts import for_part
+from chatui.web.guards import number, visitor_of
+from chatui.web.manage.parts import DaysForm, Shown, for_part, list_page, page
 from renderer.errors import Code
 
 EXPORT_MOST = 50_000
@@ -34,12 +32,11 @@ EXPORT_MOST = 50_000
 
 COUNTED_DAYS = 30
 _COUNTED_MOST = 100
+_NO_LINES = lines.LinePage((), None, None)
 _KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 
-class FilterForm(lists.DaysForm):
-    """The filter of the lines. Every field may be empty."""
-
+class FilterForm(DaysForm):
     person = forms.CharField(label=_("Who"), max_length=150, required=False)
     whose = forms.CharField(label=_("Whose"), max_length=150, required=False)
     action = forms.ChoiceField(label=_("What"), required=False)
@@ -49,7 +46,6 @@ class FilterForm(lists.DaysForm):
     field_order = ("person", "whose", "action", "code", "way", "conversation")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the values that occur in the log."""
         super().__init__(*args, **kwargs)
         for name in ("action", "code", "way"):
             # An old link may name a value that is not in the log: it matches nothing, but is not a form error.
@@ -64,21 +60,18 @@ class FilterForm(lists.DaysForm):
         return LineFilters(**values, **self.period())
 
 
-@for_part(AdminPart.AUDIT)
-def audit_page(request: HttpRequest) -> HttpResponse:
+@list_page(AdminPart.AUDIT, "manage/audit_log.html", FilterForm)
+def audit_page(request: HttpRequest, form: FilterForm) -> Shown:
     """The lines that match, newest first. ``below`` and ``above`` are line numbers, from which the next or previous page starts."""
-    form = FilterForm(request.GET)
     if not form.is_valid():
-        return _page(request, form, lines.LinePage((), None, None), status=400)
-    page = lines.page(form.filters(), below=lists.number(request, "below"), above=lists.number(request, "above"))
-    return _page(request, form, page)
+        return _shown(form, _NO_LINES)
+    below, above = (number(request.GET.get(name), None) for name in ("below", "above"))
+    return _shown(form, lines.page(form.filters(), below=below, above=above))
 
 
-@signed_in("POST")
+@for_part(AdminPart.AUDIT, "POST")
 def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
     """The lines that match as a file, oldest first. The export is recorded before it is made, and so is part of it."""
-    visitor = visitor_of(request, "download")
-    access.required(visitor.user, access.can_read_audit)
     if kind not in _KINDS:
         raise access.NotFoundError
     asked = FilterForm(request.POST)
@@ -88,28 +81,25 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
         words = _("More than %(count)s lines. Narrow the filter, or use manage.py audit export.")
         asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True)})
-        return _page(request, asked, lines.LinePage((), None, None), status=400)
+        return page(request, AdminPart.AUDIT, "manage/audit_log.html", {"form": asked} | _shown(asked, _NO_LINES), 400)
     aggregation.close_expired()
-    record("audit export", visitor, detail=f"{kind}: {filters}")
+    record("audit export", visitor_of(request, "download"), detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(lines.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'
     return response
 
 
-@signed_in("POST")
+@for_part(AdminPart.AUDIT, "POST")
 def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
-    visitor = visitor_of(request, "page")
-    access.required(visitor.user, access.can_read_audit)
-    debug_views.acknowledge(visitor, warning_id)
+    debug_views.acknowledge(visitor_of(request, "page"), warning_id)
     return redirect("audit")
 
 
-def _page(request: HttpRequest, form: FilterForm, page: lines.LinePage, status: int = 200) -> HttpResponse:
+def _shown(form: FilterForm, page: lines.LinePage) -> dict[str, Any]:
     filters = {name: value for name in form.fields if (value := form.data.get(name, ""))}
     since = datetime.combine(timezone.now().date(), time.min, UTC) - timedelta(days=COUNTED_DAYS - 1)
     refused = LineFilters(code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
-    context = {
-        "form": form,
+    return {
         "filters": filters,
         "lines": page.lines,
         "older": _address(filters, below=page.older),
@@ -120,9 +110,7 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.LinePage, status: 
         "counted_days": COUNTED_DAYS,
         "refused_code": Code.PERM_VISIBILITY.value,
     }
-    return parts.page(request, AdminPart.AUDIT, "manage/audit_log.html", context, status)
 
 
 def _address(filters: dict[str, str], **place: int | None) -> str:
-    (number,) = place.values()
-    return f"{reverse('audit')}?{urlencode(filters | place)}" if number is not None else ""
+    return f"{reverse('audit')}?{urlencode(filters | place)}" if None not in place.values() else ""

@@ -14,14 +14,13 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_safe
 
+from chatui import wire
 from chatui.accounts import people, sign_in
-from chatui.display import conversation_actions, conversation_list, files, tools, windows
+from chatui.display import conversation_actions, conversation_list, files, operator_pages, tools, windows
 from chatui.display.conversation import BLANK_EXCHANGE, EFFORTS, shown_exchange, visible_text
-from chatui.display.conversation_list import ConversationLink, blank_conversation, blank_link, conversation_link, shown_conversation
+from chatui.display.conversation_list import ShownConversation, blank_conversation, shown_conversation
 from chatui.display.folders import BLANK_FOLDER, shown_folders
-from chatui.display.operator_pages import examples, welcome
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
@@ -30,9 +29,8 @@ from chatui.permissions import access, access_notices, administration
 from chatui.turns import running, sweep, temporary
 from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
-from chatui.web.diagrams import draws_diagrams
-from chatui.web.guards import done, guarded, signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import done, for_anybody, person_of, signed_in, visitor_of
+from chatui.web.pages import draws_diagrams
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
@@ -40,8 +38,7 @@ if TYPE_CHECKING:
     from chatui.models.user import User
 
 
-@require_safe
-@guarded
+@for_anybody("GET", "HEAD")
 @draws_diagrams
 def home(request: HttpRequest) -> HttpResponse:
     """A new conversation. Redirects to the set-up page while there is no account, and people who are signed out to the sign-in page."""
@@ -150,11 +147,11 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "mark": mark,
         "blank_exchange": BLANK_EXCHANGE,
         "blank_conversation": blank_conversation(),
-        "blank_link": blank_link(),
+        "blank_link": replace(blank_conversation(), is_imported=True),  # scripts take the mark off
         "blank_folder": BLANK_FOLDER,
         "access_notices": access_notices.undismissed(person, row) if row else [],
-        "welcome": welcome(),
-        "examples": [] if row else examples(is_demo=connected.is_demo()),
+        "welcome": operator_pages.read("welcome"),
+        "examples": [] if row else operator_pages.examples(is_demo=connected.is_demo()),
         "may_invite_first": row is None and not connected.is_demo() and administration.may_invite(person, None) and people.is_alone(person),
         "deleted": _just_deleted(request, person),
         "is_temporary": is_temporary,
@@ -163,7 +160,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "has_format": row is not None and row.answer_format is not None,
         **_new_format(request, row),
         "has_files": files.are_any(person, row.pk if row else None),
-        "has_tools": tools.has_tools(person, is_demo=connected.is_demo()),
+        "has_tools": tools.has_tools(person),
         **_choice(person, row),
     }
     return render_to_string("chat/chat.html", context, request)
@@ -194,19 +191,18 @@ def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     }
 
 
-def _just_deleted(request: HttpRequest, person: User) -> ConversationLink | None:
+def _just_deleted(request: HttpRequest, person: User) -> ShownConversation | None:
     asked = request.GET.get("deleted")
     if not asked:
         return None
     try:
-        return conversation_link(access.own_conversation(person, asked, deleted=True))
+        return shown_conversation(access.own_conversation(person, asked, deleted=True))
     except access.NotFoundError:
         return None
 
 
 @signed_in("GET")
 def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """The fragment of one question and its answer."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
     context = {"exchange": shown_exchange(row, access.turn_of(row, turn_id)), "conversation": shown_conversation(row), "efforts": EFFORTS}
@@ -215,7 +211,6 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
 
 @signed_in("GET")
 def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """The fragment of all answers to a question."""
     question = access.visible_message(visitor_of(request, "page"), conversation_id, message_id, action="versions of an answer")
     row = access.own_conversation(person_of(request), conversation_id)
     context = {"shown": shown_versions(row, question), "conversation": shown_conversation(row)}
@@ -224,24 +219,21 @@ def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
 
 @signed_in("POST")
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
-    conversation_list.tell(row.owner_id, conversation_list.retitled(row))
+    conversation_list.tell(row.owner_id, wire.TitleChanged(str(row.pk), row.title))
     return done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
 @signed_in("POST")
 def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
     running.stop_all_from_thread(row.pk)
-    conversation_list.tell(row.owner_id, conversation_list.unlisted(row.pk))
+    conversation_list.tell(row.owner_id, wire.Unlisted(str(row.pk)))
     return done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
 
 @signed_in("POST")
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
     conversation_list.tell(row.owner_id, *conversation_list.placed(row))
     return done(request, reverse("conversation", args=[row.pk]), title=row.title)

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
@@ -23,32 +23,35 @@ from chatui.env import environment
 from chatui.permissions import access, administration, debug_requests
 from chatui.permissions.administration import AdminPart
 from chatui.site.languages import sentence_of
-from chatui.web.guards import hidden_channels, visitor_of
+from chatui.web.guards import View, hidden_channels, notify_sockets, number, person_of, visitor_of
 from chatui.web.manage import parts
 from chatui.web.manage.parts import for_part
-from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation
 
 
-View = Callable[..., HttpResponse]
-
 _AFTER_THE_END = 2
 """How many seconds after the end of a view its pages are loaded anew. By then a page's script has closed it."""
 
 
-def after_opt_in(view: View) -> View:
-    """Redirect people whose debug view is not open, or no longer open, to the page on which they can open it."""
+def opened(action: str, way: str = "page") -> Callable[[View], View]:
+    """Guards a view of hidden channels that is given the conversation, once the access has been recorded as ``action``. People whose debug
+    view is not open, or no longer open, are redirected to the page on which they can open it."""
 
-    @wraps(view)
-    def answer(request: HttpRequest, conversation_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, conversation_id, *args, **kwargs)
-        except access.OptInNeededError:
-            return redirect("debug", conversation_id)
+    def decorate(view: View) -> View:
+        @hidden_channels("GET", action)
+        @wraps(view)
+        def answer(request: HttpRequest, conversation_id: UUID, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            try:
+                row = access.view_hidden(visitor_of(request, way), conversation_id, action=action)
+            except access.OptInNeededError:
+                return redirect("debug", conversation_id)
+            return view(request, row, *args, **kwargs)
 
-    return answer
+        return answer
+
+    return decorate
 
 
 @hidden_channels("GET", "debug page")
@@ -62,19 +65,14 @@ def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _frames(request, row, "frames")
 
 
-@hidden_channels("GET", "debug comparison")
-@after_opt_in
-def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The same, with the person's view of each frame beside it."""
-    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug comparison")
+@opened("debug comparison")
+def compare(request: HttpRequest, row: Conversation) -> HttpResponse:
     return _frames(request, row, "compare")
 
 
-@hidden_channels("GET", "debug raw text")
-@after_opt_in
-def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+@opened("debug raw text")
+def raw(request: HttpRequest, row: Conversation) -> HttpResponse:
     """The branch as an OpenChatML document."""
-    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw text")
     text = display_debug.raw_branch(row, person_of(request), branch_of(request))
     return _page(request, row, "debug/raw.html", "raw", text=text)
 
@@ -92,7 +90,7 @@ def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     visitor = visitor_of(request, "page")
     reason = " ".join(request.POST.get("reason", "").replace("\x00", "").split())
     try:
-        row = debug_requests.open_debug_view(visitor, conversation_id, reason, number_of(request.POST.get("minutes"), 0))
+        row = debug_requests.open_debug_view(visitor, conversation_id, reason, number(request.POST.get("minutes"), 0))
     except debug_requests.ReasonNeededError as error:
         row = access.debuggable_conversation(visitor, conversation_id, action="open debug view")
         return _opt_in(request, row, reason=reason, problem=sentence_of(error.code))
@@ -121,11 +119,6 @@ def _page(request: HttpRequest, row: Conversation, template: str, tab: str, **sh
 def branch_of(request: HttpRequest) -> str | None:
     """A message on the branch to show; None for the branch that is open."""
     return request.GET.get("branch") or None
-
-
-def number_of(value: str | None, otherwise: int) -> int:
-    """A small number from a form or an address."""
-    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 9 else otherwise
 
 
 def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
@@ -172,39 +165,30 @@ def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> Ht
 
 @hidden_channels("POST", "decline debug view")
 def decline(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
-    """Decline a request."""
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=False)
     return redirect("debug_requests")
 
 
-@hidden_channels("GET", "debug prompt")
-@after_opt_in
-def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+@opened("debug prompt")
+def prompt(request: HttpRequest, row: Conversation, turn_id: UUID) -> HttpResponse:
     """The body of the request, one part at a time. ``format=sent`` shows it byte for byte."""
-    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
     # Old links use ``form``.
     laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
-    number = number_of(request.GET.get("part"), 1)
-    shown = debug_tokens.part(row, turn_id, number, laid_out=laid_out)
+    shown = debug_tokens.part(row, turn_id, number(request.GET.get("part"), 1), laid_out=laid_out)
     return _page(request, row, "debug/prompt.html", "prompt", prompt=shown)
 
 
-@hidden_channels("GET", "prompt download")
-@after_opt_in
-def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """The whole body as a file."""
-    row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="prompt download")
+@opened("prompt download", "download")
+def prompt_file(request: HttpRequest, row: Conversation, turn_id: UUID) -> HttpResponse:
     # Served as a download: a prompt may contain anything.
     response = HttpResponse(debug_tokens.whole(row, turn_id), content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="prompt-{turn_id}.json"'
     return response
 
 
-@hidden_channels("GET", "debug tokens")
-@after_opt_in
-def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+@opened("debug tokens")
+def turn_tokens(request: HttpRequest, row: Conversation, turn_id: UUID) -> HttpResponse:
     """Token ids and text, a few hundred per page: of the prompt, or of the model's output with ``of=output``."""
-    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
     of = debug_tokens.OUTPUT if request.GET.get("of") == debug_tokens.OUTPUT else debug_tokens.PROMPT
-    page = debug_tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
+    page = debug_tokens.page(row, turn_id, of, number(request.GET.get("from"), 0))
     return _page(request, row, "debug/tokens.html", "tokens", page=page)

@@ -21,8 +21,7 @@ from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.transfer import exports
 from chatui.transfer.exports import Content, DownloadFormat, attachment
-from chatui.web.guards import hidden_channels, signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import hidden_channels, person_of, signed_in, visitor_of
 from renderer.gate import Audience
 
 if TYPE_CHECKING:

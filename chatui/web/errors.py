@@ -34,9 +34,6 @@ log = logging.getLogger(__name__)
 PROGRAMS = "/v1/"
 """Below this path, errors are the API's error objects, also for unknown addresses."""
 
-FORBIDDEN = 403
-"""The status for a form with a missing or old token."""
-
 _IN_MINUTES = 100
 """From this many seconds on, the page gives the time to wait in minutes."""
 
@@ -82,7 +79,6 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 @_outside_request
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404."""
     return refuse(request, ProductCode.NOT_FOUND, 404)
 
 
@@ -111,7 +107,11 @@ def came_from(request: HttpRequest) -> str:
 
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
     incident, sentence = uuid4().hex[:12], sentence_of(code)
-    _note(request, incident, code, status)
+    # The log gets the incident number that people see, with the name of the view instead of its address.
+    view = request.resolver_match.view_name if request.resolver_match else "no view"
+    measures.ERROR_PAGES.labels(code.value, str(status)).inc()
+    level = logging.ERROR if status >= 500 else logging.INFO
+    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view})
     if request.path.startswith(PROGRAMS):
         kind = "not_found" if status == 404 else "server_error" if status >= 500 else "invalid_request"
         error = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}
@@ -121,14 +121,6 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
     if wait_seconds >= _IN_MINUTES:
         context["wait_minutes"] = -(-wait_seconds // 60)
-    if code == ProductCode.COMMAND and status == FORBIDDEN:
+    if code == ProductCode.COMMAND and status == 403:  # a form with a missing or old token
         context["came_from"] = came_from(request)
     return render(request, "site/error.html", context, status=status)
-
-
-def _note(request: HttpRequest, incident: str, code: ErrorCode, status: int) -> None:
-    """Log the incident number that people see, with the name of the view instead of its address."""
-    view = request.resolver_match.view_name if request.resolver_match else "no view"
-    measures.ERROR_PAGES.labels(code.value, str(status)).inc()
-    level = logging.ERROR if status >= 500 else logging.INFO
-    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view})

@@ -6,10 +6,11 @@ Files are served with headers that keep browsers from executing them.
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from uuid import UUID
 
-from csp.constants import NONE, UNSAFE_INLINE
+from csp.constants import UNSAFE_INLINE
 from csp.decorators import csp
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -25,19 +26,18 @@ from chatui.transfer import files as transfer_files
 from chatui.transfer.files import DOWNLOAD_ACTION, Download, FileDestination, UploadRefusedError
 from chatui.web import downloads
 from chatui.web.errors import refuse
-from chatui.web.guards import hidden_channels, signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import INERT, hidden_channels, person_of, signed_in, visitor_of
 
-# A file is served from our origin, so a script in it would run as the product. A picture that is opened by itself is a document, too.
-_POLICY = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
-# The browser makes the document around such a picture. Its styles must be allowed, or black lines may be drawn on black.
-_PICTURE_POLICY = {**_POLICY, "style-src": [UNSAFE_INLINE]}
+if TYPE_CHECKING:
+    from chatui.models.files import StoredFile
+
+# The browser makes the document around a picture that is opened directly. Its styles must be allowed, or black lines may be drawn on black.
+_PICTURE_POLICY = {**INERT, "style-src": [UNSAFE_INLINE]}
 _ANYTHING = "application/octet-stream"
 
 
 @signed_in("GET")
 def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
-    """A file in a conversation of one's own."""
     return _served(request, transfer_files.own(access.as_person(request.user), file_id))
 
 
@@ -64,11 +64,10 @@ def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
     disposition = content_disposition_header(not found.picture_type, found.name)
     response.headers["Content-Disposition"] = disposition or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"
-    return csp(_PICTURE_POLICY if found.picture_type else _POLICY)(lambda _: response)(request)
+    return csp(_PICTURE_POLICY if found.picture_type else INERT)(lambda _: response)(request)
 
 
 _uploads = Throttle("files", attempts=120, seconds=600)
-_NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
 _NAME_CHARS = 1000
 _MAX_NUMBER = 2**31 - 1
 _TEMPORARY = ("busy", "unchecked", NoTextReason.UNAVAILABLE)
@@ -96,8 +95,7 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
         file = transfer_files.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
     except UploadRefusedError as error:
         return _refused(error.why, error)
-    status = display_files.as_json(file, display_files.reader(person_of(request), request.GET.get("choice", "")))
-    return JsonResponse({"ok": True, **status}) if status else _refused("gone")
+    return _chip(request, file)
 
 
 @signed_in("GET")
@@ -113,12 +111,16 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     person = person_of(request)
     _uploads.check(str(person.pk))
     file = transfer_files.attach_again(person, file_id, _message_box(request))
-    status = display_files.as_json(file, display_files.reader(person, request.GET.get("choice", "")))
+    return _chip(request, file)
+
+
+def _chip(request: HttpRequest, file: StoredFile) -> HttpResponse:
+    status = display_files.as_json(file, display_files.reader(person_of(request), request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 
 @signed_in("GET")
-@csp(_NOTHING)  # type: ignore[arg-type]
+@csp(INERT)  # type: ignore[arg-type]
 def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """The text extracted from one's own file, as plain text, in which no script can run."""
     found = transfer_files.text_of(access.as_person(request.user), file_id)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,16 +16,16 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from chatui import wire
 from chatui.display import conversation_list
 from chatui.display import folders as display_folders
 from chatui.display import own_data as display_own_data
 from chatui.display.conversation_list import shown_conversation
-from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
+from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, clean_instructions
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.web import own_data
-from chatui.web.guards import done, signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import done, person_of, signed_in
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Folder
@@ -42,8 +43,6 @@ class Instructions(forms.CharField):
 
 
 class FolderForm(forms.Form):
-    """A folder's name and instructions."""
-
     name = forms.CharField(
         label=_("Name"),
         max_length=NAME_CHARS,
@@ -63,15 +62,13 @@ class FolderForm(forms.Form):
         widget=forms.Textarea(attrs={"dir": "auto", "rows": 8}),
     )
 
-    def wanted(self) -> FolderFields | None:
-        """The folder that a valid form describes."""
-        if not self.is_valid():
-            return None
-        try:
-            return FolderFields.of(self.cleaned_data["name"], self.cleaned_data["instructions"])
-        except NoNameError:
-            self.add_error("name", gettext("Please enter a name."))
-            return None
+    def clean_name(self) -> str:
+        if name := display_folders.clean_name(self.cleaned_data["name"]):
+            return name
+        raise ValidationError(gettext("Please enter a name."))
+
+    def clean_instructions(self) -> str:
+        return clean_instructions(self.cleaned_data["instructions"])
 
 
 @signed_in("GET", "POST")
@@ -83,28 +80,25 @@ def new(request: HttpRequest) -> HttpResponse:
     form = FolderForm(request.POST or None)
     if request.method == "POST":
         _writes.check(str(person.pk))
-        if wanted := form.wanted():
-            try:
-                folder = display_folders.create(person, wanted)
-            except TooManyFoldersError:
-                form.add_error(None, _full())
-            else:
+        if form.is_valid():
+            if folder := display_folders.create(person, **form.cleaned_data):
                 _notify(person, folder)
-                return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(_start(folder))
+                url = f"{reverse('home')}?folder={folder.pk}"
+                return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(url)
+            form.add_error(None, gettext("You have the maximum of %(most)s folders. Delete one first.") % {"most": MAX_FOLDERS})
     context = {"form": form, "conversation": shown_conversation(row) if row else None}
     return render(request, "sidebar/new_folder.html", context, status=400 if form.errors else 200)
 
 
 @signed_in("GET", "POST")
 def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
-    """Shows and changes a folder's name and instructions."""
     person = person_of(request)
     text = display_folders.text_of(person, folder_id)
     form = FolderForm(request.POST or None, initial={"name": text.name, "instructions": text.instructions})
     if request.method == "POST":
         _writes.check(str(person.pk))
-        if wanted := form.wanted():
-            _notify(person, display_folders.change(person, folder_id, wanted))
+        if form.is_valid():
+            _notify(person, display_folders.change(person, folder_id, **form.cleaned_data))
             return redirect(f"{reverse('folder', args=[folder_id])}?saved=1")
     context = {"form": form, "folder": text, "is_saved": "saved" in request.GET and request.method == "GET"}
     return render(request, "sidebar/folder.html", context, status=400 if form.errors else 200)
@@ -116,7 +110,8 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         _writes.check(str(person.pk))
-        conversation_list.tell(person.pk, conversation_list.folder_gone(display_folders.delete(person, folder_id)))
+        display_folders.delete(person, folder_id)
+        conversation_list.tell(person.pk, wire.FolderGone(str(folder_id)))
         return redirect("home")
     return render(request, "sidebar/delete_folder.html", {"folder": display_folders.text_of(person, folder_id)})
 
@@ -132,7 +127,7 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     context = {
         "conversation": shown_conversation(row),
         "folders": folders,
-        "here": display_folders.folder_of(row),
+        "here": str(row.folder_id or ""),
         "is_full": len(folders) >= MAX_FOLDERS,
         "most": MAX_FOLDERS,
         "name_chars": NAME_CHARS,
@@ -146,14 +141,5 @@ def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id:
     return done(request, reverse("conversation", args=[row.pk]), title=row.title, undo=kept["key"], folder=folder_id)
 
 
-def _full() -> str:
-    most = {"most": MAX_FOLDERS}
-    return gettext("You have the maximum of %(most)s folders. Delete one first.") % most
-
-
 def _notify(person: User, row: Folder) -> None:
-    conversation_list.tell(person.pk, conversation_list.folder_kept(row, display_folders.next_folder_id(row, person)))
-
-
-def _start(row: Folder) -> str:
-    return f"{reverse('home')}?folder={row.pk}"
+    conversation_list.tell(person.pk, wire.FolderKept(str(row.pk), row.name, display_folders.next_folder_id(row, person)))

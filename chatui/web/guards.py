@@ -1,7 +1,7 @@
-"""The decorators of all views that check access, and who sent a request: the person and their address.
+"""The decorators of all views that check access, and what a view reads of its request: the person, their address, numbers in addresses.
 
-They convert the exceptions of ``chatui.permissions.access`` into responses. It is also determined whether the person or another site caused
-a request.
+The decorators convert the exceptions of ``chatui.permissions.access`` into responses. It is also determined whether the person or another
+site caused a request.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import contextlib
 from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from csp.constants import NONE
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from chatui.accounts.sign_in import DEVICE_COOKIE
@@ -27,12 +29,51 @@ from chatui.permissions import access, ratings
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError, as_person
 from chatui.permissions.debug_requests import NotIndependentError
 from chatui.web.errors import refuse
+from chatui.wire import bus
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
+
+
+# A file that is opened directly is a document of our origin: it may run nothing and load nothing, and has an opaque origin.
+INERT = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": True}
+
+View = Callable[..., HttpResponseBase]
+Other = TypeVar("Other")
 
 
 def visitor_of(request: HttpRequest, way: str) -> Visitor:
     """The signed-in person of a request (None for nobody), the address and the browser that it came from, and what caused it."""
     device = request.COOKIES.get(DEVICE_COOKIE, "")
     return Visitor(as_person(request.user), request.META.get("REMOTE_ADDR") or "", way, cause_of(request.headers), device)
+
+
+def person_of(request: HttpRequest) -> User:
+    """The signed-in person of a view that needs one."""
+    person = as_person(request.user)
+    if person is None:
+        raise TypeError("a view without login_required asked for a person")
+    return person
+
+
+def notify_sockets(*people: User) -> None:
+    """Make these people's sockets recheck their session and permissions. Best effort: they also do so regularly."""
+    for person in people:
+        bus.send_from_thread(bus.person(person.pk), {"type": "session.check"})
+
+
+def number(text: str | None, otherwise: Other) -> int | Other:
+    """A whole number from an address or a form that fits into a database column; ``otherwise`` if it is none."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else otherwise
+
+
+_MAX_TABS = 5
+
+
+def keep_for_tab(request: HttpRequest, name: str, key: str, value: object) -> None:
+    """Keep a value in the session for one of several tabs, under ``name`` and a key that only this tab knows. Old ones are dropped."""
+    before = list(request.session.get(name, {}).items())[1 - _MAX_TABS :]
+    request.session[name] = {**dict(before), key: value}
 
 
 def cause_of(headers: Mapping[str, str]) -> RequestCause:
@@ -46,9 +87,6 @@ def cause_of(headers: Mapping[str, str]) -> RequestCause:
         return RequestCause.PERSON
     is_navigation = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
     return RequestCause.LINK if is_navigation else RequestCause.EMBEDDED
-
-
-View = Callable[..., HttpResponseBase]
 
 
 def secret_address(view: View) -> View:
@@ -90,8 +128,13 @@ def guarded(view: View) -> View:
 
 
 def signed_in(*methods: str) -> Callable[[View], View]:
-    """A guarded view for people who are signed in, which takes only these methods."""
-    return lambda view: require_http_methods(methods)(login_required(_for_pages(guarded(view))))
+    """A guarded view for people who are signed in, which takes only these methods. No report of an error has what its forms contain."""
+    return lambda view: sensitive_post_parameters()(require_http_methods(methods)(login_required(_for_pages(guarded(view)))))
+
+
+def for_anybody(*methods: str) -> Callable[[View], View]:
+    """A guarded view that takes only these methods, and needs no sign-in."""
+    return lambda view: sensitive_post_parameters()(require_http_methods(methods)(guarded(view)))
 
 
 def _for_pages(view: View) -> View:

@@ -1,24 +1,30 @@
-"""Liveness (``/healthz``) and readiness (``/readyz``), open to everybody, with no other information; and whether a page's WebSocket is
-refused because of how the site is set up.
+"""What monitors ask for: liveness (``/healthz``) and readiness (``/readyz``), open to everybody, with no other information, and with the
+operator's token ``/metrics``; and whether a page's WebSocket is refused because of how the site is set up.
 """
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 
 from chatui.codes import ProductCode
+from chatui.display import metrics as display_metrics
 from chatui.display import readiness
+from chatui.env import environment
+from chatui.limits import GuessLimit, Scope
 from chatui.live import routing
+from chatui.permissions.access import NotFoundError
 from chatui.proxies import setup_faults
 from chatui.site.languages import sentence_of
+from chatui.web.guards import for_anybody, visitor_of
 from chatui.web.middleware import PEER
 
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """200 while the process runs. It checks nothing else: a process must not be killed because its database is down."""
-    return _uncached(HttpResponse("ok\n", content_type="text/plain"))
+    return HttpResponse("ok\n", content_type="text/plain")
 
 
 @require_safe
@@ -28,7 +34,7 @@ async def readyz(request: HttpRequest) -> HttpResponse:
     is_ready = readiness.is_ready(findings)
     response = JsonResponse({"ready": is_ready, **findings}, status=200 if is_ready else 503)
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error for every request
-    return _uncached(response)
+    return response
 
 
 @require_safe
@@ -46,7 +52,7 @@ def _socket_answer(code: ProductCode, status: int) -> HttpResponse:
     """Without a line in the log: every page asks again and again, and the fault has its own line."""
     response = JsonResponse({"ok": False, "code": code, "message": sentence_of(code)}, status=status)
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs every one
-    return _uncached(response)
+    return response
 
 
 def _is_allowed(request: HttpRequest, origin: str) -> bool:
@@ -56,6 +62,16 @@ def _is_allowed(request: HttpRequest, origin: str) -> bool:
     return not origin or routing.is_allowed({"client": (request.META.get(PEER, ""),), "headers": named})
 
 
-def _uncached(response: HttpResponse) -> HttpResponse:
-    response.headers["Cache-Control"] = "no-store"
-    return response
+_guesses = GuessLimit("metrics token", address=Scope(free=9, longest=60, window=600))
+
+
+@for_anybody("GET")
+def metrics(request: HttpRequest) -> HttpResponse:
+    """The metrics. 404 without the right token."""
+    token = environment().metrics_token
+    if not token:
+        raise NotFoundError
+    if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+        _guesses.admit(visitor_of(request, "page").address)
+        raise NotFoundError
+    return HttpResponse(display_metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,14 +12,13 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.codes import ProductCode
 from chatui.display import conversation_list
-from chatui.display.conversation_list import conversation_link
+from chatui.display.conversation_list import shown_conversation
 from chatui.limits import Throttle
 from chatui.transfer import imports, upload
 from chatui.transfer.imports import Found, ImportedExport, import_export
 from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
-from chatui.web.guards import signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in
 from renderer.errors import Code, ErrorCode, Problem
 
 # Each may contain megabytes and thousands of messages.
@@ -32,8 +29,6 @@ _LISTED = 50
 
 
 class ImportForm(forms.Form):
-    """The upload form: one file."""
-
     file = forms.FileField(
         label=_("File"),
         help_text=format_lazy(
@@ -62,29 +57,25 @@ def import_page(request: HttpRequest) -> HttpResponse:
         try:
             if form.is_valid():
                 data = form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1)
+                _refuse_longer(len(data))
                 return _look(request, form, data) if "look" in request.POST else _import(request, data)
-            _refuse_cut(request)
+            _refuse_longer(
+                int(request.headers.get("Content-Length") or 0)
+            )  # the server drops the end of a long request, and with it the file
         except ImportRefusedError as error:
             form.errors.pop("file", None)
             form.add_error(None, _sentence(error, data))
-            details = _details(error)
+            details = _rule(error.problem)
     return render(request, "account/import.html", {"form": form, "details": details}, status=400 if form.errors else 200)
 
 
-def _refuse_cut(request: HttpRequest) -> None:
-    """Refuse a request that is so long that the server dropped its end, and with it the file."""
-    if int(request.headers.get("Content-Length") or 0) > MAX_EXPORT_BYTES:
-        _refuse_size()
-
-
-def _refuse_size() -> NoReturn:
-    refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": MAX_EXPORT_BYTES // (1024 * 1024)})
+def _refuse_longer(size: int) -> None:
+    if size > MAX_EXPORT_BYTES:
+        refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": MAX_EXPORT_BYTES // (1024 * 1024)})
 
 
 def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     person = person_of(request)
-    if len(data) > MAX_EXPORT_BYTES:
-        _refuse_size()
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     imported = imports.import_transcript(person, data)
@@ -93,14 +84,12 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     if not found.problems and not found.unheld:
         return redirect("conversation", row.pk)
     rules = [_rule(problem) for problem in found.reported]
-    report = {"links": [conversation_link(row)], "count": 1, "found": _sentences(found), "rules": rules}
+    report = {"links": [shown_conversation(row)], "count": 1, "found": _sentences(found), "rules": rules}
     return render(request, "account/imported.html", report)
 
 
 def _look(request: HttpRequest, form: ImportForm, data: bytes) -> HttpResponse:
     """The form again, with what is in the chosen file. Nothing is stored."""
-    if len(data) > MAX_EXPORT_BYTES:
-        _refuse_size()
     if reading.is_export(data):
         report: dict[str, object] = {"found": [gettext("This is an export. What was left out of it is said after the import.")]}
     else:
@@ -144,7 +133,7 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     for row in rows:
         conversation_list.tell(row.owner_id, conversation_list.listed(row))
     found = {
-        "links": [conversation_link(row) for row in rows],
+        "links": [shown_conversation(row) for row in rows],
         "count": len(imported.conversations),
         "more": len(imported.conversations) - len(rows),
         "left_out": conversation_tree.sentences(imported.left_out),
@@ -159,12 +148,8 @@ def _sentence(error: ImportRefusedError, data: bytes) -> str:
     return gettext("Nothing was imported. %(what)s") % {"what": upload.what_it_is(data)}
 
 
-def _details(error: ImportRefusedError) -> str:
-    """For whoever made the file: the code, and the place and rule of the format, which quote nothing from the file either."""
-    return _rule(error.problem)
-
-
 def _rule(problem: Problem) -> str:
+    """For whoever made the file: the code, and the place and rule of the format, which quote nothing from the file either."""
     place = problem.location
     if place is None:
         return str(problem.code)

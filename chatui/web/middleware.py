@@ -37,7 +37,7 @@ from chatui.accounts import header_sign_in, passkeys, password_links, profile, s
 from chatui.accounts.header_sign_in import SESSION_KEY, ForgedHeaderError
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
-from chatui.display.operator_pages import announcement
+from chatui.display import operator_pages
 from chatui.env import BASE_DIR, environment
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, shares
@@ -46,9 +46,8 @@ from chatui.proxies import is_trusted, public_host, setup_faults, visitor_addres
 from chatui.site.brand import brand
 from chatui.site.languages import LANGUAGES, is_available, page_language, preferred_language, tag
 from chatui.web.errors import refuse
-from chatui.web.guards import visitor_of
+from chatui.web.guards import notify_sockets, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets
 from chatui.web.sign_in.session import Entrance
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     person = access.as_person(getattr(request, "user", None))
     warnings = len(debug_views.unacknowledged()) if access.can_read_audit(person) else 0
     return {
-        "announcement": announcement(),
+        "announcement": operator_pages.read("announcement"),
         "brand": brand(),
         "page_language": page_language(),
         "page_catalogue": catalogue_of(page_language().code),
@@ -159,7 +158,6 @@ class SecurityMiddleware(DjangoSecurity):
     """HTTPS and the headers that go with it. What an untrusted proxy was asked for by HTTPS is not sent to itself, but refused inside."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
-        """See Django."""
         response = super().process_request(request)
         if response is None or request.META.get("HTTP_X_FORWARDED_PROTO") != "https":
             return response
@@ -187,7 +185,6 @@ class HeadersMiddleware(MiddlewareMixin):
     """Adds the headers, and ``no-store`` unless it is a static file."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """The response with every header that it does not have yet."""
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         # On a shared machine a conversation must not come back from the browser's cache after its owner has signed out.
@@ -227,20 +224,14 @@ class RefusedMethodMiddleware(MiddlewareMixin):
     has a language."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """The page, if the request was misled."""
         return refuse(request, ProductCode.WRONG_PROXY, 400) if hasattr(request, "is_misled") else None
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """The page, if the response is a blank 405."""
-        if not _is_blank(response):
+        if not isinstance(response, HttpResponseNotAllowed) or response.content:
             return response
         page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
         page.headers["Allow"] = response.headers["Allow"]
         return page
-
-
-def _is_blank(response: HttpResponseBase) -> bool:
-    return isinstance(response, HttpResponseNotAllowed) and not response.content
 
 
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
@@ -254,7 +245,6 @@ class LanguageMiddleware(MiddlewareMixin):
     """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Activate the language and the time zone for this request."""
         timezone.activate(UTC)
         translation.activate(_language_of(request, None) if _has_language(request) else "en")
         if _has_language(request):

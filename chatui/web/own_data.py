@@ -1,4 +1,6 @@
-"""The pages about a person's own data: several conversations at once, all of them, the bin, and undoing the last such change.
+"""The pages about a person's own data: the archive, the bin, several conversations at once, all of them, and undoing the last such change.
+
+The bin has the conversations that a person deleted, until they are erased.
 
 The last change is in the session, so that it can be undone from any page, with and without scripts.
 """
@@ -7,28 +9,26 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 
-from chatui.display import conversation_list, own_data
+from chatui import wire
+from chatui.display import conversation_actions, conversation_list, own_data
 from chatui.display import folders as display_folders
 from chatui.display.own_data import MAX_CHOSEN, Change
 from chatui.env import environment
 from chatui.limits import Throttle
+from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.turns.calls import file_access
 from chatui.web import downloads
-from chatui.web.guards import done, signed_in, visitor_of
+from chatui.web.guards import done, person_of, signed_in, visitor_of
 from chatui.web.language import back
-from chatui.web.sign_in.pages import person_of
-
-if TYPE_CHECKING:
-    from chatui.models.user import User
 
 _SESSION_KEY = "last_change"
 _writes = Throttle("own-data", attempts=120, seconds=60)
@@ -57,6 +57,39 @@ def delete_all(request: HttpRequest) -> HttpResponse:
     return render(request, "account/delete_all.html", context)
 
 
+@signed_in("GET")
+def archived(request: HttpRequest) -> HttpResponse:
+    shown = conversation_list.shown_archive(person_of(request), request.GET.get("list", ""))
+    return render(request, "sidebar/archived.html", {"archive": shown})
+
+
+@signed_in("POST")
+def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Move a conversation to the top of the list, or into the archive. Redirects to the archive if ``back`` says so."""
+    row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
+    conversation_list.tell(row.owner_id, *conversation_list.placed(row))
+    url = reverse("archived") if request.POST.get("back") == "archive" else reverse("conversation", args=[row.pk])
+    return done(request, url, title=row.title)
+
+
+@signed_in("GET")
+def bin_page(request: HttpRequest) -> HttpResponse:
+    shown = conversation_list.shown_bin(person_of(request), request.GET.get("list", ""))
+    context = {"bin": shown, "is_erased": "erased" in request.GET, "is_emptied": "emptied" in request.GET}
+    return render(request, "sidebar/bin.html", context)
+
+
+@signed_in("GET", "POST")
+def erase(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Asks whether to delete a conversation in the bin for good; then does so."""
+    person = person_of(request)
+    if request.method == "POST":
+        conversation_actions.erase(person, conversation_id)
+        return redirect(f"{reverse('bin')}?erased=1")
+    row = conversation_actions.in_bin(person, conversation_id)
+    return render(request, "sidebar/erase.html", {"conversation": conversation_list.put_away(row)})
+
+
 @signed_in("GET", "POST")
 def empty_bin(request: HttpRequest) -> HttpResponse:
     """Asks whether to delete everything in the bin for good; then does so."""
@@ -75,8 +108,9 @@ def choose(request: HttpRequest) -> HttpResponseBase:
         _writes.check(str(person.pk))
         keys = _keys(request.POST.getlist("conversation"))
         if keys and len(keys) <= MAX_CHOSEN:
-            return _act(request, person, keys)
-        problem = _problem(keys)
+            return _act(request, keys)
+        problem = gettext("Choose at most %(most)s conversations at once.") % {"most": MAX_CHOSEN}
+        problem = problem if keys else gettext("Choose at least one conversation.")
     context = {
         "page": own_data.choosable(person, request.GET.get("list", "")),
         "folders": display_folders.names(person),
@@ -86,8 +120,8 @@ def choose(request: HttpRequest) -> HttpResponseBase:
     return render(request, "account/choose.html", context, status=400 if problem else 200)
 
 
-def _act(request: HttpRequest, person: User, keys: Sequence[UUID]) -> HttpResponseBase:
-    folder = request.POST.get("folder", "")
+def _act(request: HttpRequest, keys: Sequence[UUID]) -> HttpResponseBase:
+    person, folder = person_of(request), request.POST.get("folder", "")
     match request.POST.get("action", ""):
         case "download":
             return downloads.download_chosen(request, keys)
@@ -122,9 +156,9 @@ def remember(request: HttpRequest, change: Change) -> dict[str, Any]:
     person = person_of(request)
     if change.what == own_data.DELETE:
         file_access.forget_from_thread(*change.keys)
-        conversation_list.tell(person.pk, *conversation_list.all_unlisted(change.keys))
+        conversation_list.tell(person.pk, *(wire.Unlisted(str(key)) for key in change.keys))
     else:
-        conversation_list.tell(person.pk, *conversation_list.all_placed(own_data.rows_of(person, change)))
+        conversation_list.tell(person.pk, *conversation_list.all_placed(access.own_chosen(person, change.keys)))
     kept = {"text": _sentence(change), "key": secrets.token_hex(8) if change.keys else "", "undo": dict(change.undo)}
     request.session[_SESSION_KEY] = kept
     return kept
@@ -135,29 +169,19 @@ def changed(request: HttpRequest) -> dict[str, Any] | None:
     return request.session.get(_SESSION_KEY) if "changed" in request.GET else None
 
 
+_CHANGED = {
+    own_data.DELETE: ngettext_lazy("Moved %(count)s conversation to the bin.", "Moved %(count)s conversations to the bin.", "count"),
+    own_data.ARCHIVE: ngettext_lazy("Archived %(count)s conversation.", "Archived %(count)s conversations.", "count"),
+    own_data.MOVE: ngettext_lazy("Moved %(count)s conversation.", "Moved %(count)s conversations.", "count"),
+}
+_STAY = ngettext_lazy(
+    "%(count)s stays, because an answer is being written in it.", "%(count)s stay, because answers are being written in them.", "count"
+)
+
+
 def _sentence(change: Change) -> str:
-    count, left = {"count": len(change.keys)}, {"count": change.left}
-    match change.what:
-        case own_data.DELETE:
-            text = ngettext("Moved %(count)s conversation to the bin.", "Moved %(count)s conversations to the bin.", count["count"])
-        case own_data.ARCHIVE:
-            text = ngettext("Archived %(count)s conversation.", "Archived %(count)s conversations.", count["count"])
-        case _:
-            text = ngettext("Moved %(count)s conversation.", "Moved %(count)s conversations.", count["count"])
-    if not change.left:
-        return text % count
-    stays = ngettext(
-        "%(count)s stays, because an answer is being written in it.",
-        "%(count)s stay, because answers are being written in them.",
-        change.left,
-    )
-    return " ".join([text % count] * bool(change.keys) + [stays % left])
-
-
-def _problem(keys: Sequence[UUID]) -> str:
-    if not keys:
-        return gettext("Choose at least one conversation.")
-    return gettext("Choose at most %(most)s conversations at once.") % {"most": MAX_CHOSEN}
+    changed, stay = _CHANGED[change.what] % {"count": len(change.keys)}, _STAY % {"count": change.left}
+    return changed if not change.left else f"{changed} {stay}" if change.keys else stay
 
 
 def _keys(texts: Sequence[str]) -> list[UUID]:

@@ -9,17 +9,17 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from chatui.audit_log.record import Visitor
+from chatui import wire
 from chatui.display import conversation_list
 from chatui.display import ratings as display_ratings
-from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, NoRatingError, RatingInput
+from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, RatingInput
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.permissions import ratings as permissions_ratings
@@ -27,9 +27,9 @@ from chatui.permissions.administration import AdminPart
 from chatui.permissions.debug_requests import REASON_CHARS
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
-from chatui.web import downloads, lists
+from chatui.web import downloads
 from chatui.web.guards import signed_in, visitor_of
-from chatui.web.manage.parts import page
+from chatui.web.manage.parts import DaysForm, page
 
 EXPORT_MOST = 20_000
 HIDDEN_MOST = 500
@@ -37,7 +37,7 @@ HIDDEN_MOST = 500
 ``manage.py ratings`` has no limit."""
 
 
-class ExportForm(lists.DaysForm):
+class ExportForm(DaysForm):
     """What to export. Every field but the format may be empty."""
 
     verdict = forms.ChoiceField(
@@ -55,20 +55,24 @@ class ExportForm(lists.DaysForm):
     why = forms.CharField(label=_("Why hidden channels are needed"), required=False, help_text=_("It is recorded for each conversation."))
 
     def __init__(self, data: Any = None, *, may_see_hidden: bool) -> None:
-        """``may_see_hidden``: whether to offer hidden channels."""
         super().__init__(data)
         if not may_see_hidden:
             del self.fields["hidden"], self.fields["why"]
 
     def clean(self) -> dict[str, Any]:
-        """Hidden channels need a reason, as in the debug view."""
+        """Hidden channels need a reason, as in the debug view, and no export has too many ratings."""
         values = super().clean() or self.cleaned_data
         if values.get("hidden") and len(values.get("why", "").strip()) not in REASON_CHARS:
             self.add_error("why", gettext("Give a reason of 10 to 180 characters."))
+        if not self.errors:
+            wanted = self.wanted()
+            most = HIDDEN_MOST if wanted.has_hidden else EXPORT_MOST
+            if transfer_ratings.count(wanted.filters) > most:
+                words = gettext("More than %(count)s ratings. Narrow the filter, or use manage.py ratings.")
+                self.add_error(None, words % {"count": number_format(most, force_grouping=True)})
         return values
 
     def wanted(self) -> ExportOptions:
-        """The export that a valid form asks for."""
         values = self.cleaned_data
         filters = RatingFilters(
             **self.period(),
@@ -88,25 +92,12 @@ def ratings(request: HttpRequest) -> HttpResponseBase:
     person = (permissions_ratings.hidden_exporter if "hidden" in request.POST else permissions_ratings.exporter)(visitor)
     may_see_hidden = permissions_ratings.can_export_hidden(person)
     form = ExportForm(request.POST or None, may_see_hidden=may_see_hidden)
-    if request.method == "POST" and form.is_valid() and _is_bounded(form):
-        return _file(request, visitor, form.wanted())
+    if request.method == "POST" and form.is_valid():
+        wanted = form.wanted()
+        pieces = (line.encode() for line in transfer_ratings.export(visitor, wanted))
+        return downloads.streamed(request, pieces, "application/jsonl; charset=utf-8", f"ratings-{{day}}.{wanted.format}.jsonl")
     context = {"form": form, "count": transfer_ratings.count(RatingFilters()), "may_see_hidden": may_see_hidden}
     return page(request, AdminPart.RATINGS, "manage/export_ratings.html", context, 400 if form.errors else 200)
-
-
-def _is_bounded(form: ExportForm) -> bool:
-    wanted = form.wanted()
-    most = HIDDEN_MOST if wanted.has_hidden else EXPORT_MOST
-    if transfer_ratings.count(wanted.filters) <= most:
-        return True
-    words = gettext("More than %(count)s ratings. Narrow the filter, or use manage.py ratings.")
-    form.add_error(None, words % {"count": number_format(most, force_grouping=True)})
-    return False
-
-
-def _file(request: HttpRequest, visitor: Visitor, wanted: ExportOptions) -> StreamingHttpResponse:
-    pieces = (line.encode() for line in transfer_ratings.export(visitor, wanted))
-    return downloads.streamed(request, pieces, "application/jsonl; charset=utf-8", f"ratings-{{day}}.{wanted.format}.jsonl")
 
 
 _writes = Throttle("ratings", attempts=120, seconds=60)
@@ -131,21 +122,15 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
     }
     if request.method == "POST":
         _writes.check(str(visitor.user))
-        given = _given(request)
-        try:
-            display_ratings.rate(visitor, conversation_id, message_id, given)
-        except NoRatingError:
+        # A form sends CR LF for each line end, which the textarea, and so its maximum length, counts as one character.
+        sent = request.POST
+        given = RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))
+        if not display_ratings.rate(visitor, conversation_id, message_id, given):
             context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
             return render(request, "exchange/rating.html", context, status=400)
         person = access.person_of(visitor)
-        conversation_list.tell(person.pk, conversation_list.rated(conversation_id, message_id, given.verdict))
+        conversation_list.tell(person.pk, wire.Rated(str(conversation_id), str(message_id), given.verdict))
         if "application/json" in request.headers.get("Accept", ""):
             return JsonResponse({"ok": True})
         return redirect(back)
     return render(request, "exchange/rating.html", context)
-
-
-def _given(request: HttpRequest) -> RatingInput:
-    sent = request.POST
-    # A form sends CR LF for each line end, which the textarea, and so its maximum length, counts as one character.
-    return RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))

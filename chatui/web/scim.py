@@ -138,7 +138,6 @@ def schemas(call: ScimCall, key: str = "") -> Answer:
 
 @scim("GET", "POST")
 def users(call: ScimCall) -> Answer:
-    """The accounts of this directory, and new ones."""
     return _all(call, scim_people, _person)
 
 
@@ -149,7 +148,6 @@ def user(call: ScimCall, key: str) -> Answer:
 
 @scim("GET", "POST")
 def all_groups(call: ScimCall) -> Answer:
-    """The groups of this directory, and new ones."""
     return _all(call, scim_groups, _group)
 
 

@@ -11,8 +11,7 @@ from django.urls import reverse
 from chatui.display import conversation_actions, search
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.web.guards import signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import number, person_of, signed_in, visitor_of
 
 # A fast typist causes a few requests a second, but not for minutes.
 _searches = Throttle("search", attempts=120, seconds=60)
@@ -20,11 +19,10 @@ _searches = Throttle("search", attempts=120, seconds=60)
 
 @signed_in("GET")
 def results(request: HttpRequest) -> HttpResponse:
-    """The fragment with a page of results."""
     person = person_of(request)
     _searches.check(str(person.pk))
     text = request.GET.get("q", "")
-    found = search.search(person, text, _number(request.GET.get("before", "")))
+    found = search.search(person, text, number(request.GET.get("before"), None))
     return render(request, "sidebar/_search_results.html", {"results": found, "query": text[: search.QUERY_CHARS]})
 
 
@@ -43,7 +41,3 @@ def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
     """Redirect to a visible message. Opens the branch that it is on, if another one is open."""
     row = conversation_actions.open_at(visitor_of(request, "page"), conversation_id, message_id)
     return redirect(f"{reverse('conversation', args=[row.pk])}?at={message_id}#m-{message_id}")
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

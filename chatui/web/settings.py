@@ -32,10 +32,10 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.site.languages import LANGUAGES
 from chatui.web.folders import Instructions
-from chatui.web.guards import signed_in, visitor_of
+from chatui.web.guards import person_of, signed_in, visitor_of
 from chatui.web.language import in_cookie
 from chatui.web.sign_in import second_factor, session
-from chatui.web.sign_in.pages import after_sign_out, person_of
+from chatui.web.sign_in.pages import after_sign_out
 from renderer.characters import one_line
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ class SettingsForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, person: User) -> None:
-        """``person``: their settings are the initial values."""
         now = profile.settings_of(person)
         super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
         fields: dict[str, Any] = self.fields
@@ -123,7 +122,6 @@ class SettingsForm(forms.Form):
                 self.initial[name] = ""
 
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The fields under their headings."""
         return [(str(heading), [self[name] for name in names]) for heading, names in SECTIONS]
 
     def clean_name(self) -> str:
@@ -135,7 +133,6 @@ class SettingsForm(forms.Form):
         return name
 
     def wanted(self) -> PersonalSettings | None:
-        """The settings of a valid form."""
         if not self.is_valid():
             return None
         values = {name: self.cleaned_data[name] for name in self.base_fields}
@@ -148,7 +145,6 @@ _writes = Throttle("settings", attempts=60, seconds=600)
 
 @signed_in("GET", "POST")
 def settings(request: HttpRequest) -> HttpResponse:
-    """One's own settings."""
     person = person_of(request)
     form = SettingsForm(request.POST or None, person=person)
     if request.method == "POST":

@@ -8,7 +8,6 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from chatui.accounts import profile
 from chatui.codes import ProductCode
@@ -20,10 +19,9 @@ from chatui.permissions import shares as permissions_shares
 from chatui.proxies import public_address
 from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
-from chatui.web.diagrams import draws_diagrams
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import for_anybody, number, person_of, signed_in, visitor_of
+from chatui.web.pages import draws_diagrams
 
 # Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
 _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
@@ -38,12 +36,11 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     if request.method == "POST":
         _new_links.check(str(person.pk))
         visitor = visitor_of(request, "page")
-        days = request.POST.get("days", "")
         link = transfer_shares.create(
             visitor,
             conversation_id,
             request.POST.get("leaf"),
-            int(days) if days.isdecimal() and len(days) < 6 else -1,
+            number(request.POST.get("days"), -1),
             ShareOptions(request.POST.get("named") == "yes", request.POST.get("documents") == "yes"),
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
@@ -63,33 +60,28 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 @signed_in("GET")
 def shares(request: HttpRequest) -> HttpResponse:
-    """The list of one's own links."""
     return render(request, "share/links.html", {"links": _with_addresses(request, transfer_shares.links(person_of(request)))})
 
 
 @signed_in("POST")
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
-    """Revoke one link."""
     transfer_shares.revoke(visitor_of(request, "page"), link_id=link_id)
     return _back(request)
 
 
 @signed_in("POST")
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Revoke all links to one conversation."""
     transfer_shares.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
     return redirect("share", conversation_id) if permissions_shares.may_share(person_of(request)) else redirect("shares")
 
 
 @signed_in("POST")
 def revoke_all(request: HttpRequest) -> HttpResponse:
-    """Revoke all of one's own links."""
     transfer_shares.revoke(visitor_of(request, "page"))
     return redirect("shares")
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 @draws_diagrams
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """The shared snapshot. Links that never existed, have expired or were revoked get the same response."""

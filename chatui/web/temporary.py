@@ -14,8 +14,7 @@ from chatui.permissions import access
 from chatui.turns import running
 from chatui.turns import temporary as turns_temporary
 from chatui.web.errors import refuse
-from chatui.web.guards import signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in
 
 if TYPE_CHECKING:
     from chatui.models.conversation import Conversation

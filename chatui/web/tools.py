@@ -13,19 +13,15 @@ from django.urls import reverse
 
 from chatui.display import tools as display_tools
 from chatui.display.conversation_list import shown_conversation
-from chatui.display.tools import MessageBoxSettings
-from chatui.model_servers import connected
 from chatui.permissions import access
 from chatui.tools import catalogue
 from chatui.turns import running, sweep
 from chatui.turns.running import TurnPlace
-from chatui.web.guards import signed_in, visitor_of
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in, visitor_of
 
 
 @signed_in("GET")
 def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """The fragment with the cards of a turn."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
     context = {"cards": display_tools.of_turn(row, turn_id), "conversation": shown_conversation(row)}
@@ -35,14 +31,11 @@ def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) ->
 @signed_in("POST")
 def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> HttpResponse:
     """Decide about a call. If it is no longer waiting, the page shows its state."""
-    is_decided = True
-    try:
-        turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
+    turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
+    if turn:
         running.decided_from_thread(TurnPlace(turn.pk, turn.lease_owner))
-    except display_tools.NotWaitingError:
-        is_decided = False
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": is_decided}, status=200 if is_decided else 409)
+        return JsonResponse({"ok": turn is not None}, status=200 if turn else 409)
     return redirect(reverse("conversation", args=[conversation_id]))
 
 
@@ -50,8 +43,8 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
 def new_tools(request: HttpRequest) -> HttpResponse:
     """The fragment with the tools for a new conversation, without those in ``off``, after ``on`` went on, for the model ``choice``."""
     asked = request.GET
-    chosen = MessageBoxSettings(asked.get("choice", ""), catalogue.names_of(asked.get("off", "")), asked.get("on", ""))
-    shown = display_tools.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
+    off = catalogue.names_of(asked.get("off", ""))
+    shown = display_tools.shown_tools(person_of(request), None, asked.get("choice", ""), off, asked.get("on", ""))
     return render(request, "chat/_tools_choice.html", {"tools": shown})
 
 
@@ -61,8 +54,8 @@ def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         name, state = request.POST.get("tool", ""), request.POST.get("state", "")
-        row = display_tools.switch(person, conversation_id, name, state, is_demo=connected.is_demo())
+        row = display_tools.switch(person, conversation_id, name, state)
     else:
         row = access.own_conversation(person, conversation_id)
-    shown = display_tools.shown_tools(person, row, MessageBoxSettings(request.GET.get("choice", "")), is_demo=connected.is_demo())
+    shown = display_tools.shown_tools(person, row, request.GET.get("choice", ""))
     return render(request, "chat/_tools_choice.html", {"tools": shown})

@@ -20,21 +20,19 @@ from chatui.codes import ProductCode
 from chatui.display import usage
 from chatui.display.usage import WORDS
 from chatui.env import environment
-from chatui.permissions.access import required
-from chatui.permissions.administration import AdminPart, can_read_usage
+from chatui.permissions.administration import AdminPart
 from chatui.usage import limits, reports
 from chatui.usage.reports import By, Days
-from chatui.web import downloads, lists
+from chatui.web import downloads
 from chatui.web.errors import refuse
-from chatui.web.guards import signed_in, visitor_of
-from chatui.web.manage.parts import for_part, page
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, signed_in, visitor_of
+from chatui.web.manage.parts import DaysForm, Shown, for_part, list_page
 
 MAX_DAYS = 366
 USUAL_DAYS = 30
 
 
-class UsageForm(lists.DaysForm):
+class UsageForm(DaysForm):
     """Both days may be empty: then the last month is used."""
 
     by = forms.ChoiceField(label=_("Group by"), required=False, choices=list(WORDS.items()))
@@ -42,35 +40,20 @@ class UsageForm(lists.DaysForm):
     def clean(self) -> dict[str, Any]:
         """The days in order, and not too many for a page."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if not self.errors and not 0 <= (self._last() - self._first()).days < MAX_DAYS:
+        last = cleaned.get("until") or limits.now().day
+        first = cleaned.get("since") or date.fromordinal(max(last.toordinal() - USUAL_DAYS + 1, 1))
+        if not self.errors and not 0 <= (last - first).days < MAX_DAYS:
             self.add_error("until", _("Choose a range of days, of one year at most."))
-        return cleaned
-
-    def days(self) -> Days:
-        return Days(self._first(), self._last())
-
-    def summed_by(self) -> By:
-        """The grouping; by person if nothing is chosen."""
-        return By(self.cleaned_data["by"] or By.PERSON)
-
-    def _last(self) -> date:
-        return self.cleaned_data.get("until") or limits.now().day
-
-    def _first(self) -> date:
-        since: date | None = self.cleaned_data.get("since")
-        last = self._last()
-        return since or (last - timedelta(days=USUAL_DAYS - 1) if last.toordinal() > USUAL_DAYS else date.min)
+        return {**cleaned, "days": Days(first, last), "by": By(cleaned.get("by") or By.PERSON)}
 
 
 def usual() -> Days:
-    """The days of a page without a choice of days."""
     today = limits.now().day
     return Days(today - timedelta(days=USUAL_DAYS - 1), today)
 
 
 @signed_in("GET")
 def own(request: HttpRequest) -> HttpResponse:
-    """One's own recent usage and limits."""
     person, days = person_of(request), usual()
     lines = reports.lines_of(days, person)
     by_day = reports.summed(lines, days, By.DAY)
@@ -88,16 +71,14 @@ def own(request: HttpRequest) -> HttpResponse:
     return render(request, "account/usage.html", context)
 
 
-@for_part(AdminPart.USAGE)
-def everybody(request: HttpRequest) -> HttpResponse:
-    """Everybody's usage in the chosen days, grouped as chosen."""
-    form = UsageForm(request.GET)
+@list_page(AdminPart.USAGE, "manage/usage.html", UsageForm)
+def everybody(request: HttpRequest, form: UsageForm) -> Shown:
     if not form.is_valid():
-        return page(request, AdminPart.USAGE, "manage/usage.html", {"form": form}, 400)
-    days, by = form.days(), form.summed_by()
+        return {}
+    days, by = form.cleaned_data["days"], form.cleaned_data["by"]
     lines = reports.lines_of(days)
     [total] = reports.summed(lines, days, None)
-    context = {
+    return {
         "form": UsageForm(initial={"since": days.first, "until": days.last, "by": by}),
         "days": days,
         "plot": usage.plot(reports.summed(lines, days, By.DAY), days),
@@ -107,19 +88,16 @@ def everybody(request: HttpRequest) -> HttpResponse:
         "currency": environment().currency,
         "unpriced": usage.unpriced(total),
     }
-    return page(request, AdminPart.USAGE, "manage/usage.html", context)
 
 
-@signed_in("POST")
+@for_part(AdminPart.USAGE, "POST")
 def file(request: HttpRequest) -> HttpResponseBase:
     """The usage of the chosen days as CSV. Recorded before it is created."""
-    visitor = visitor_of(request, "download")
-    required(visitor.user, can_read_usage)
     form = UsageForm(request.POST)
     if not form.is_valid():
         return refuse(request, ProductCode.COMMAND, 400)
-    days = form.days()
-    record("usage export", visitor, detail=f"{days.first} to {days.last}")
+    days = form.cleaned_data["days"]
+    record("usage export", visitor_of(request, "download"), detail=f"{days.first} to {days.last}")
     return downloads.streamed(request, (line.encode() for line in _csv(days)), "text/csv; charset=utf-8", "usage-{day}.csv")
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.display.folders import FolderFields
+from chatui.display.folders import clean_name
 from chatui.documents import plain_text
 from chatui.documents.inside import html
 from chatui.skeletons import folded
@@ -30,7 +30,7 @@ CLEANERS = {
     "a web page": html.clean,
     "a file's name": file_names.clean,
     "a download's name": lambda text: file_name(text, ""),
-    "a folder's name": lambda text: FolderFields.of(text, "").name,
+    "a folder's name": lambda text: clean_name(text),
     "a title": titles.read,
     "a tool's description": lambda text: cleaned(text, 100),
     "a user name, to compare": folded,

@@ -41,7 +41,7 @@ for each in statements.captured_queries:
 Conversation.objects.bulk_create([Conversation(owner=ada, title=str(number)) for number in range(200)])
 page, titles = shown_list(ada), []
 while True:
-    titles += [link.title for link in page.links]
+    titles += [link.title for link in page.conversations]
     if not page.next_cursor: break
     page = shown_list(ada, start=page.next_cursor)
 print("ANSWER" + json.dumps({{

@@ -36,7 +36,6 @@ STAYS = {
     "get_help_text": "called by Django beside the field of a new password",
     "async_capable": "asked by Django of a middleware",
     "REFUSALS": "read by what writes the sentences of refusals for pages",
-    "OF_RENDERER": "found by those who look for sentences to translate",
     "sync_capable": "asked by Django of a middleware",
     "handler*": "found by Django there too, for errors",
     "*_FORMAT": "found by Django by language",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
+from chatui import wire
 from chatui.database import connections, pools
 from chatui.database.writer import writer
 from chatui.display import conversation_list
@@ -129,8 +130,8 @@ class Waiting:
         self._on_count(count)
         if self._is_waiting != bool(count):
             self._is_waiting = bool(count)
-            waits = conversation_list.waits(self._turn.conversation_id, is_waiting=self._is_waiting)
-            bus().send(person(self._turn.asked_by_id), waits)
+            waits = wire.AnswerWaits(str(self._turn.conversation_id), self._is_waiting)
+            bus().send(person(self._turn.asked_by_id), conversation_list.message(waits))
 
     async def _next(self, until: float) -> dict[str, Decision]:
         """The decisions, once something may have changed."""

@@ -23,10 +23,8 @@ from chatui.accounts.groups import ListedGroup
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
-from chatui.web import lists
-from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import RowsField, for_part, page
-from chatui.web.sign_in.pages import notify_sockets, person_of
+from chatui.web.guards import notify_sockets, number, person_of, visitor_of
+from chatui.web.manage.parts import RowsField, done, for_part, page, words_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
@@ -76,7 +74,6 @@ class GroupForm(forms.Form):
             del fields["roles"]
 
     def clean_name(self) -> str:
-        """Checks that the member of staff can give the group this name."""
         name: str = self.cleaned_data["name"]
         if why := accounts_groups.problem_with_name(self._staff, name, self._group):
             raise ValidationError(why)
@@ -102,7 +99,7 @@ def groups(request: HttpRequest) -> HttpResponse:
                 made = accounts_groups.create(visitor_of(request, "admin"), form.cleaned_data["name"], form.granted())
             except IntegrityError:
                 return redirect("manage_groups")  # another request created it first: it is in the list
-            return redirect(f"{reverse('manage_group', args=[made.pk])}?done=changed")
+            return done("manage_group", made.pk)
     context = {
         "groups": accounts_groups.list_groups(staff),
         "show": "groups",
@@ -128,9 +125,8 @@ def _require(request: HttpRequest, row: Group, _shown: ListedGroup) -> HttpRespo
     if request.POST["required"] not in ("on", "off"):
         raise NotFoundError  # the requirement is only removed on explicit request
     is_on, ends_sessions = request.POST["required"] == "on", "sessions" in request.POST
-    for person in second_factor.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions):
-        notify_sockets(person)
-    return _changed(row)
+    notify_sockets(*second_factor.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions))
+    return done("manage_group", row.pk)
 
 
 def _change(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpResponse:
@@ -146,13 +142,8 @@ def _change(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
         return _group(request, row, shown, LAST_MANAGER)
     except IntegrityError:
         return redirect("manage_group", row.pk)  # another request gave this name to another group first
-    for person in members:
-        notify_sockets(person)
-    return _changed(row)
-
-
-def _changed(row: Group) -> HttpResponse:
-    return redirect(f"{reverse('manage_group', args=[row.pk])}?done=changed")
+    notify_sockets(*members)
+    return done("manage_group", row.pk)
 
 
 @for_part(AdminPart.PEOPLE, "GET", "POST")
@@ -167,8 +158,7 @@ def delete(request: HttpRequest, group_id: int) -> HttpResponse:
             members = accounts_groups.delete(visitor_of(request, "admin"), row.pk)
         except LastAccountManagerError:
             return page(request, AdminPart.PEOPLE, "manage/group_delete.html", context | {"problem": LAST_MANAGER}, 409)
-        for person in members:
-            notify_sockets(person)
+        notify_sockets(*members)
         return redirect("manage_groups")
     return page(request, AdminPart.PEOPLE, "manage/group_delete.html", context)
 
@@ -188,13 +178,12 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
 
 
 def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: Any = "", form: GroupForm | None = None) -> HttpResponse:
-    staff, words = person_of(request), request.GET.get("q", "")[:150]
+    staff, words = person_of(request), words_of(request)
     lacking, may_change = second_factor.members_without_factor(row), administration.may_change_group(staff, row)
     # A search finds anybody; without one, the page lists members.
-    found = people.page(words, "", lists.number(request, "page") or 1, None if words.strip() else row)
+    found = people.page(words, "", number(request.GET.get("page"), 1), None if words.strip() else row)
     context = {
         "group": shown,
-        "done": request.GET.get("done") == "changed",
         "problem": problem,
         "may_change": may_change,
         "may_delete": administration.may_delete_group(staff, row),

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import ngettext_lazy
 
@@ -18,9 +17,8 @@ from chatui.env import environment
 from chatui.permissions import administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
-from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import for_part, page
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, visitor_of
+from chatui.web.manage.parts import done, for_part, page
 
 if TYPE_CHECKING:
     from chatui.models.usage import ModelPrice, UsageLimit
@@ -35,7 +33,6 @@ _KINDS = {
 
 @for_part(AdminPart.LIMITS, "GET", "POST")
 def limits(request: HttpRequest) -> HttpResponse:
-    """All limits and prices, with a form for a new one of each."""
     sent = request.POST.get("what", "")
     forms: dict[str, Any] = {
         "limit": LimitForm(request.POST if sent == "limit" else None),
@@ -53,7 +50,6 @@ def limits(request: HttpRequest) -> HttpResponse:
         "limit_form": forms["limit"],
         "price_form": forms["price"],
         "currency": environment().currency,
-        "done": request.GET.get("done") == "changed",
     }
     return page(request, AdminPart.LIMITS, "manage/limits.html", context, 400 if sent else 200)
 
@@ -67,17 +63,14 @@ def limit(request: HttpRequest, limit_id: int) -> HttpResponse:
     return _edit(request, row, LimitForm)
 
 
-@for_part(AdminPart.LIMITS, "GET", "POST")
+@for_part(AdminPart.LIMITS, "GET", "POST", may=administration.may_see_accounts)
 def limit_of_person(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """The limit of one person, which may not exist yet."""
-    if not administration.may_see_accounts(person_of(request)):
-        raise NotFoundError
     return _edit(request, accounts_limits.limit_of(person_id), LimitForm)
 
 
 @for_part(AdminPart.LIMITS, "GET", "POST")
 def price(request: HttpRequest, price_id: int) -> HttpResponse:
-    """One price: change it or remove it."""
     return _edit(request, accounts_limits.price(price_id), PriceForm)
 
 
@@ -107,4 +100,4 @@ def _save(request: HttpRequest, form: Any) -> HttpResponse:
         accounts_limits.save(visitor_of(request, "admin"), form.save(commit=False))
     except IntegrityError:
         return redirect("manage_limits")  # another request created the same first: it is in the list
-    return redirect(f"{reverse('manage_limits')}?done=changed")
+    return done("manage_limits")

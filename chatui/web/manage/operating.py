@@ -1,7 +1,8 @@
-"""The administration pages about the system: failed answers, debug views, settings, updates and storage."""
+"""The administration pages about the system: the overview, failed answers, debug views, settings, updates and storage."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID
 
@@ -11,24 +12,57 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import groups
+from chatui.accounts import groups, people
 from chatui.audit_log import lines
 from chatui.audit_log.lines import LineFilters
-from chatui.display import debug_search
+from chatui.display import debug_search, figures, model_servers
 from chatui.display import failures as display_failures
 from chatui.display import system as display_system
+from chatui.display import usage as display_usage
 from chatui.display.debug_search import DebugSearch
-from chatui.display.failures import FailureFilter
 from chatui.env import environment
 from chatui.permissions import administration
 from chatui.permissions.administration import AdminPart
-from chatui.web import lists
-from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import for_part, page
-from chatui.web.sign_in.pages import person_of
+from chatui.usage import limits, reports
+from chatui.usage.reports import Days
+from chatui.web.guards import number, person_of, visitor_of
+from chatui.web.manage.parts import DaysForm, Shown, for_part, list_page, page, words_of
 
 LOOKED_DAYS = 7
 SPANS = ((1, _("Last hour")), (24, _("Last 24 hours")), (24 * 7, _("Last 7 days")))
+
+
+@for_part(None)
+def overview(request: HttpRequest) -> HttpResponse:
+    """What this person may see of each part."""
+    seen = administration.parts_of(person_of(request))
+    found: dict[str, object] = {
+        "finds_conversations": AdminPart.CONVERSATIONS in seen,
+        "may_invite": administration.may_invite(person_of(request), None),
+    }
+    for part, figure in _FIGURES.items():
+        if part in seen:
+            found |= figure()
+    return page(request, None, "manage/overview.html", found)
+
+
+def _usage() -> dict[str, object]:
+    now = limits.now()
+    days, month = Days(now.day, now.day), Days(now.month, now.day)
+    sums = (reports.summed(reports.lines_of(span), span, None) for span in (days, month))
+    today, this_month = (display_usage.total(row) for (row,) in sums)
+    return {"today": today, "month": this_month}
+
+
+_FIGURES: dict[AdminPart, Callable[[], dict[str, object]]] = {
+    AdminPart.PEOPLE: lambda: {"people": people.counts()},
+    AdminPart.SERVERS: lambda: {"servers": model_servers.all_of_them(), "unconfirmed": model_servers.unconfirmed()},
+    AdminPart.FAILURES: lambda: {"figures": figures.figures()},
+    AdminPart.DEBUG_VIEWS: lambda: {"looks": {"week": lines.count(LineFilters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}},
+    AdminPart.USAGE: lambda: {"usage": _usage()},
+    AdminPart.SETTINGS: lambda: {"has_settings": True, "missing_groups": groups.missing()},
+    AdminPart.SYSTEM: lambda: {"system": {"waiting": display_system.waiting(), "free": display_system.free_bytes()}},
+}
 
 
 class AccessesForm(forms.Form):
@@ -42,14 +76,14 @@ class AccessesForm(forms.Form):
 @for_part(AdminPart.FAILURES)
 def failures(request: HttpRequest) -> HttpResponse:
     """Failed answers by cause and model server, with advice, and a list of them; or the one with the ``number`` that a person was shown."""
-    words = request.GET.get("number", "").replace("\0", "")[:40]
+    words = words_of(request, "number", 40)
     found = display_failures.by_number(words)
     if found is not None:
         return redirect("manage_failure", found)
-    hours = lists.number(request, "hours")
-    hours = hours if hours in [span for span, _words in SPANS] else 24
+    hours = number(request.GET.get("hours"), 24)
+    hours = hours if hours in dict(SPANS) else 24
     kind, server = request.GET.get("cause") or request.GET.get("code", ""), request.GET.get("server")
-    groups, latest, count = display_failures.search(person_of(request), FailureFilter(hours, kind, server))
+    groups, latest, count = display_failures.search(person_of(request), hours, kind, server)
     context = {
         "words": words,
         "hours": hours,
@@ -73,45 +107,36 @@ def failure(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     return page(request, AdminPart.FAILURES, "manage/failure.html", context)
 
 
-class ConversationsForm(lists.DaysForm):
+class ConversationsForm(DaysForm):
     """What to search for. Every field may be empty."""
 
     q = forms.CharField(label=_("Person, address or ID of the conversation, or failure number"), max_length=200, required=False)
     field_order = ("q",)
 
 
-@for_part(AdminPart.CONVERSATIONS)
-def conversations(request: HttpRequest) -> HttpResponse:
+@list_page(AdminPart.CONVERSATIONS, "manage/conversations.html", ConversationsForm)
+def conversations(request: HttpRequest, form: ConversationsForm) -> Shown:
     """Finds conversations whose debug view somebody may open. One that was found alone leads to its debug view."""
-    form = ConversationsForm(request.GET)
-    if not form.is_valid():
-        return page(request, AdminPart.CONVERSATIONS, "manage/conversations.html", {"form": form}, 400)
-    asked = DebugSearch(form.cleaned_data["q"], **form.period())
+    asked = DebugSearch(form.cleaned_data["q"], **form.period()) if form.is_valid() else None
     found = debug_search.search(visitor_of(request, "admin"), asked) if asked else None
-    if found and len(found) == 1:
-        return redirect("debug", found[0].id)
-    context: dict[str, object] = {"form": ConversationsForm(initial=form.cleaned_data), "found": found, "most": debug_search.MOST}
-    return page(request, AdminPart.CONVERSATIONS, "manage/conversations.html", context)
+    return redirect("debug", found[0].id) if found and len(found) == 1 else {"found": found, "most": debug_search.MOST}
 
 
-@for_part(AdminPart.DEBUG_VIEWS)
-def looks(request: HttpRequest) -> HttpResponse:
+@list_page(AdminPart.DEBUG_VIEWS, "manage/looks.html", AccessesForm)
+def looks(request: HttpRequest, form: AccessesForm) -> Shown:
     """Who opened hidden channels of whose conversation, why, and what they saw."""
-    form = AccessesForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
-        return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": lines.LinePage((), None, None)}, 400)
+        return {"found": lines.LinePage((), None, None)}
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
-    found = lines.debug_view_page(
-        LineFilters(person=chosen["who"], whose=chosen["whose"], since=since), below=lists.number(request, "below")
-    )
-    return page(request, AdminPart.DEBUG_VIEWS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
+    filters = LineFilters(person=chosen["who"], whose=chosen["whose"], since=since)
+    return {"found": lines.debug_view_page(filters, below=number(request.GET.get("below"), None))}
 
 
 @for_part(AdminPart.SETTINGS)
 def settings(request: HttpRequest) -> HttpResponse:
     """Every setting, or those that match a search, with its value and source; for secrets, only whether they are set."""
-    words = request.GET.get("q", "").replace("\0", "")[:150]
+    words = words_of(request)
     found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in display_system.search(words)]
     return page(request, AdminPart.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": groups.missing()})
 

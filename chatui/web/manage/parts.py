@@ -1,51 +1,49 @@
-"""Access checks and the shared layout of the administration pages: each part checks by itself who may see it."""
+"""What the administration pages share: the check of who may see a part, the layout with its menu, and lists with a form that filters them.
+
+Files are sent by ``downloads.streamed``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from chatui.permissions import administration
+from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
-from chatui.web.guards import View, signed_in
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import View, person_of, signed_in
 
-NAMES = {
-    AdminPart.PEOPLE: _("People"),
-    AdminPart.SERVERS: _("Model servers"),
-    AdminPart.FAILURES: _("Failed answers"),
-    AdminPart.CONVERSATIONS: _("Conversations"),
-    AdminPart.REQUESTS: _("Debug requests"),
-    AdminPart.DEBUG_VIEWS: _("Debug views"),
-    AdminPart.AUDIT: _("Audit log"),
-    AdminPart.RATINGS: _("Ratings"),
-    AdminPart.USAGE: _("Everybody’s usage"),
-    AdminPart.LIMITS: _("Limits and prices"),
-    AdminPart.SETTINGS: _("Current settings"),
-    AdminPart.SYSTEM: _("Updates and storage"),
+if TYPE_CHECKING:
+    from chatui.models.user import User
+
+Shown = dict[str, Any] | HttpResponseBase
+ListView = Callable[[HttpRequest, Any], Shown]
+
+PARTS = {
+    AdminPart.PEOPLE: (_("People"), "manage_people"),
+    AdminPart.SERVERS: (_("Model servers"), "manage_servers"),
+    AdminPart.FAILURES: (_("Failed answers"), "manage_failures"),
+    AdminPart.CONVERSATIONS: (_("Conversations"), "manage_conversations"),
+    AdminPart.REQUESTS: (_("Debug requests"), "debug_requests"),
+    AdminPart.DEBUG_VIEWS: (_("Debug views"), "manage_looks"),
+    AdminPart.AUDIT: (_("Audit log"), "audit"),
+    AdminPart.RATINGS: (_("Ratings"), "ratings"),
+    AdminPart.USAGE: (_("Everybody’s usage"), "usage_everybody"),
+    AdminPart.LIMITS: (_("Limits and prices"), "manage_limits"),
+    AdminPart.SETTINGS: (_("Current settings"), "manage_settings"),
+    AdminPart.SYSTEM: (_("Updates and storage"), "manage_system"),
 }
-"""In the menu, and as the heading of the page."""
-ADDRESSES = {
-    AdminPart.PEOPLE: "manage_people",
-    AdminPart.SERVERS: "manage_servers",
-    AdminPart.FAILURES: "manage_failures",
-    AdminPart.CONVERSATIONS: "manage_conversations",
-    AdminPart.REQUESTS: "debug_requests",
-    AdminPart.DEBUG_VIEWS: "manage_looks",
-    AdminPart.AUDIT: "audit",
-    AdminPart.RATINGS: "ratings",
-    AdminPart.USAGE: "usage_everybody",
-    AdminPart.LIMITS: "manage_limits",
-    AdminPart.SETTINGS: "manage_settings",
-    AdminPart.SYSTEM: "manage_system",
-}
+"""For each part its name, in the menu and as the heading of the page, and that of its address."""
 
 
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -58,14 +56,15 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
             raise ValidationError(self.error_messages["invalid_pk_value"], code="invalid_pk_value", params={"pk": "…"}) from None
 
 
-def for_part(part: AdminPart | None, *methods: str) -> Callable[[View], View]:
-    """Guards a view of that part: 404 for people who may not see it. Without a part: for people who may see none."""
+def for_part(part: AdminPart | None, *methods: str, may: Callable[[User], bool] = lambda staff: True) -> Callable[[View], View]:
+    """Guards a view of that part, for staff who ``may``: 404 for people who may not see it. Without a part: for those who may see any."""
 
     def decorate(view: View) -> View:
         @signed_in(*(methods or ("GET",)))
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            administration.require_part(person_of(request), part)
+            if not may(administration.require_part(person_of(request), part)):
+                raise NotFoundError
             return view(request, *args, **kwargs)
 
         return answer
@@ -75,6 +74,56 @@ def for_part(part: AdminPart | None, *methods: str) -> Callable[[View], View]:
 
 def page(request: HttpRequest, part: AdminPart | None, template: str, context: dict[str, object], status: int = 200) -> HttpResponse:
     """A page with the menu of the parts that this person may see."""
-    parts = [(NAMES[each], ADDRESSES[each], each is part) for each in administration.parts_of(person_of(request))]
-    here = NAMES[part] if part else _("Administration")
-    return render(request, template, {"parts": parts, "here": here, **context}, status=status)
+    parts = [(*PARTS[each], each is part) for each in administration.parts_of(person_of(request))]
+    here = PARTS[part][0] if part else _("Administration")
+    return render(request, template, {"parts": parts, "here": here, "done": "done" in request.GET, **context}, status=status)
+
+
+def done(address: str, *args: object, **query: str) -> HttpResponse:
+    """Redirect to a page that then says that the change was made."""
+    return redirect(f"{reverse(address, args=args)}?{urlencode({'done': 'changed', **query})}")
+
+
+def list_page(part: AdminPart, template: str, form_class: type[forms.Form]) -> Callable[[ListView], View]:
+    """A page with a list, which the form in its address filters. The view is given the form, which may have mistakes, and returns what the
+    template shows beside it, or another page."""
+
+    def decorate(view: ListView) -> View:
+        @for_part(part)
+        @wraps(view)
+        def answer(request: HttpRequest) -> HttpResponseBase:
+            form = form_class(request.GET)
+            shown = view(request, form)
+            if isinstance(shown, HttpResponseBase):
+                return shown
+            return page(request, part, template, {"form": form, **shown}, 400 if form.errors else 200)
+
+        return answer
+
+    return decorate
+
+
+class Period(TypedDict):
+    """The time from ``since`` until before ``before`` (UTC); None is without limit."""
+
+    since: datetime | None
+    before: datetime | None
+
+
+class DaysForm(forms.Form):
+    """A first and a last day, which both may be empty."""
+
+    since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+
+    def period(self) -> Period:
+        """The chosen days of a valid form. Days are whole days, the last one included."""
+        since, until = self.cleaned_data["since"], self.cleaned_data["until"]
+        return {
+            "since": datetime.combine(since, time.min, UTC) if since else None,
+            "before": datetime.combine(until + timedelta(days=1), time.min, UTC) if until and until < date.max else None,
+        }
+
+
+def words_of(request: HttpRequest, name: str = "q", most: int = 150) -> str:
+    return request.GET.get(name, "").replace("\0", "")[:most]

@@ -1,8 +1,13 @@
-"""The administration pages about people: the list, invitations and API keys, with what is done to several people at once."""
+"""The administration pages about people: the list, invitations, API keys, and each account with every change of it.
+
+Some things are done to several people at once.
+"""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -10,32 +15,47 @@ from uuid import UUID
 from django import forms
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import api_keys, invitations, mail
+from chatui.accounts import api_keys, groups, invitations, mail, password_links
 from chatui.accounts import people as accounts_people
 from chatui.accounts.account_managers import LastAccountManagerError
+from chatui.accounts.api_keys import TooManyKeysError
+from chatui.accounts.forms import AccountForm
 from chatui.audit_log.record import Visitor
+from chatui.env import environment
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
-from chatui.permissions import administration
+from chatui.lifecycle.erasure import contents_of
+from chatui.lifecycle.erasure import erase as erase_person
+from chatui.model_servers import choice
+from chatui.permissions import administration, programs
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
 from chatui.proxies import public_address
-from chatui.web import lists
-from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import for_part, page
-from chatui.web.manage.person import closing_policy
-from chatui.web.sign_in.pages import notify_sockets, person_of
+from chatui.web.api_keys import KeyForm
+from chatui.web.guards import notify_sockets, number, person_of, visitor_of
+from chatui.web.manage.groups import LAST_MANAGER, PermissionsField
+from chatui.web.manage.parts import RowsField, done, for_part, page, words_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
 
 
 _NOTE_CHARS = 100
+
+
+def _may_invite(staff: User) -> bool:
+    return administration.may_invite(staff, None)
+
+
+def _staff(request: HttpRequest) -> Visitor:
+    return visitor_of(request, "admin")
 
 
 class InviteForm(forms.Form):
@@ -75,13 +95,70 @@ class InviteForm(forms.Form):
         return notes
 
 
+class _GroupsField(RowsField):
+    """Shows each group with what it allows, so that nobody grants a permission without having read it."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        names = [administration.name_of(each) for each in obj.permissions.all()]
+        words = [gettext(each) for each, _names in administration.in_words(names)]
+        return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
+
+
+class RightsForm(forms.Form):
+    """The groups and own permissions of one person, among those that the member of staff may give, and whether they are staff."""
+
+    groups = _GroupsField(label=_("Groups"), queryset=Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple)
+    is_staff = forms.MultipleChoiceField(
+        label=_("Permissions"),
+        choices=[("on", _("Staff"))],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=_("Permissions for the debug view, the audit log and these pages take effect for staff only."),
+    )
+    permissions = PermissionsField()
+
+    def __init__(self, staff: User, account: User, *args: Any, **kwargs: Any) -> None:
+        initial = {
+            "groups": list(account.groups.values_list("pk", flat=True)),
+            "is_staff": ["on"] if account.is_staff else [],
+            "permissions": list(account.user_permissions.values_list("pk", flat=True)),
+        }
+        super().__init__(*args, **kwargs | {"initial": initial})
+        fields: dict[str, Any] = self.fields
+        fields["groups"].queryset = administration.assignable_groups(staff).prefetch_related("permissions__content_type")
+        fields["permissions"].queryset = administration.group_permissions(staff)
+
+
+class ConfirmNameForm(forms.Form):
+    name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, account: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._account = account
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name != self._account.get_username():
+            raise ValidationError(_("This is not the name of the account."))
+        return name
+
+
+_CAUSES = {
+    "staff": _("Closed by staff"),
+    "operator": _("Closed by the operator"),
+    "own": _("Closed by the account's owner"),
+    "provisioning": _("Closed by the directory of %(source)s"),
+    "logout": _("Closed by the sign-in service %(source)s"),
+}
+
+
 @for_part(AdminPart.PEOPLE, "GET", "POST")
 def people(request: HttpRequest) -> HttpResponse:
     """The list, with search, and what can be done to several people at once; or invitations."""
     if request.method == "POST":
         return _act(request)
     staff, show = person_of(request), request.GET.get("show", "")
-    context: dict[str, object] = {"words": request.GET.get("q", "")[:150], **_menu(request, show)}
+    context: dict[str, object] = {"words": words_of(request), **_menu(request, show)}
     if show == "invited":
         assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
         invited, ended = accounts_people.pending_invitations()[:500], accounts_people.ended_invitations()[:100]
@@ -91,23 +168,22 @@ def people(request: HttpRequest) -> HttpResponse:
             "manage/invited.html",
             context | {"invited": invited, "ended": ended, "assignable_group_ids": assignable_group_ids},
         )
-    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", lists.number(request, "page") or 1)
+    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", number(request.GET.get("page"), 1))
     context |= {
         "found": found,
         "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
         "changeable_ids": administration.changeable_accounts(staff, [each.id for each in found.object_list]),
         "assignable_groups": administration.assignable_groups(staff),
-        "changed": lists.number(request, "changed"),
-        "unchanged": lists.number(request, "unchanged") or 0,
+        "changed": number(request.GET.get("changed"), None),
+        "unchanged": number(request.GET.get("unchanged"), 0),
     }
     return page(request, AdminPart.PEOPLE, "manage/people.html", context)
 
 
 @for_part(AdminPart.PEOPLE)
 def keys(request: HttpRequest) -> HttpResponse:
-    """Everybody's API keys, without the keys."""
-    words = request.GET.get("q", "")[:150]
-    found = api_keys.everybodys(words, lists.number(request, "page") or 1)
+    words = words_of(request)
+    found = api_keys.everybodys(words, number(request.GET.get("page"), 1))
     context = {"words": words, "found": found, "may_revoke": administration.may_revoke_keys(person_of(request))}
     return page(request, AdminPart.PEOPLE, "manage/keys.html", context | _menu(request, "keys"))
 
@@ -125,7 +201,7 @@ def _menu(request: HttpRequest, show: str) -> dict[str, object]:
     staff = person_of(request)
     return {
         "show": show,
-        "may_invite": administration.may_invite(staff, None),
+        "may_invite": _may_invite(staff),
         "can_see_groups": administration.may_see_groups(staff),
     }
 
@@ -135,7 +211,7 @@ def _act(request: HttpRequest) -> HttpResponse:
 
     Closing is explained first. Accounts that the member of staff may not change, or that must stay as they are, are counted.
     """
-    act = _ACTS.get(request.POST.get("what", ""))
+    act = _OF_SEVERAL.get(request.POST.get("what", ""))
     chosen = [UUID(each) for each in request.POST.getlist("person") if accounts_people.is_key(each)][: accounts_people.PAGE]
     if act is None:
         raise NotFoundError
@@ -150,40 +226,9 @@ def _act(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('manage_people')}?{urlencode({**shown, 'changed': changed, 'unchanged': len(chosen) - changed})}")
 
 
-def _close(request: HttpRequest, person_id: UUID) -> bool:
-    return closing.close_by_staff(accounts_people.changeable(_staff(request), person_id), _staff(request))
-
-
-def _open(request: HttpRequest, person_id: UUID) -> bool:
-    return closing.reopen_account(accounts_people.changeable(_staff(request), person_id), _staff(request))
-
-
-def _sign_out(request: HttpRequest, person_id: UUID) -> bool:
-    notify_sockets(accounts_people.end_sessions(_staff(request), person_id))
-    return True
-
-
-def _add(request: HttpRequest, person_id: UUID) -> bool:
-    number = request.POST.get("group", "")
-    group = (
-        administration.assignable_groups(person_of(request)).filter(pk=int(number)).first()
-        if number.isdecimal() and len(number) < 10
-        else None
-    )
-    if group is None:
-        raise NotFoundError
-    notify_sockets(accounts_people.set_member(_staff(request), person_id, group, is_in=True))
-    return True
-
-
-_ACTS = {"close": _close, "open": _open, "sessions": _sign_out, "add": _add}
-
-
-@for_part(AdminPart.PEOPLE, "GET", "POST")
+@for_part(AdminPart.PEOPLE, "GET", "POST", may=_may_invite)
 def invite(request: HttpRequest) -> HttpResponse:
     """Invite one or many at once. The links are shown once, in the response to the form."""
-    if not administration.may_invite(person_of(request), None):
-        raise NotFoundError
     form = InviteForm(person_of(request), request.POST if request.method == "POST" else None)
     made: list[dict[str, object]] = []
     if request.method == "POST" and form.is_valid():
@@ -206,5 +251,186 @@ def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
-def _staff(request: HttpRequest) -> Visitor:
-    return visitor_of(request, "admin")
+@for_part(AdminPart.PEOPLE, "GET", "POST", may=_may_invite)
+def new(request: HttpRequest) -> HttpResponse:
+    """Create an account that nobody can sign in to yet: for a program, or for somebody who then gets a password link."""
+    form = AccountForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return done("manage_person", accounts_people.create_account(_staff(request), form.cleaned_data).pk)
+        except IntegrityError:
+            form.refuse_name()
+    return page(request, AdminPart.PEOPLE, "manage/new_person.html", {"form": form}, 400 if form.errors else 200)
+
+
+@for_part(AdminPart.PEOPLE)
+def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """One account, what it may do and why, with the actions that this member of staff may take."""
+    return _person(request, person_id, {})
+
+
+@for_part(AdminPart.PEOPLE, "POST")
+def act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse:
+    """One change of an account, recorded in the audit log."""
+    if what not in _OF_ONE:
+        raise NotFoundError
+    try:
+        _OF_ONE[what](request, person_id)
+    except LastAccountManagerError:
+        return _person(request, person_id, {"problem": LAST_MANAGER}, 409)
+    return done("manage_person", person_id)
+
+
+@for_part(AdminPart.PEOPLE, "POST")
+def details(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    form = AccountForm(request.POST, instance=accounts_people.changeable(_staff(request), person_id))
+    if form.is_valid():
+        try:
+            accounts_people.correct(_staff(request), person_id, form.cleaned_data)
+            return done("manage_person", person_id)
+        except IntegrityError:
+            form.refuse_name()
+    return _person(request, person_id, {"details": form}, 400)
+
+
+@for_part(AdminPart.PEOPLE, "GET", "POST")
+def close(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """Explain what closing an account means, then close it."""
+    account = accounts_people.changeable(_staff(request), person_id)
+    if not account.is_active:
+        raise NotFoundError
+    context: dict[str, object] = {"account": account, **closing_policy()}
+    if request.method == "POST":
+        try:
+            closing.close_by_staff(account, _staff(request))
+        except CannotCloseError:
+            words = gettext("%(name)s was not closed: nobody else could manage accounts.")
+            return page(
+                request, AdminPart.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409
+            )
+        return done("manage_person", person_id)
+    return page(request, AdminPart.PEOPLE, "manage/close.html", context)
+
+
+def closing_policy() -> dict[str, object]:
+    """What happens to closed accounts, for ``manage/_closing_policy.html``."""
+    env = environment()
+    return {"policy": env.closed_accounts, "days": env.closed_account_days}
+
+
+@for_part(AdminPart.PEOPLE, "GET", "POST")
+def password(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """Explain what a password link is, then show one, once. Staff do not set passwords, because they could sign in with them."""
+    account = accounts_people.changeable(_staff(request), person_id)
+    context: dict[str, object] = {"account": account, "hours": password_links.LIFETIME // timedelta(hours=1)}
+    if request.method == "POST":
+        account, path = accounts_people.link_for_password(_staff(request), person_id, voids_password=request.POST.get("void") == "yes")
+        context["link"] = public_address(request, path)
+        notify_sockets(account)
+    return page(request, AdminPart.PEOPLE, "manage/password_link.html", context)
+
+
+@for_part(AdminPart.PEOPLE, "GET", "POST")
+def key(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """A form for an API key of an account that nobody can sign in to; the answer to it shows the key, once."""
+    account, maker = accounts_people.changeable(_staff(request), person_id), person_of(request)
+    may_view_hidden = programs.may_read(account) and programs.may_read(maker)
+    form = KeyForm(request.POST or None, choices=choice.choices_for(account), may_view_hidden=may_view_hidden)
+    context = {"account": account, "form": form, "is_service_account": api_keys.is_service_account(account)}
+    if request.method == "POST" and (wanted := form.wanted()) is not None:
+        try:
+            context["made"] = accounts_people.create_key(_staff(request), person_id, wanted)
+        except TooManyKeysError:
+            form.add_error(None, gettext("This account has the maximum number of keys. Revoke one that is no longer used."))
+        except NotFoundError:
+            form.add_error(None, gettext("No key can be created for this account here."))
+    return page(request, AdminPart.PEOPLE, "manage/new_key.html", context, 400 if form.errors else 200)
+
+
+@for_part(AdminPart.PEOPLE, "GET", "POST")
+def erase(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """Show what would be deleted, and erase it once the name has been typed."""
+    found = accounts_people.find_person(person_id)
+    if found is None or not administration.may_erase(person_of(request), found[0]):
+        raise NotFoundError
+    account = found[0]
+    form = ConfirmNameForm(account, request.POST if request.method == "POST" else None)
+    context: dict[str, object] = {"account": account, "contents": contents_of(account).in_words(), "form": form}
+    if request.method == "POST" and form.is_valid():
+        context["erased"] = erase_person(_staff(request), account)
+    return page(request, AdminPart.PEOPLE, "manage/erase.html", context, 400 if form.errors else 200)
+
+
+def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
+    found = accounts_people.find_person(person_id)
+    if found is None:
+        raise NotFoundError
+    account, shown = found
+    staff = person_of(request)
+    may_change = administration.may_change(staff, account)
+    if may_change:
+        context = {"details": AccountForm(instance=account), "form": RightsForm(staff, account)} | context
+    context |= {
+        "account": shown,
+        "joined": account.date_joined,
+        "address": account.email,
+        "is_own": account == staff,
+        "may_change": may_change,
+        "may_erase": administration.may_erase(staff, account),
+        "may_set_limits": administration.may_set_limits(staff),
+        "is_service_account": api_keys.is_service_account(account),
+        "rights": groups.rights_of(account),
+        "keys": api_keys.keys_of(account),
+        "may_revoke_keys": administration.may_revoke_keys(staff),
+        "closed": _why_closed(account),
+    }
+    return page(request, AdminPart.PEOPLE, "manage/person.html", context, status)
+
+
+def _why_closed(account: User) -> str:
+    cause = closing.closed_by(account)
+    return str(_CAUSES[cause[0]]) % {"source": cause[1]} if cause else ""
+
+
+def _rights(request: HttpRequest, person_id: UUID) -> bool:
+    account = accounts_people.changeable(_staff(request), person_id)
+    form = RightsForm(person_of(request), account, request.POST)
+    if not form.is_valid():
+        raise NotFoundError  # something that was not offered
+    chosen = {name: [row.pk for row in form.cleaned_data[name]] for name in ("groups", "permissions")}
+    accounts_people.set_rights(_staff(request), person_id, **chosen, is_staff=bool(form.cleaned_data["is_staff"]))
+    notify_sockets(account)
+    return True
+
+
+def _sessions(request: HttpRequest, person_id: UUID) -> bool:
+    notify_sockets(accounts_people.end_sessions(_staff(request), person_id))
+    return True
+
+
+def _factor(request: HttpRequest, person_id: UUID) -> bool:
+    accounts_people.remove_second_factor(_staff(request), person_id)
+    return True
+
+
+def _open(request: HttpRequest, person_id: UUID) -> bool:
+    return closing.reopen_account(accounts_people.changeable(_staff(request), person_id), _staff(request))
+
+
+def _close(request: HttpRequest, person_id: UUID) -> bool:
+    return closing.close_by_staff(accounts_people.changeable(_staff(request), person_id), _staff(request))
+
+
+def _add(request: HttpRequest, person_id: UUID) -> bool:
+    group = administration.assignable_groups(person_of(request)).filter(pk=number(request.POST.get("group"), 0)).first()
+    if group is None:
+        raise NotFoundError
+    notify_sockets(accounts_people.set_member(_staff(request), person_id, group, is_in=True))
+    return True
+
+
+Change = Callable[[HttpRequest, UUID], bool]
+_OF_ONE: dict[str, Change] = {"groups": _rights, "sessions": _sessions, "factor": _factor, "open": _open}
+"""What is changed on the page of an account without further questions."""
+_OF_SEVERAL: dict[str, Change] = {"close": _close, "open": _open, "sessions": _sessions, "add": _add}
+"""What can be done to several accounts at once. Each returns whether anything has changed."""

@@ -8,7 +8,6 @@ from django import forms
 from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -22,9 +21,8 @@ from chatui.operations.doctor.runs import BusyError, ServerTest
 from chatui.permissions import access, administration
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import AdminPart
-from chatui.web.guards import visitor_of
-from chatui.web.manage.parts import RowsField, for_part, page
-from chatui.web.sign_in.pages import person_of
+from chatui.web.guards import person_of, visitor_of
+from chatui.web.manage.parts import RowsField, done, for_part, page
 
 if TYPE_CHECKING:
     from django.http import QueryDict
@@ -181,7 +179,6 @@ class ServerForm(forms.Form):
         return entered
 
     def report(self, error: FaultySettingsError) -> None:
-        """Show each problem at its field."""
         for field, problem in error.problems:
             self.add_error(field or None, problem)
 
@@ -210,7 +207,6 @@ class ServerForm(forms.Form):
 
     @property
     def more(self) -> list[forms.BoundField]:
-        """The others."""
         return [field for field in self.visible_fields() if field.name not in self.MAIN]
 
     @property
@@ -235,17 +231,13 @@ def servers(request: HttpRequest) -> HttpResponse:
         "kept_here": {each.name for each in kept},
         "may_change": administration.may_examine(staff),
         "form": ServerForm(staff, None) if may_add else None,
-        "done": request.GET.get("done") == "removed",
     }
     return page(request, AdminPart.SERVERS, "manage/servers.html", context)
 
 
-@for_part(AdminPart.SERVERS, "GET", "POST")
+@for_part(AdminPart.SERVERS, "GET", "POST", may=administration.may_examine)
 def server_settings(request: HttpRequest, name: str) -> HttpResponse:
-    """The form with the settings of a model server that staff keep here."""
     row = _kept(name)
-    if not administration.may_examine(person_of(request)):
-        raise NotFoundError
     if request.method == "POST":
         return _entered(request, row)
     return _form_page(request, row, ServerForm(person_of(request), row))
@@ -268,7 +260,7 @@ def _entered(request: HttpRequest, before: StoredBackend | None) -> HttpResponse
     except FaultySettingsError as error:
         form.report(error)
         return _form_page(request, before, form)
-    return redirect(f"{reverse('manage_server', args=[row.name])}?done=changed")
+    return done("manage_server", row.name)
 
 
 def _is_as_before(checked: Checked) -> bool:
@@ -278,16 +270,16 @@ def _is_as_before(checked: Checked) -> bool:
 
 
 def _tested(request: HttpRequest, before: StoredBackend | None, form: ServerForm, checked: Checked) -> HttpResponse:
+    test = None
     if checked.spec.is_demo:
         form.add_error("kind", gettext("The demo is no server, and needs no test."))
-        return _form_page(request, before, form)
-    _throttle.check(str(person_of(request).pk))
-    try:
-        test = runs.test(visitor_of(request, "admin"), checked.spec)
-    except BusyError:
-        form.add_error(None, gettext("Another model server is being examined at the moment. Test again in a minute."))
-        return _form_page(request, before, form)
-    form.asks_about_test = not test.has_passed
+    else:
+        _throttle.check(str(person_of(request).pk))
+        try:
+            test = runs.test(visitor_of(request, "admin"), checked.spec)
+            form.asks_about_test = not test.has_passed
+        except BusyError:
+            form.add_error(None, gettext("Another model server is being examined at the moment. Test again in a minute."))
     return _form_page(request, before, form, test)
 
 
@@ -303,7 +295,7 @@ def server(request: HttpRequest, name: str) -> HttpResponse:
     """Show the result of the last examination, and to staff who may change model servers a button for a new one."""
     row = stored.find_row(name)
     spec = stored.spec_of(row) if row else next((known for known in connected.specs() if known.name == name), None)
-    if (spec is None and row is None) or (row is None and spec is not None and spec.is_demo):
+    if row is None and (spec is None or spec.is_demo):
         raise NotFoundError
     if request.method == "POST":
         return _begin(request, row, spec)
@@ -337,13 +329,13 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
         raise NotFoundError
     if what == "remove":
         stored.remove(visitor, row)
-        return redirect(f"{reverse('manage_servers')}?done=removed")
+        return done("manage_servers")
     # Whoever confirms, and "offer" and "pause" by them do, confirms what they have read.
     if row.unconfirmed_by and access.can_see_hidden(staff) and request.POST.get("seen") != row.changed_at.isoformat():
         return _page(request, row, stored.spec_of(row), gettext("It was changed in the meantime. Read it again before you confirm it."))
     if what == "confirm":
         stored.confirm(visitor, row)
-        return redirect(f"{reverse('manage_server', args=[name])}?done=changed")
+        return done("manage_server", name)
     spec = stored.spec_of(row)
     if what == "offer" and "untested" not in request.POST and (spec is None or not runs.has_passed(spec)):
         return _page(request, row, spec, gettext("No test of these settings has passed. Examine it, or choose to offer it all the same."))
@@ -351,7 +343,7 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
         stored.set_offered(visitor, row, is_offered=what == "offer", may_see_hidden=access.can_see_hidden(staff))
     except FaultySettingsError as error:
         return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
-    return redirect(f"{reverse('manage_server', args=[name])}?done=changed")
+    return done("manage_server", name)
 
 
 def _kept(name: str) -> StoredBackend:
@@ -380,7 +372,6 @@ def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | N
         "may_confirm": access.can_see_hidden(staff),
         "unconfirmed": stored.description(row) if row and row.unconfirmed_by and access.can_see_hidden(staff) else "",
         "seen": row.changed_at.isoformat() if row else "",
-        "done": request.GET.get("done") == "changed",
         "problem": problem,
     }
     return page(request, AdminPart.SERVERS, "manage/server.html", context, 409 if problem else 200)

@@ -11,16 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.debug import sensitive_post_parameters
 
 from chatui.accounts import account_linking, passkeys, second_factor, sessions, sign_in_settings
 from chatui.accounts.forms import check_old_password
 from chatui.audit_log.record import Visitor
-from chatui.web.guards import signed_in, visitor_of
+from chatui.web.guards import notify_sockets, person_of, signed_in, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import passkeys as passkey_pages
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets, person_of
 from chatui.web.sign_in.second_factor import CodeForm
 from chatui.web.sign_in.second_factor import is_right as is_right_code
 
@@ -69,12 +67,10 @@ def ways(request: HttpRequest) -> HttpResponse:
 
 @signed_in("POST")
 def dismiss_news(request: HttpRequest) -> HttpResponse:
-    """Dismiss the notice about changed sign-in methods."""
     second_factor.dismiss(person_of(request))
     return redirect(back(request))
 
 
-@sensitive_post_parameters()
 @signed_in("GET", "POST")
 def confirm(request: HttpRequest) -> HttpResponse:
     """Ask again before the account is changed: for a passkey, or the password and, if there is a second factor, a code. People who have
@@ -110,7 +106,6 @@ def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
 
 @signed_in("POST")
 def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """End one session, and its sockets."""
     session.admit_change(person_of(request))
     sessions.end(visitor_of(request, "page"), session_id)
     notify_sockets(person_of(request))

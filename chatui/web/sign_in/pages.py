@@ -1,11 +1,13 @@
 """The account pages: create the first account, sign in and out, change the password, and ask for a link if it is forgotten.
 
-The first account needs the code from the server's console. Staff invite or create all others.
+The first account needs the code from the server's console. Staff invite or create all others. The page behind the link of an invitation is
+a form that creates an account, or a link to a provider; behind that for a password it is a form for a new one.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django import forms
 from django.contrib import auth
@@ -18,36 +20,25 @@ from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from chatui.accounts import api_keys, passkeys, password_links, second_factor, sessions, sign_in, sign_in_settings
-from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
+from chatui.accounts import api_keys, invitations, passkeys, password_links, second_factor, sessions, sign_in, sign_in_settings
+from chatui.accounts.forms import CODE_GUESSES, FirstAccountForm, InvitedForm, LinkedPasswordForm, PasswordForm, SignInForm
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
-from chatui.permissions.access import NotFoundError, as_person
+from chatui.permissions.access import NotFoundError
 from chatui.turns import temporary
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import for_anybody, notify_sockets, person_of, secret_address, signed_in, visitor_of
+from chatui.web.language import back
 from chatui.web.sign_in import session
-from chatui.wire import bus
-from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
     from chatui.models.user import User
 
 
-def person_of(request: HttpRequest) -> User:
-    """The signed-in person of a view that needs one."""
-    person = as_person(request.user)
-    if person is None:
-        raise TypeError("a view without login_required asked for a person")
-    return person
-
-
-@sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
+@for_anybody("GET", "POST")
 def setup(request: HttpRequest) -> HttpResponse:
     """Create the first account: staff, with all of the product's permissions. The page exists only while there is no account."""
     if not sign_in.is_needed():
@@ -76,7 +67,6 @@ class SignIn(views.LoginView):
         return super().get(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Pass the request to the form, which counts guesses by address."""
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
@@ -108,18 +98,15 @@ def sign_out(request: HttpRequest) -> HttpResponse:
         notify_sockets(visitor.user)
         temporary.sign_out(visitor.user)
         sign_in.record_signed_out(visitor)
-    return _forgotten(after_sign_out(visitor.user))
+    response = after_sign_out(visitor.user)
+    response.headers["Clear-Site-Data"] = '"cache"'
+    return response
 
 
 def after_sign_out(person: User | None) -> HttpResponse:
     """Redirects to the sign-in page, whose scripts delete this person's unsent text from the browser."""
     whose = "" if person is None else f"={person.pk}"
     return redirect(f"{reverse('sign_in')}?signed-out{whose}")
-
-
-def _forgotten(response: HttpResponse) -> HttpResponse:
-    response.headers["Clear-Site-Data"] = '"cache"'
-    return response
 
 
 @method_decorator(login_required, name="dispatch")
@@ -139,7 +126,6 @@ class Password(views.PasswordChangeView):
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Pass the request to the form, as at sign-in."""
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
@@ -157,14 +143,7 @@ class Password(views.PasswordChangeView):
         return response
 
 
-def notify_sockets(person: User) -> None:
-    """Make this person's sockets recheck their session and permissions. Best effort: they also do so regularly."""
-    send_from_thread(bus.person(person.pk), {"type": "session.check"})
-
-
 class ForgottenForm(forms.Form):
-    """The form that asks for the account."""
-
     account = forms.CharField(
         label=_("Your account name or e-mail address"),
         max_length=254,
@@ -172,8 +151,7 @@ class ForgottenForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "POST"])
-@guarded
+@for_anybody("GET", "POST")
 def password_forgotten(request: HttpRequest) -> HttpResponse:
     """The form; its confirmation is the same for everybody, known or not."""
     if not password_links.is_on():
@@ -185,3 +163,50 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
     if is_sent:
         password_links.request_links(visitor_of(request, "page"), form.cleaned_data["account"])
     return render(request, "account/forgotten.html", {"form": form, "is_sent": is_sent})
+
+
+@secret_address
+@for_anybody("GET", "POST")
+def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpResponse:
+    """Opening it does not use up the link, because programs open links in messages."""
+    visitor = visitor_of(request, "page")
+    try:
+        row = invitations.find_valid(invitation_id, token)
+        if request.user.is_authenticated:
+            return redirect("home")
+        form = InvitedForm(request.POST or None, invited=row.note) if sign_in_settings.is_for_everybody() else None
+        if request.method == "POST" and form is not None and form.is_valid():
+            person = invitations.create_account(
+                visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"]
+            )
+            if session.is_due(person):
+                return session.begin(request, person, "")
+            return session.enter(request, person, session.Entrance("by invitation"))
+    except NotFoundError:
+        CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
+        return refuse(request, ProductCode.LINK, 404)
+    shown = {"form": form, "providers": sign_in_file().providers, "inviter": row.made_by.get_username()}
+    return render(request, "account/invitation.html", shown | {"invitation": f"{row.pk}/{token}"})
+
+
+@secret_address
+@for_anybody("GET", "POST")
+def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpResponse:
+    """A form for a new password. Opening it does not use up the link, because programs open links in messages."""
+    visitor = visitor_of(request, "page")
+    try:
+        person = password_links.person_for(link_id, token)
+    except NotFoundError:
+        CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
+        return refuse(request, ProductCode.LINK, 404)
+    form = LinkedPasswordForm(person, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        notify_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
+        return redirect("sign_in")
+    return render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
+
+
+@signed_in("POST")
+def dismiss_links(request: HttpRequest) -> HttpResponse:
+    password_links.dismiss(person_of(request))
+    return redirect(back(request))

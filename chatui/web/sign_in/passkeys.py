@@ -15,16 +15,13 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import for_anybody, notify_sockets, person_of, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets, person_of
 
 if TYPE_CHECKING:
     from chatui.models.sign_in import Passkey
@@ -67,8 +64,7 @@ _REFUSED = "passkey-refused"
 _asked = Throttle("passkey-options", attempts=120, seconds=600)
 
 
-@require_POST
-@guarded
+@for_anybody("POST")
 def options(request: HttpRequest, what: str) -> JsonResponse:
     """The options for the browser, with a new challenge. The same for everybody who is not known yet."""
     site, visitor = _site(request), visitor_of(request, "page")
@@ -86,11 +82,8 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     return JsonResponse(options)
 
 
-@sensitive_post_parameters()
-@require_POST
-@guarded
+@for_anybody("POST")
 def enter(request: HttpRequest) -> HttpResponse:
-    """Sign in with a passkey, which counts as both factors."""
     if request.user.is_authenticated:
         return redirect("home")
     after = session.own_path(request, request.POST.get("next", ""))
@@ -101,11 +94,8 @@ def enter(request: HttpRequest) -> HttpResponse:
     return session.enter(request, used.user, _entrance("with a passkey", used), after=after)
 
 
-@sensitive_post_parameters()
-@require_POST
-@guarded
+@for_anybody("POST")
 def step(request: HttpRequest) -> HttpResponse:
-    """The step after the password, with a passkey instead of a code."""
     person = _between(request)
     if person is None:
         return redirect("sign_in")
@@ -116,9 +106,7 @@ def step(request: HttpRequest) -> HttpResponse:
     return session.enter(request, person, _entrance("by password and passkey", used), after=session.finish(request))
 
 
-@sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
-@guarded
+@for_anybody("GET", "POST")
 def new(request: HttpRequest) -> HttpResponse:
     """Add a passkey: for people who have just authenticated, or who need a second factor before they can sign in."""
     person = _adding(request)

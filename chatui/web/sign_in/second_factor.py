@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods
 
 from chatui.accounts import passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
@@ -19,13 +16,13 @@ from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.site.brand import brand
-from chatui.web.guards import guarded, signed_in, visitor_of
+from chatui.web.guards import for_anybody, person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
     from chatui.models.user import User
 
+_WRONG = _("This code is not correct. Codes change every 30 seconds, and each works once.")
 _HOW = session.Entrance("by password and code", has_factor=True)
 
 
@@ -39,9 +36,7 @@ class CodeForm(forms.Form):
     )
 
 
-@sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
-@guarded
+@for_anybody("GET", "POST")
 def code(request: HttpRequest) -> HttpResponse:
     """The step after the password. People who need a second factor, and have none, set it up here before they can sign in."""
     person = session.person_of(request)
@@ -56,7 +51,6 @@ def code(request: HttpRequest) -> HttpResponse:
     return render(request, "account/code.html", shown)
 
 
-@sensitive_post_parameters()
 @signed_in("GET", "POST")
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Set up one-time codes; if they are on already, redirect to the sign-in methods."""
@@ -66,8 +60,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     return redirect("sign_in_ways") if accounts_second_factor.has_app(person) else _set_up(request, person)
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 def picture(request: HttpRequest) -> HttpResponse:
     """The QR code of the secret during set-up, as a separate picture: our policy refuses pictures embedded in pages."""
     person = as_person(request.user)
@@ -115,7 +108,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         try:
             codes = accounts_second_factor.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
         except WrongCodeError:
-            form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
+            form.add_error("code", _WRONG)
         except MustWaitError as wait:
             form.add_error("code", wait.sentence)
         else:
@@ -143,7 +136,7 @@ def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
         accounts_second_factor.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
         sign_in.record_way_refused(visitor, person, "wrong code")
-        form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
+        form.add_error("code", _WRONG)
         return False
     except MustWaitError as wait:
         sign_in.record_way_refused(visitor, person, "had to wait with the code")

@@ -12,7 +12,6 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
 
 from chatui.accounts import account_linking, invitations, openid, sessions, sign_in
 from chatui.accounts.openid import BadSignInError, NotListedError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
@@ -22,18 +21,15 @@ from chatui.lifecycle import closing, scim_people
 from chatui.limits import MustWaitError, Throttle, address_group
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded, visitor_of
+from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, visitor_of
 from chatui.web.sign_in import session
-from chatui.web.sign_in.pages import notify_sockets
 
 # Only to bound how many sessions one network makes us store: a whole office may begin its day behind one address.
 _begun = Throttle("single-sign-on", attempts=1000, seconds=600)
 _SESSION_KEY = "single_sign_on"
-_MAX_TABS = 5
 
 
-@require_POST
-@guarded
+@for_anybody("POST")
 def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account, with
     ``confirm``, to have it ask for the signed-in person again.
@@ -56,8 +52,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         address = openid.authorization_url(found, started, session.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
-    stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :])
-    request.session[_SESSION_KEY] = stored | {started.state: started.dump()}
+    keep_for_tab(request, _SESSION_KEY, started.state, started.dump())
     response = render(request, "account/going_on.html", {"provider": found.name, "address": address})
     # Our form-action policy would refuse a redirect, because it also applies to redirects after forms.
     response.headers["Refresh"] = f"0; url={address}"
@@ -65,12 +60,11 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     return response
 
 
-@require_GET
-@guarded
+@for_anybody("GET")
 def back(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Accept the provider's answer, once, and sign the person in."""
     found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
-    if not _is_begun(request, answer):
+    if answer.get("state", "") not in request.session.get(_SESSION_KEY, {}):
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
@@ -107,10 +101,6 @@ def _provider(key: str) -> Provider:
     if found is None:
         raise NotFoundError
     return found
-
-
-def _is_begun(request: HttpRequest, answer: Mapping[str, str]) -> bool:
-    return answer.get("state", "") in request.session.get(_SESSION_KEY, {})
 
 
 def _taken(request: HttpRequest, state: str) -> PendingSignIn:
@@ -163,14 +153,10 @@ def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError)
 
 
 @csrf_exempt
-@require_POST
-@guarded
+@for_anybody("POST")
 def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
     """Accept a logout token. The request's own session is ignored: the token alone identifies the person."""
-    found = provider_of(provider)
-    if found is None:
-        raise NotFoundError
-    visitor = visitor_of(request, "program").as_nobody()
+    found, visitor = _provider(provider), visitor_of(request, "program").as_nobody()
     try:
         with openid.use(found, request.POST.get("logout_token")) as logged_out:
             closing.sign_out(visitor, found, logged_out)

@@ -35,10 +35,10 @@ def make(owner: User, count: int, at: datetime | None = None) -> None:
 
 def pages(person: User) -> Iterator[list[str]]:
     shown = shown_list(person)
-    yield [link.title for link in shown.links]
+    yield [link.title for link in shown.conversations]
     while shown.next_cursor:
         shown = shown_list(person, start=shown.next_cursor)
-        yield [link.title for link in shown.links]
+        yield [link.title for link in shown.conversations]
 
 
 def test_the_list_continues_to_the_oldest_conversation(ada: User, bela: User) -> None:
@@ -59,10 +59,10 @@ def test_conversations_with_the_same_time_appear_once_each(ada: User) -> None:
 def test_changes_while_paging_neither_repeat_nor_skip_a_conversation(ada: User) -> None:
     make(ada, 2 * PAGE_SIZE)
     first = shown_list(ada)
-    Conversation.objects.filter(pk=first.links[-1].id).update(deleted_at=timezone.now())
+    Conversation.objects.filter(pk=first.conversations[-1].id).update(deleted_at=timezone.now())
     Conversation.objects.create(owner=ada, title="New")
     second = shown_list(ada, start=first.next_cursor)
-    assert [link.title for link in second.links] == [
+    assert [link.title for link in second.conversations] == [
         f"Talk {number}" for number in range(PAGE_SIZE - 1, -1, -1)
     ] and second.next_cursor == ""
 

@@ -8,7 +8,7 @@ import pytest
 
 from chatui.backends.base import ContextUse
 from chatui.codes import Cause, ProductCode
-from chatui.display.failures import Failure, has_failed, notice_of, sentence
+from chatui.display.failures import has_failed, notice_of, sentence
 from chatui.models.turn import Turn
 from tests.support.cases import for_each
 
@@ -20,15 +20,14 @@ TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")
     [(1, "1 second"), (20, "20 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7199, "120 minutes"), (7201, "3 hours")],
 )
 def test_a_busy_servers_retry_seconds_are_shown(seconds: int, duration: str) -> None:
-    text = sentence(Failure(ProductCode.BACKEND_BUSY, retry_after=seconds))
+    text = sentence(ProductCode.BACKEND_BUSY, retry_after=seconds)
     duration = "2 hours" if seconds == 7199 else duration
     assert text == f"The model server is busy and asked to wait {duration}. Try again after that."
 
 
 def test_without_retry_seconds_no_number_is_shown() -> None:
     for seconds in (None, 0):
-        failure = Failure(ProductCode.BACKEND_BUSY, retry_after=seconds)
-        assert sentence(failure) == ProductCode.BACKEND_BUSY.sentence
+        assert sentence(ProductCode.BACKEND_BUSY, retry_after=seconds) == ProductCode.BACKEND_BUSY.sentence
 
 
 @for_each(ProductCode)
@@ -66,14 +65,14 @@ def test_the_numbers_that_a_person_reads_are_not_lost_to_an_admin() -> None:
 
 def test_a_too_long_question_shows_its_length_and_the_limit() -> None:
     use = ContextUse(24_680, 40_000)
-    text = sentence(Failure(ProductCode.QUESTION_TOO_LONG, use, 40_000))
+    text = sentence(ProductCode.QUESTION_TOO_LONG, use, 40_000)
     assert text.endswith("It has 40,000 characters; about 24,000 would fit.")
-    assert sentence(Failure(ProductCode.TIMEOUT, use, 40_000)) == ProductCode.TIMEOUT.sentence
+    assert sentence(ProductCode.TIMEOUT, use, 40_000) == ProductCode.TIMEOUT.sentence
 
 
 @for_each(ProductCode)
 def test_every_code_has_complete_sentences(code: ProductCode) -> None:
-    text = sentence(Failure(code))
+    text = sentence(code)
     assert text[0].isupper() and text.endswith(".") and len(text) < 180
 
 

@@ -1,4 +1,4 @@
-"""The figures of the overview: counted by hour, for a day and a week, and readable as numbers without the plots."""
+"""The figures of the overview: counted by hour, for a day and a week, and readable as numbers without the figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chatui.codes import Cause
-from chatui.display import figures, plots
+from chatui.display import figures
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from tests.chatui.conftest import make_person, signed_in
@@ -36,7 +36,7 @@ def test_answers_failures_waits_and_load_of_a_day_and_a_week(ada: User) -> None:
     assert numbers["answers"] == ("5", "8") and numbers["failed"] == ("1", "1") and shown.failed_today == 1
     assert numbers["first_word"] == ("2.0 s", "3.7 s"), "the average of those that began at all"
     day, week = shown.answers.day_bars, shown.answers.week_bars
-    assert (len(day.bars), len(week.bars)) == (24, 28) and max(bar.height for bar in day.bars) == plots.HEIGHT
+    assert (len(day.bars), len(week.bars)) == (24, 28) and max(bar.height for bar in day.bars) == figures.HEIGHT
     assert day.words.endswith("0 · 3 · 0 · 0 · 0 · 0 · 2") and week.words.startswith("Answers in every six hours, the oldest first: ")
     Turn.objects.all().delete()
     empty = figures.figures()
@@ -63,10 +63,10 @@ def test_running_and_queued_answers_are_counted_while_their_lease_holds(ada: Use
 
 
 def test_a_small_value_has_a_bar_and_none_has_none() -> None:
-    shown = plots.bars([1000, 1, 0], ["a", "b", "c"], "words")
+    shown = figures.bars([1000, 1, 0], ["a", "b", "c"], "words")
     assert [bar.height for bar in shown.bars] == [100, 1, 0] and shown.width == 30
-    assert plots.bars([0.5, 1.0], ["a", "b"], "").bars[0].height == 50
-    assert plots.bars([], [], "").width == 0
+    assert figures.bars([0.5, 1.0], ["a", "b"], "").bars[0].height == 50
+    assert figures.bars([], [], "").width == 0
 
 
 def test_the_overview_has_them_as_text_for_those_who_may_see_failures_alone(ada: User) -> None:

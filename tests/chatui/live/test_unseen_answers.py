@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 @database_sync_to_async
 def marks(person: User) -> list[tuple[bool, bool]]:
     """The conversation list: for each conversation whether it is running and whether it has news."""
-    return [(link.is_running, link.has_news) for link in shown_list(person).links]
+    return [(link.is_running, link.has_news) for link in shown_list(person).conversations]
 
 
 async def test_an_answer_is_running_then_new_then_seen(ada: User, bela: User, backend: ScriptedBackend) -> None:

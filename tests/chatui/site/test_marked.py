@@ -17,11 +17,12 @@ from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.site import languages
 from renderer import errors, gate
+from renderer.frames import Channel, Header, Intent, Role
 from tests.chatui.site import pseudo
 from tests.chatui.site.visible import SPOKEN, words_of
 from tests.support.cases import for_each
 from tests.support.places import ROOT
-from tests.tools.messages import domains
+from tests.tools.messages import domains, found
 from tests.tools.messages.found import in_template
 
 # Names and signs of units, which are the same in every language.
@@ -100,16 +101,19 @@ def test_marks_are_found_with_their_plural_context_and_placeholders() -> None:
 @pytest.mark.slow
 def test_the_sentences_of_the_renderer_and_of_the_codes_are_all_in_the_catalogues() -> None:
     known = {item.id for item in domains.DOMAINS["django"]()}
-    source = (ROOT / "renderer" / "gate.py").read_text(encoding="utf-8")
-    table = source[source.index("def why_hidden") : source.index("\ndef show(")]
-    table = "\n".join(line for line in table.splitlines() if '"""' not in line)
-    reasons = re.findall(r'"([A-Z][^"\n]+\.)"', table)
-    assert len(reasons) > 10 and gate.why_hidden.__doc__
-    for text in (*(code.sentence for code in errors.Code), *reasons):
-        assert text in languages.OF_RENDERER and text in known
+    headers = (
+        Header(role=role, channel=channel, intent=intent, recipient=recipient)
+        for role in (*Role, "other")
+        for channel in (None, *Channel, "other")
+        for intent in (None, *Intent, "other")
+        for recipient in (None, "functions.add")
+    )
+    reasons = {why for header in headers if (why := gate.why_hidden(header))}
+    assert len(reasons) > 10 and reasons < set(found.reasons_of_gate())
+    assert {*(code.sentence for code in errors.Code), *found.reasons_of_gate()} <= known
     assert {code.sentence for code in ProductCode} <= known
     with translation.override("en"):
-        assert debug.kind_name("call") == "call"
+        assert str(debug.KIND_NAMES["call"]) == "call"
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
-from chatui.web import ratings
+from chatui.web import downloads, ratings
 from chatui.web.ratings import ExportForm
 from renderer.frames import Header
 from tests.canary.markers import Canary
@@ -119,11 +119,9 @@ def test_the_file_is_named_by_its_day_and_format(reader: User, exported: Planted
     assert response["Content-Type"] == "application/jsonl; charset=utf-8"
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(("requests", "is_async"), [(RequestFactory(), False), (AsyncRequestFactory(), True)])
-def test_a_server_with_an_event_loop_reads_ratings_in_threads(requests: Any, is_async: bool, reader: User) -> None:
-    options = ExportOptions(RatingFilters())
-    assert ratings._file(requests.post("/ratings/"), Visitor(reader, "192.0.2.7", "download"), options).is_async is is_async
+def test_a_server_with_an_event_loop_reads_ratings_in_threads(requests: Any, is_async: bool) -> None:
+    assert downloads.streamed(requests.post("/ratings/"), iter([b"line"])).is_async is is_async
 
 
 @pytest.mark.django_db

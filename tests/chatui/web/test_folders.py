@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatui.display import conversation_list, own_data
 from chatui.display import folders as display_folders
 from chatui.display.conversation_list import shown_list
-from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, FolderFields, shown_folders
+from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, clean_instructions, clean_name, shown_folders
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.transfer import exports
@@ -37,9 +37,9 @@ def work(ada: User) -> Folder:
 
 def listed_places(person: User) -> dict[str, list[str]]:
     """The titles in the list, in each folder by its name, and in the archive."""
-    found = {"list": [link.title for link in shown_list(person).links]}
+    found = {"list": [link.title for link in shown_list(person).conversations]}
     for folder in Folder.objects.filter(owner=person):
-        found[folder.name] = [link.title for link in shown_list(person, folder=folder.pk).links]
+        found[folder.name] = [link.title for link in shown_list(person, folder=folder.pk).conversations]
     return found | {"archive": [each.title for each in conversation_list.shown_archive(person).conversations]}
 
 
@@ -228,10 +228,9 @@ def test_an_export_of_everything_has_the_persons_own_folders(ada: User, bela: Us
 
 
 def test_folder_texts_are_bounded_without_control_characters() -> None:
-    found = FolderFields.of("  a\u2028b\x00\x9b ", "one\u2028two\x1b[31m\r\nthree\n\n" + "x" * 9_000)
-    assert found.name == "a b" and found.instructions.startswith("one\ntwo[31m\nthree\n\nx")
-    assert len(found.instructions) == INSTRUCTION_CHARS
-    assert "x" not in repr(found), "the person's text is in no log"
+    instructions = clean_instructions("one\u2028two\x1b[31m\r\nthree\n\n" + "x" * 9_000)
+    assert clean_name("  a\u2028b\x00\x9b ") == "a b" and instructions.startswith("one\ntwo[31m\nthree\n\nx")
+    assert len(instructions) == INSTRUCTION_CHARS
 
 
 @pytest.mark.asyncio

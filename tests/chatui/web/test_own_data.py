@@ -200,7 +200,7 @@ def test_the_page_with_boxes_lists_all_places_in_pages(ada: User, bela: User, wo
     first = own_data.choosable(ada)
     second = own_data.choosable(ada, first.next_cursor)
     shown = [each.title for each in (*first.conversations, *second.conversations)]
-    assert len(shown) == len(set(shown)) == PAGE_SIZE + 1 and not second.next_cursor and first.conversations[1].folder == "Work"
+    assert len(shown) == len(set(shown)) == PAGE_SIZE + 1 and not second.next_cursor and first.conversations[1].folder_name == "Work"
     page = signed_in(ada).get("/conversations/choose/").content.decode()
     assert page.count('type="checkbox"') == PAGE_SIZE and first.next_cursor in page and "Bela's" not in page
 

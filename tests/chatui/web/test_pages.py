@@ -284,7 +284,7 @@ def test_staff_create_accounts_that_nobody_can_sign_in_to_yet(grace: User) -> No
     grace.user_permissions.add(*_permissions("add_user", "change_user", "view_user"))
     response = signed_in(grace).post("/manage/people/new/", {"username": "carol", "email": "carol@example.org", "password1": PASSWORD})
     carol = User.objects.get(username="carol")
-    assert response["Location"] == f"/manage/people/{carol.pk}/?done=created"
+    assert response["Location"] == f"/manage/people/{carol.pk}/?done=changed"
     assert carol.email == "carol@example.org" and not carol.has_usable_password()
 
 
@@ -305,8 +305,8 @@ def test_the_operators_pages_are_shown_if_they_exist(ada: User, tmp_path: Path, 
 
 
 def test_the_shipped_pages_render() -> None:
-    assert operator_pages.welcome() and operator_pages.page("help") and operator_pages.page("terms")
-    assert operator_pages.announcement() is None
+    assert all(operator_pages.read(name) for name in ("welcome", "help", "terms"))
+    assert operator_pages.read("announcement") is None
 
 
 def test_an_empty_conversation_offers_the_operators_examples_escaped(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

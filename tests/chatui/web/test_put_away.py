@@ -28,7 +28,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def titles(person: User) -> tuple[list[str], list[str]]:
     """The titles in the list, and those in the archive."""
-    return [link.title for link in shown_list(person).links], [each.title for each in conversation_list.shown_archive(person).conversations]
+    listed, archived = shown_list(person), conversation_list.shown_archive(person)
+    return [each.title for each in listed.conversations], [each.title for each in archived.conversations]
 
 
 def test_a_conversation_is_listed_in_one_place(ada: User, bela: User) -> None:

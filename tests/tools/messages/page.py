@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from babel.messages.extract import extract_from_file
 
-from chatui.site.languages import OF_RENDERER
-from renderer.errors import Code
 from tests.support.places import ROOT
-from tests.tools.messages.found import COMMENT, Found
+from tests.tools.messages.found import COMMENT, Found, reasons_of_gate
 
 SCRIPTS = ROOT / "static" / "js"
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {"t": None, "tc": ((1, "c"), 2), "tn": (1, 2)}
@@ -21,6 +19,5 @@ def page_sentences() -> Iterator[Found]:
         for _, ids, comments, context in extract_from_file("javascript", path, KEYWORDS, (COMMENT,)):
             one, plural = (str(ids[0]), str(ids[1])) if isinstance(ids, tuple) else (str(ids), "")
             yield Found(one, plural, context or "", tuple(comments), path.relative_to(ROOT).as_posix())
-    for why in OF_RENDERER:
-        if why not in {code.sentence for code in Code}:
-            yield Found(why, "", "", (), "renderer/gate.py")
+    for why in reasons_of_gate():
+        yield Found(why, "", "", (), "renderer/gate.py")

@@ -309,7 +309,7 @@ async def test_events_announce_waiting_calls_without_their_content(
 @database_sync_to_async
 def waiting_in_list(person: User) -> list[bool]:
     """For each conversation of the person's list, whether it is marked as waiting, as after a reload."""
-    return [link.waits for link in shown_list(person).links]
+    return [link.waits for link in shown_list(person).conversations]
 
 
 @pytest.mark.parametrize("decision", ["once", "declined", ""], ids=["allowed", "declined", "lapsed"])
