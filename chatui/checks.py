@@ -219,19 +219,11 @@ def group_instructions_are_valid(env: Environment) -> Found:
 
 @_rule
 def named_groups_exist(env: Environment) -> Found:
-    """Settings that name a missing group have no effect. Other rules cover the settings of model servers and answer limits."""
-    known = {groups.SIGN_IN: "W052", groups.FACTOR: "W054"}
+    """Settings that name a missing group have no effect. Another rule covers the settings of model servers."""
+    known = {groups.SIGN_IN: "W052", groups.FACTOR: "W054", groups.LIMITS: "W018"}
     for missing in groups.missing():
-        if missing.setting not in (groups.BACK_ENDS, groups.LIMITS):
+        if missing.setting != groups.BACK_ENDS:
             yield known.get(missing.setting, "W058"), f"{missing.setting}: there is no group {missing.group!r}, so {missing.effect}."
-
-
-@_rule
-def group_limits(env: Environment) -> Found:
-    """The groups of CHATUI_GROUP_ANSWERS_AT_ONCE should exist."""
-    limited = set(env.group_answers_at_once)
-    for name in sorted(limited - set(Group.objects.values_list("name", flat=True))) if limited else ():
-        yield "W018", f"CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {name!r}, so this limit applies to nobody."
 
 
 @_rule

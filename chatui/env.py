@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, ValidationInfo, field_validator
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LOCALE_DIR = BASE_DIR / "chatui" / "locale"
@@ -20,6 +20,36 @@ GroupsByTool = dict[str, tuple[str, ...]]
 
 MIN_KEY_CHARS = 32
 """The minimum length of a key that encrypts stored data."""
+
+
+def _is_address(address: str, schemes: tuple[str, ...], *, needs_path: bool = False) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in schemes and parts.port != 0 and (len(parts.path) > 1 or not needs_path)
+    except ValueError:  # the port is not a number, such as part of a password
+        return False
+
+
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "file_key": (lambda key: len(key) >= MIN_KEY_CHARS, f"a key must have at least {MIN_KEY_CHARS} characters"),
+    "mail_url": (
+        lambda url: _is_address(url, ("smtp", "smtp+starttls", "smtps")) and bool(urlsplit(url).hostname),
+        "must look like smtp+starttls://user:password@host:587; write / in a password as %2F",
+    ),
+    "database_url": (
+        lambda url: _is_address(url, ("postgres", "postgresql"), needs_path=True),
+        "must look like postgres://user:password@host:5432/name; write / in a password as %2F",
+    ),
+    "redis_url": (
+        lambda url: _is_address(url, ("redis", "rediss", "unix"), needs_path=url.startswith("unix:")),
+        "must look like redis://host:6379/0",
+    ),
+    "tool_facts": (
+        lambda found: all(facts == ("neither",) or (facts and set(facts) <= {"private", "outside"}) for facts in found.values()),
+        "must give private, outside, private|outside or neither for each tool",
+    ),
+}
+"""What a setting must be, unless it is empty, and what is said of one that is not, without quoting it."""
 
 
 class Environment(BaseModel):
@@ -254,13 +284,6 @@ class Environment(BaseModel):
             raise ValueError("must be names of groups, such as staff,research")
         return value
 
-    @field_validator("file_key")
-    @classmethod
-    def _long_enough(cls, value: str) -> str:
-        if value and len(value) < MIN_KEY_CHARS:
-            raise ValueError(f"a key must have at least {MIN_KEY_CHARS} characters")
-        return value
-
     @field_validator("group_answers_at_once", mode="before")
     @classmethod
     def _split_limits(cls, value: Any) -> Any:
@@ -282,32 +305,12 @@ class Environment(BaseModel):
             raise ValueError("must be names of tools, such as current_time,wiki_search=staff|research")
         return named
 
-    @field_validator("tool_facts")
+    @field_validator(*_RULES)
     @classmethod
-    def _known_facts(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        if not all(facts == ("neither",) or (facts and set(facts) <= {"private", "outside"}) for facts in value.values()):
-            raise ValueError("must give private, outside, private|outside or neither for each tool")
-        return value
-
-    @field_validator("mail_url")
-    @classmethod
-    def _names_a_server(cls, value: str) -> str:
-        if value and not _is_mail_server(value):
-            raise ValueError("must look like smtp+starttls://user:password@host:587; write / in a password as %2F")
-        return value
-
-    @field_validator("database_url")
-    @classmethod
-    def _names_a_database(cls, value: str) -> str:
-        if value and not _is_address(value, ("postgres", "postgresql"), needs_path=True):
-            raise ValueError("must look like postgres://user:password@host:5432/name; write / in a password as %2F")
-        return value
-
-    @field_validator("redis_url")
-    @classmethod
-    def _names_a_redis(cls, value: str) -> str:
-        if value and not _is_address(value, ("redis", "rediss", "unix"), needs_path=value.startswith("unix:")):
-            raise ValueError("must look like redis://host:6379/0")
+    def _is_right(cls, value: Any, info: ValidationInfo) -> Any:
+        is_right, otherwise = _RULES[str(info.field_name)]
+        if value and not is_right(value):
+            raise ValueError(otherwise)
         return value
 
     @classmethod
@@ -350,18 +353,6 @@ class Environment(BaseModel):
             except FileExistsError:
                 pass  # another process was first: use its key
         return path.read_text(encoding="utf-8").strip()
-
-
-def _is_mail_server(address: str) -> bool:
-    return _is_address(address, ("smtp", "smtp+starttls", "smtps")) and bool(urlsplit(address).hostname)
-
-
-def _is_address(address: str, schemes: tuple[str, ...], *, needs_path: bool = False) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in schemes and parts.port != 0 and (len(parts.path) > 1 or not needs_path)
-    except ValueError:  # the port is not a number, such as part of a password
-        return False
 
 
 def environment() -> Environment:

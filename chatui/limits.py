@@ -26,6 +26,7 @@ from django.utils.translation import ngettext
 
 from chatui.codes import ProductCode
 from chatui.env import environment
+from chatui.proxies import address_of
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +138,6 @@ class MustWaitError(ThrottledError):
 
     @property
     def sentence(self) -> str:
-        """The message for the person who has to wait."""
         words = ngettext(
             "Too many attempts. Wait %(count)d second, then try again.",
             "Too many attempts. Wait %(count)d seconds, then try again.",
@@ -299,10 +299,7 @@ class _GuessCount:
 
 
 def _network(address: str, bits: int, bits_of_6: int) -> str:
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
+    parsed = address_of(address)
+    if parsed is None:
         return address
-    # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
-    parsed = getattr(parsed, "ipv4_mapped", None) or parsed
     return str(ipaddress.ip_network((parsed, bits if parsed.version == 4 else bits_of_6), strict=False))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import time
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from django.http import HttpRequest
@@ -21,15 +21,20 @@ MEMORY_SECONDS = 60.0
 """For how long a handshake that a proxy has spoilt counts."""
 
 
+def address_of(text: str) -> IPv4Address | IPv6Address | None:
+    """The network address in a text; None if it is none, such as a name, or what the peer of a Unix socket has."""
+    try:
+        parsed = ip_address(text)
+    except ValueError:
+        return None
+    # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
+    return getattr(parsed, "ipv4_mapped", None) or parsed
+
+
 def is_trusted(address: str) -> bool:
     """Whether this is the address of a proxy that the operator listed, by itself or as part of a network."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return False
-    # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
-    parsed = getattr(parsed, "ipv4_mapped", None) or parsed
-    return any(parsed in network for network in environment().trusted_proxies)
+    parsed = address_of(address)
+    return parsed is not None and any(parsed in network for network in environment().trusted_proxies)
 
 
 def visitor_address(peer: str, forwarded: str) -> str:
@@ -42,10 +47,8 @@ def visitor_address(peer: str, forwarded: str) -> str:
     address = peer
     while hops and is_trusted(address):
         hop = hops.pop()
-        try:
-            ip_address(hop)
-        except ValueError:
-            break  # not an address: only what the nearest proxy saw is known
+        if address_of(hop) is None:
+            break  # only what the nearest proxy saw is known
         address = hop
     return address
 

@@ -27,6 +27,21 @@ class JsonError(ValueError):
         self.position = position
 
 
+def object_of(value: object) -> dict[str, Any]:
+    """The value, if it is an object; else an empty one: for values of others, whose types cannot be relied on."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    """The value, if it is a list; else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str:
+    """The value, if it is text; else empty text."""
+    return value if isinstance(value, str) else ""
+
+
 def loads(text: str, *, exact: bool = False) -> JsonValue:
     """Parse ``text`` as one value. ``exact`` refuses what could not be written back unchanged: duplicate keys, numbers beyond a double or
     4,000 digits. Raises JsonError."""

@@ -20,15 +20,15 @@ from uuid import UUID
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations, second_factor, sessions, sign_in_settings
+from chatui.accounts import account_managers, invitations, mail, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
-from chatui.accounts.openid import BadSignInError, ClosedAccountError, LinkedElsewhereError, NotAdmittedError, NotListedError
+from chatui.accounts.openid import BadSignInError, NotAdmittedError, NotListedError, SingleSignOnError
 from chatui.accounts.sign_in_settings import Provider, sign_in_file
 from chatui.audit_log.record import SHELL, Visitor, record
+from chatui.codes import ProductCode
 from chatui.models.keys import new_key
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup
 from chatui.models.sign_in import OutsideIdentity
@@ -117,14 +117,8 @@ def _name(claims: Mapping[str, Any]) -> str:
 
 
 def _email(provider: Provider, claims: Mapping[str, Any]) -> str:
-    value = claims.get("email")
-    if not isinstance(value, str) or len(value) > 254 or not (provider.addresses_are_verified or claims.get("email_verified") is True):
-        return ""
-    try:
-        validate_email(value)
-    except ValidationError:
-        return ""
-    return value
+    value, is_verified = claims.get("email"), provider.addresses_are_verified or claims.get("email_verified") is True
+    return value if is_verified and isinstance(value, str) and mail.is_address(value) else ""
 
 
 def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | None:
@@ -152,9 +146,11 @@ def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozens
     Raises:
         LastAccountManagerError: no account manager would be left. Nothing was changed.
     """
-    was_staff = person.is_staff
+    was_staff, name = person.is_staff, person.get_username()
+    # Whoever manages no accounts cannot be the last one who does.
+    is_manager = account_managers.is_manager(person)
     try:
-        with account_managers.keep_last_manager(person):
+        with account_managers.require_manager_left(name, [person.pk]) if is_manager else transaction.atomic():
             given = _given(person, provider)
             given.said = sorted(given.said if said is None else said)
             is_admitted = given.table != GivenGroups.TURNED_AWAY if is_admitted is None else is_admitted
@@ -162,11 +158,11 @@ def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozens
             changes = [*_synced_groups(person, provider, given, values), *_staff(person, provider, given, values)]
             given.table = provider.table_digest if is_admitted else GivenGroups.TURNED_AWAY
             given.save()
-    except account_managers.LastAccountManagerError:
+    except LastAccountManagerError:
         person.is_staff = was_staff
         raise
     for words in changes:
-        record("account changed", visitor, person.get_username(), detail=f"{words}, says {provider.key}")
+        record("account changed", visitor, name, detail=f"{words}, says {provider.key}")
     return bool(changes)
 
 
@@ -252,7 +248,7 @@ def find_or_create_account(visitor: Visitor, provider: Provider, person_claims: 
 
     Raises:
         NotAdmittedError: the operator does not let them in.
-        ClosedAccountError: the account is not active.
+        SingleSignOnError: ACCOUNT_CLOSED, the account is not active.
     """
     admit(provider, person_claims)
     try:
@@ -278,7 +274,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
     """Link the identity to the account of ``visitor``, who is signed in and has just confirmed this. Recorded.
 
     Raises:
-        LinkedElsewhereError: the identity belongs to another account, or this account already has an identity at the provider.
+        SingleSignOnError: LINKED_ELSEWHERE, it belongs to another account, or this account already has an identity at the provider.
         NotAdmittedError: the operator does not admit this identity, or this account allows only its password.
     """
     admit(provider, person_claims)
@@ -294,7 +290,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
             record("identity connected", visitor, person.get_username(), detail=f"of {provider.key}")
             second_factor.notify(person, "identity-connected")
     except IntegrityError:
-        raise LinkedElsewhereError("the identity is already linked") from None
+        raise SingleSignOnError("the identity is already linked", ProductCode.LINKED_ELSEWHERE) from None
 
 
 def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str) -> User:
@@ -303,7 +299,7 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
     identity = identity or _link_provisioned(provider, person_claims) or _create(visitor, provider, person_claims, invitation)
     person = identity.user
     if not person.is_active:
-        raise ClosedAccountError("the account is not active")
+        raise SingleSignOnError("the account is not active", ProductCode.ACCOUNT_CLOSED)
     if not sign_in_settings.may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
     sessions.readmit(visitor, person)
@@ -313,17 +309,13 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
     elif ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
         _set_groups(visitor, person, provider, person_claims.directory_groups, is_admitted=True)
     else:
-        _note_missing_groups(visitor, person, provider)
+        if provider.managed_groups or provider.staff:
+            # The person's id, not the name: names are often e-mail addresses, which only the audit log may contain.
+            log.warning("the provider %r sent no groups of a person, so they stay", provider.key, extra={"person": str(person.pk)})
+            record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
         if GivenGroups.objects.filter(user=person, issuer=provider.issuer, table=GivenGroups.TURNED_AWAY).exists():
             _set_groups(visitor, person, provider, None, is_admitted=True)
     return person
-
-
-def _note_missing_groups(visitor: Visitor, person: User, provider: Provider) -> None:
-    if provider.managed_groups or provider.staff:
-        # The person's id, not the name: names are often e-mail addresses, which only the audit log may contain.
-        log.warning("the provider %r sent no groups of a person, so they stay", provider.key, extra={"person": str(person.pk)})
-        record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
 
 
 def _set_groups(
@@ -342,14 +334,6 @@ def withdraw_groups(visitor: Visitor, person: User, provider: Provider) -> bool:
     return _set_groups(visitor, person, provider, None, is_admitted=False)
 
 
-def take_back_groups(visitor: Visitor, identity: OutsideIdentity) -> None:
-    """Take back what the provider of this identity, which is being removed, gave its person; a directory may still say so. Recorded."""
-    provider = next((each for each in sign_in_file().providers if each.issuer == identity.issuer), None)
-    still_said = ProvisionedAccount.objects.filter(user=identity.user, issuer=identity.issuer, deleted_at=None).exists()
-    if provider is not None and not still_said:
-        _set_groups(visitor, identity.user, provider, frozenset())
-
-
 def provisioned(provider: Provider, person_claims: PersonClaims) -> ProvisionedAccount | None:
     """The directory's row for this person, found by the directory's id. It may be deleted, which counts as closed."""
     rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=person_claims.directory_id)
@@ -359,11 +343,11 @@ def provisioned(provider: Provider, person_claims: PersonClaims) -> ProvisionedA
 def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
     """The new identity of a person whom the provider's directory has already provisioned, found by the directory's id, never by name.
 
-    Raises ClosedAccountError if the directory has closed or deleted the account, so that they get no new one.
+    Raises SingleSignOnError if the directory has closed or deleted the account, so that they get no new one.
     """
     found = provisioned(provider, person_claims)
     if found is not None and not found.user.is_active:
-        raise ClosedAccountError("the account is not active")
+        raise SingleSignOnError("the account is not active", ProductCode.ACCOUNT_CLOSED)
     if found is None or OutsideIdentity.objects.filter(user=found.user, issuer=provider.issuer).exists():
         return None
     if found.user.is_heir:
@@ -380,16 +364,12 @@ def _create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, i
     record("account created", visitor, person.get_username(), detail=f"with the first sign-in by {provider.key}")
     remember_giver(person, provider)
     if invitation:
-        _accept(visitor, invitation, person)
+        invitation_id, _, token = invitation.partition("/")
+        try:
+            invitations.accept(visitor, invitation_id, token, person)
+        except NotFoundError:
+            raise NotAdmittedError("the invitation is no longer valid") from None
     return OutsideIdentity.objects.create(user=person, made_account=True, **_columns(provider, person_claims))
-
-
-def _accept(visitor: Visitor, invitation: str, person: User) -> None:
-    invitation_id, _, token = invitation.partition("/")
-    try:
-        invitations.accept(visitor, invitation_id, token, person)
-    except NotFoundError:
-        raise NotAdmittedError("the invitation is no longer valid") from None
 
 
 def _columns(provider: Provider, person_claims: PersonClaims) -> dict[str, str]:
@@ -479,5 +459,8 @@ def remove_identity(visitor: Visitor, identity_id: UUID, current_key: str | None
         record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
         second_factor.notify(person, "identity-removed")
         sessions.end_provider_sessions(row.issuer, row.provider, person, "", current_key)
-        take_back_groups(visitor, row)
+        provider = next((each for each in sign_in_file().providers if each.issuer == row.issuer), None)
+        # A directory may still say what the provider said.
+        if provider is not None and not ProvisionedAccount.objects.filter(user=person, issuer=row.issuer, deleted_at=None).exists():
+            _set_groups(visitor, row.user, provider, frozenset())
         row.delete()

@@ -51,25 +51,17 @@ def is_last(person: User) -> bool:
     return _managers_who_can_sign_in() == [person.pk]
 
 
-@contextmanager
-def keep_last_manager(person: User) -> Iterator[None]:
-    """A context manager around a change to an account's permissions, which is rolled back if it leaves no account manager.
-
-    Raises:
-        LastAccountManagerError: no account manager would be left.
-    """
-    with transaction.atomic():
-        if not _managers().filter(pk=person.pk).exists() or not is_last(person):
-            yield
-            return
-        yield
-        if not _managers().filter(pk=person.pk).exists():
-            raise LastAccountManagerError(person.get_username())
+def is_manager(person: User) -> bool:
+    """Whether they may manage accounts, whether or not they can sign in. One statement."""
+    return _managers().filter(pk=person.pk).exists()
 
 
 @contextmanager
 def require_manager_left(name: str, others: Collection[UUID] = ()) -> Iterator[None]:
-    """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``others``: as for ``lock``."""
+    """A context manager around a change to the account or group called ``name``, which is rolled back if it leaves no account manager.
+
+    ``others``: as for ``lock``. Raises LastAccountManagerError.
+    """
     with transaction.atomic():
         lock(others)
         before = _managers_who_can_sign_in()

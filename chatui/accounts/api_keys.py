@@ -9,6 +9,7 @@ with the key's prefix only.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import zlib
@@ -101,7 +102,6 @@ class LiveKey(KeyRights):
         return None if self.reads_all else self.id
 
     def may_use(self, choice: str) -> bool:
-        """Whether the key may use this model."""
         return not self.models or choice in self.models
 
 
@@ -138,8 +138,9 @@ def _admit(row: ApiKey, address: str) -> LiveKey:
         detail = f"{row.prefix}, {_why_invalid(row)}"
         _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), detail)
         raise KeyRefusedError
-    if _exceeds_limit(row):
-        raise ThrottledError
+    with contextlib.suppress(*CACHE_ERRORS):  # allowed while the cache is unavailable, as for people who are signed in
+        if _requests.count(str(row.pk)) > row.per_minute:
+            raise ThrottledError
     note_use(row)
     names = ("prefix", "owner", "for_responses", "for_chat", "per_minute", "reads_all")
     rights = {name: getattr(row, name) for name in names}
@@ -193,13 +194,6 @@ def _row(text: str) -> ApiKey | None:
 
 def _rows() -> QuerySet[ApiKey]:
     return ApiKey.objects.select_related("owner")
-
-
-def _exceeds_limit(row: ApiKey) -> bool:
-    try:
-        return _requests.count(str(row.pk)) > row.per_minute
-    except CACHE_ERRORS:
-        return False  # allowed while the cache is unavailable, as for people who are signed in
 
 
 CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"

@@ -24,7 +24,6 @@ class NewPassword:
     """A form with a new password, entered twice. Errors are shown at the first of the two fields."""
 
     def validate_password_for_user(self, user: Any, password_field_name: str = "password2") -> None:  # noqa: S107 - a field
-        """Validate as Django does, but show the error at the first field."""
         super().validate_password_for_user(user, password_field_name.removesuffix("2") + "1")  # type: ignore[misc]
 
 

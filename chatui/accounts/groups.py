@@ -116,7 +116,6 @@ def missing() -> list[GroupReference]:
 
 
 def log_missing() -> None:
-    """Log missing groups when a process starts."""
     try:
         for reference in missing():
             log.warning("%s names the group %r, which does not exist: %s", reference.setting, reference.group, reference.effect)

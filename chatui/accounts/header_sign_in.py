@@ -85,20 +85,17 @@ def find_or_create_account(visitor: Visitor, name: str) -> User:
 
 def session_of(scope: Mapping[str, Any]) -> SignedIn | None:
     """The session of a socket's handshake; None if the proxy's header names another person or is forged."""
-    return signed_in(scope["cookies"]) if _header_matches(scope) else None
-
-
-def _header_matches(scope: Mapping[str, Any]) -> bool:
-    if rule() is None:
-        return True
-    client = scope.get("client") or [""]
-    try:
-        name = name_in(scope.get("headers", []), str(client[0]))
-    except ForgedHeaderError:
-        return False
-    key = scope["cookies"].get(settings.SESSION_COOKIE_NAME)
-    began = import_module(settings.SESSION_ENGINE).SessionStore(key).get(SESSION_KEY) if key else None
-    return bool(began == name)
+    if rule() is not None:
+        client = scope.get("client") or [""]
+        try:
+            name = name_in(scope.get("headers", []), str(client[0]))
+        except ForgedHeaderError:
+            return None
+        key = scope["cookies"].get(settings.SESSION_COOKIE_NAME)
+        began = import_module(settings.SESSION_ENGINE).SessionStore(key).get(SESSION_KEY) if key else None
+        if began != name:
+            return None
+    return signed_in(scope["cookies"])
 
 
 def _has_secret(header_rule: HeaderRule, headers: list[tuple[bytes, bytes]]) -> bool:

@@ -9,8 +9,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import Group
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -46,7 +44,6 @@ class TooManyInvitedError(Exception):
 
     @property
     def sentence(self) -> str:
-        """The message for the person who tried to invite."""
         words = ngettext(
             "You cannot invite that many people within an hour. Nobody was invited. Try again in %(count)d minute, or with fewer people.",
             "You cannot invite that many people within an hour. Nobody was invited. Try again in %(count)d minutes, or with fewer people.",
@@ -147,7 +144,7 @@ def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
     """
     if not mail.can_send_links():
         return set()
-    mailed = {note for note, _path in links if _is_address(note)}
+    mailed = {note for note, _path in links if mail.is_address(note)}
     for note, path in links:
         if note in mailed:
             _send(maker, note, path, days)
@@ -165,11 +162,3 @@ def _send(maker: User, address: str, path: str, days: int) -> None:
             days,
         )
         mail.send_later(address, subject, body % words)
-
-
-def _is_address(note: str) -> bool:
-    try:
-        validate_email(note)
-    except ValidationError:
-        return False
-    return True

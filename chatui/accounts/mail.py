@@ -14,7 +14,9 @@ from queue import Queue
 from smtplib import SMTPException
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
+from django.core.validators import validate_email
 from django.db import transaction
 
 from chatui.env import environment
@@ -77,6 +79,15 @@ def is_on() -> bool:
 def can_send_links() -> bool:
     """Whether mail can be sent, and the address for links in it is configured."""
     return is_on() and bool(environment().origins)
+
+
+def is_address(text: str) -> bool:
+    """Whether this is a well-formed e-mail address that a column has room for."""
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return len(text) <= 254
 
 
 def send_later(address: str, subject: str, body: str) -> None:

@@ -1,7 +1,7 @@
 """Signs people in and out with an OpenID provider: requests, metadata and keys, tokens, and the authorization code flow.
 
-Each error has a code, whose message people see. Requests have one deadline, a size limit, and no redirects. A provider's metadata and keys
-(OpenID Connect Discovery 1.0) are cached for an hour.
+Requests have one deadline, a size limit, and no redirects. A provider's metadata and keys (OpenID Connect Discovery 1.0) are cached for an
+hour.
 
 An ID token is checked for signature, issuer, audience, times and nonce, always all of them (OpenID Connect Core 1.0, section 3.1.3.7). The
 flow uses PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): the browser is redirected, and the returned code is exchanged for
@@ -36,22 +36,32 @@ if TYPE_CHECKING:
     from joserfc.jwk import KeySet
 
 
+_STATUS = {
+    ProductCode.SIGN_IN_FAILED: 400,
+    ProductCode.SIGN_IN_AWAY: 503,
+    ProductCode.SIGN_IN_REFUSED: 403,
+    ProductCode.ACCOUNT_CLOSED: 403,
+    ProductCode.LINKED_ELSEWHERE: 409,
+}
+"""Of the answer to the browser."""
+
+
 class SingleSignOnError(Exception):
-    """The sign-in failed. ``why`` is a fixed text for the audit log; it never quotes what the provider or a visitor sent."""
+    """The sign-in failed, and people see the sentence of ``code``. ``why`` is a fixed text for the audit log; it never quotes what the
+    provider or a visitor sent."""
 
     code = ProductCode.SIGN_IN_FAILED
-    status = 400
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, code: ProductCode | None = None) -> None:
         super().__init__(why)
-        self.why = why
+        self.why, self.code = why, code or self.code
+        self.status = _STATUS[self.code]
 
 
 class ProviderUnavailableError(SingleSignOnError):
     """The provider does not respond, or its response is unusable."""
 
     code = ProductCode.SIGN_IN_AWAY
-    status = 503
 
 
 class BadSignInError(SingleSignOnError):
@@ -62,27 +72,12 @@ class NotAdmittedError(SingleSignOnError):
     """The provider knows this person, but the operator does not admit them."""
 
     code = ProductCode.SIGN_IN_REFUSED
-    status = 403
 
 
 class NotListedError(NotAdmittedError):
     """The person is not, or no longer, among those who may enter. ``account``: the name of the account that they had so far, or empty."""
 
     account = ""
-
-
-class ClosedAccountError(SingleSignOnError):
-    """The account is not active."""
-
-    code = ProductCode.ACCOUNT_CLOSED
-    status = 403
-
-
-class LinkedElsewhereError(SingleSignOnError):
-    """The identity is linked to another account, or the account already has an identity at this provider."""
-
-    code = ProductCode.LINKED_ELSEWHERE
-    status = 409
 
 
 SECONDS = 5.0
@@ -297,7 +292,6 @@ class PendingSignIn:
     at: float = field(default_factory=time.time)
 
     def dump(self) -> dict[str, Any]:
-        """The values to store in the session."""
         return asdict(self)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -30,10 +29,11 @@ from django.utils import timezone
 from chatui.accounts import second_factor, sessions, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.limits import MustWaitError
+from chatui.limits import GuessLimit, MustWaitError, Scope
 from chatui.models.sign_in import Passkey
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
+from chatui.proxies import address_of
 from chatui.site.brand import brand
 from renderer.characters import one_line
 
@@ -66,7 +66,7 @@ def site_of(scheme: str, host: str) -> Site | None:
     parts = urlsplit(origin)
     name = parts.hostname or ""
     is_here = name == "localhost" or name.endswith(".localhost")
-    if not name or _address(name) is not None or (parts.scheme != "https" and not is_here):
+    if not name or address_of(name) is not None or (parts.scheme != "https" and not is_here):
         return None
     return Site(name, origin)
 
@@ -77,19 +77,12 @@ def named_origin(scheme: str, host: str) -> str | None:
     None for any other host, and where passkeys do not work under the name either.
     """
     parts = urlsplit(f"{scheme}://{host}")
-    address = _address(parts.hostname or "")
+    address = address_of(parts.hostname or "")
     if address is None or not (address.is_loopback or address.is_unspecified):
         return None
     named = f"localhost:{parts.port}" if parts.port else "localhost"
     site = site_of(scheme, named) if validate_host("localhost", settings.ALLOWED_HOSTS) else None
     return site.origin if site is not None and site.host == "localhost" else None
-
-
-def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(name)
-    except ValueError:
-        return None
 
 
 MAX_CHARS = 16_000
@@ -100,6 +93,8 @@ TIMEOUT_SECONDS = 600
 """How long a challenge is valid, and how long the browser waits for the person."""
 
 _Result = TypeVar("_Result")
+# Nobody can guess a signature, but each attempt costs time and a log line.
+_attempts = GuessLimit("passkey", address=Scope(free=20, longest=300, window=3600))
 
 
 class RefusedPasskeyError(Exception):
@@ -337,16 +332,21 @@ def use(visitor: Visitor, site: Site, credential: str, challenges: Collection[by
 
     owner = person
     try:
-        guess = second_factor.admit(visitor, person) if person else sign_in.admit_passkey(visitor)
+        guess = second_factor.admit(visitor, person) if person else _attempts.admit(visitor.address, known=sign_in.browser_of(visitor))
         read = _read(credential, parse_authentication_credential_json)
         challenge = _challenge(read.response.client_data_json, "webauthn.get", challenges)
-        row = _row_of(read.raw_id, site)
+        row = Passkey.objects.select_related("user").filter(digest=_digest(read.raw_id), site=site.host).first()
+        if row is None:
+            raise RefusedPasskeyError("unknown")
         owner = person or row.user
         # The authenticator's user handle may be missing only if somebody is known already.
         handle = read.response.user_handle or (handle_of(owner) if person else b"")
         if row.user_id != owner.pk or not hmac.compare_digest(handle, handle_of(owner)):
             raise RefusedPasskeyError("of another account")
-        _check_account(row.user)
+        if not row.user.is_active:
+            raise RefusedPasskeyError("closed account")
+        if not sign_in_settings.may_use(row.user):
+            raise RefusedPasskeyError("this account needs a provider's sign-in")
         _count_use(row, _verify_use(site, row, read, challenge))
     except (RefusedPasskeyError, MustWaitError) as error:
         why = error.why if isinstance(error, RefusedPasskeyError) else "had to wait"
@@ -354,20 +354,6 @@ def use(visitor: Visitor, site: Site, credential: str, challenges: Collection[by
         raise
     guess.succeeded()
     return row
-
-
-def _row_of(credential_id: bytes, site: Site) -> Passkey:
-    row: Passkey | None = Passkey.objects.select_related("user").filter(digest=_digest(credential_id), site=site.host).first()
-    if row is None:
-        raise RefusedPasskeyError("unknown")
-    return row
-
-
-def _check_account(owner: User) -> None:
-    if not owner.is_active:
-        raise RefusedPasskeyError("closed account")
-    if not sign_in_settings.may_use(owner):
-        raise RefusedPasskeyError("this account needs a provider's sign-in")
 
 
 def _count_use(row: Passkey, count: int) -> None:

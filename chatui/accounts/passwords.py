@@ -61,11 +61,13 @@ class PredictablePasswordValidator:
         """Raises ValidationError with the reason."""
         text = _normalized(password).casefold()[:_CHECKED_CHARS]
         letters = "".join(filter(str.isalnum, text))
-        if text in _common() or _base_word(letters) in _common():
+        # The word that the letters repeat, without digits around it: ``password`` for ``password1password1`` and for ``password2026``.
+        word = _repeated(re.sub(r"^\d+|\d+$", "", _repeated(letters)))
+        if text in _common() or word in _common():
             raise ValidationError(_("This is a common password, which attackers try first."), code="password_too_common")
         if _is_pattern(letters if len(letters) * 2 >= len(text) else "".join(text.split())):
             raise ValidationError(_("This password is a pattern: it repeats itself or follows the keyboard."), code="password_pattern")
-        if _without_names(letters, user) is not None:
+        if _is_little_but_names(letters, user):
             words = _("This password consists of your name, your address or the name of this service.")
             raise ValidationError(words, code="password_too_similar")
 
@@ -80,11 +82,6 @@ def _normalized(password: str) -> str:
 @cache
 def _common() -> frozenset[str]:
     return frozenset(CommonPasswordValidator().passwords)
-
-
-def _base_word(letters: str) -> str:
-    """The word that ``letters`` repeats, without digits around it: ``password`` for ``password1password1`` and for ``password2026``."""
-    return _repeated(re.sub(r"^\d+|\d+$", "", _repeated(letters)))
 
 
 def _repeated(text: str) -> str:
@@ -105,12 +102,11 @@ def _sequences() -> tuple[str, ...]:
     return tuple(rows + [f"{_DIGITS}{row}" for row in _KEYBOARD_ROWS] + [f"{row}{_DIGITS}" for row in _KEYBOARD_ROWS])
 
 
-def _without_names(letters: str, user: object) -> str | None:
-    """The password without the names, if it contains a name and the rest is too short for a password; else None."""
+def _is_little_but_names(letters: str, user: object) -> bool:
     left = letters
     for name in sorted(set(_names(user)), key=len, reverse=True):
         left = left.replace(name, "")
-    return left if left != letters and len(left) < _MIN_REMAINING_CHARS else None
+    return left != letters and len(left) < _MIN_REMAINING_CHARS
 
 
 def _names(user: object) -> Iterator[str]:

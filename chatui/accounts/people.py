@@ -138,7 +138,12 @@ def set_rights(
         LastAccountManagerError: no other account manager would be left; recorded, and nothing is changed.
     """
     with _changing(visitor, person_id) as person:
-        _set_rights(visitor, person, groups, permissions, is_staff=is_staff)
+        before, staff = snapshot(person), User.objects.get(pk=person_of(visitor).pk)
+        _set(person.groups, administration.assignable_groups(staff), groups)
+        if permissions is not None:
+            _set(person.user_permissions, administration.group_permissions(staff), permissions)
+        User.objects.filter(pk=person.pk).update(is_staff=is_staff)
+        record_changed(visitor, person, before)
 
 
 def correct(visitor: Visitor, person_id: UUID, details: Mapping[str, str]) -> User:
@@ -286,15 +291,6 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
         raise
 
 
-def _set_rights(visitor: Visitor, person: User, groups: Collection[int], permissions: Collection[int] | None, *, is_staff: bool) -> None:
-    before, staff = snapshot(person), User.objects.get(pk=person_of(visitor).pk)
-    _set(person.groups, administration.assignable_groups(staff), groups)
-    if permissions is not None:
-        _set(person.user_permissions, administration.group_permissions(staff), permissions)
-    User.objects.filter(pk=person.pk).update(is_staff=is_staff)
-    record_changed(visitor, person, before)
-
-
 def _set(held: Any, offered: QuerySet[Any], chosen: Collection[int]) -> None:
     """Of what is offered, exactly what was chosen; what is not offered stays."""
     held.set([*held.exclude(pk__in=offered), *offered.filter(pk__in=chosen)])
@@ -339,7 +335,17 @@ def page(words: str = "", show: str = "", number: int = 1, group: Group | None =
 
     Its ``object_list`` has a ListedPerson for each.
     """
-    rows = _filtered(_matching(words), show)
+    shown = {
+        "active": Q(is_active=True),
+        "closed": Q(is_active=False),
+        "staff": Q(is_staff=True),
+        "debug": _may_debug() & Q(is_staff=True, is_active=True),
+    }
+    rows = User.objects.filter(shown.get(show, Q()))
+    for word in words.replace("\0", "").split()[:8]:
+        rows = rows.filter(
+            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word) | Q(email__icontains=word)
+        )
     rows = rows.filter(groups=group) if group else rows
     found: Page[Any] = Paginator(_annotated(rows).order_by("username"), PAGE).get_page(number)
     found.object_list = [_listed(row) for row in found.object_list]
@@ -386,25 +392,6 @@ def counts() -> dict[str, int]:
 def debug_groups() -> QuerySet[Group]:
     """The groups whose members may see hidden channels, if they are staff."""
     return Group.objects.filter(permissions__in=_debug()).order_by("name")
-
-
-def _matching(words: str) -> QuerySet[User]:
-    found: QuerySet[User] = User.objects.all()
-    for word in words.replace("\0", "").split()[:8]:
-        found = found.filter(
-            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word) | Q(email__icontains=word)
-        )
-    return found
-
-
-def _filtered(rows: QuerySet[User], show: str) -> QuerySet[User]:
-    if show in ("active", "closed"):
-        return rows.filter(is_active=show == "active")
-    if show == "staff":
-        return rows.filter(is_staff=True)
-    if show == "debug":
-        return rows.filter(_may_debug(), is_staff=True, is_active=True)
-    return rows
 
 
 def _annotated(rows: QuerySet[User]) -> QuerySet[User]:

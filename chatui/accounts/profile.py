@@ -38,7 +38,6 @@ class PersonalSettings:
 
 
 def settings_of(person: User) -> PersonalSettings:
-    """The person's current settings."""
     columns = {name: getattr(person, name) for name in _COLUMNS}
     return PersonalSettings(name=person.get_full_name(), **columns)
 

@@ -85,7 +85,6 @@ def notifications_of(person: User) -> list[SignInChange]:
 
 
 def dismiss(person: User) -> None:
-    """Dismiss all notifications of the person."""
     User.objects.filter(pk=person.pk).update(sign_in_news="")
 
 
@@ -165,7 +164,6 @@ def encoded_secret(secret: bytes) -> str:
 
 
 def otpauth_uri(secret: bytes, site: str, name: str) -> str:
-    """The ``otpauth:`` address for a QR code."""
     label = quote(f"{site}:{name}", safe="")
     return f"otpauth://totp/{label}?{urlencode({'secret': encoded_secret(secret), 'issuer': site})}"
 
@@ -189,7 +187,6 @@ class SecondFactorStatus:
 
 
 def status_of(person: User) -> SecondFactorStatus:
-    """The status of the person's second factor, for the page."""
     return SecondFactorStatus(is_on(person), has_app(person), is_required(person), RecoveryCode.objects.filter(user=person).count())
 
 

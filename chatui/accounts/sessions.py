@@ -5,6 +5,8 @@ The person behind a socket is looked up in the database each time, so that a sig
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -85,6 +87,7 @@ def end_all(person: User, except_key: str | None = None) -> int:
         if row.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
             row.delete()
             ended += 1
+    BegunSession.objects.filter(user=person).exclude(key=except_key).delete()
     return ended
 
 
@@ -139,12 +142,10 @@ def store_origin(key: str | None, outside_id: str) -> None:
 
 def end_begun_with(person: User, passkey: str, except_key: str | None) -> None:
     """End the sessions that began with this passkey, except the one with the key ``except_key``."""
-    rows = BegunSession.objects.filter(user=person, outside_id=passkey).exclude(key=except_key)
-    Session.objects.filter(pk__in=list(rows.values_list("key", flat=True))).delete()
-    rows.delete()
+    _end(BegunSession.objects.filter(user=person, outside_id=passkey).exclude(key=except_key))
 
 
-def end_provider_sessions(issuer: str, key: str, person: User | None, outside_id: str, except_key: str | None = None) -> dict[User, int]:
+def end_provider_sessions(issuer: str, key: str, person: User | None, outside_id: str, except_key: str | None = None) -> Mapping[User, int]:
     """End the sessions that a provider started for this person or under this id, except one, and return their number by person.
 
     If a person and an id are given, both must match; without either, nothing is ended. ``key``: the provider's, by which sessions are
@@ -153,16 +154,19 @@ def end_provider_sessions(issuer: str, key: str, person: User | None, outside_id
     if person is None and not outside_id:
         return {}
     ways = (mark_of(issuer), sign_in_method_of(key))
-    rows = BegunSession.objects.filter(way__in=ways).exclude(key=except_key).select_related("user")
+    rows = BegunSession.objects.filter(way__in=ways).exclude(key=except_key)
     rows = rows.filter(user=person) if person is not None else rows
-    rows = rows.filter(outside_id=outside_id) if outside_id else rows
-    ended: dict[User, int] = {}
+    return _end(rows.filter(outside_id=outside_id) if outside_id else rows)
+
+
+def _end(rows: QuerySet[BegunSession]) -> Mapping[User, int]:
+    """End these sessions. Returns their number by person."""
     with transaction.atomic():
-        for row in rows:
-            Session.objects.filter(pk=row.key).delete()
-            row.delete()
-            ended[row.user] = ended.get(row.user, 0) + 1
-    return ended
+        taken = list(rows.select_related("user"))
+        keys = [row.key for row in taken]
+        Session.objects.filter(pk__in=keys).delete()
+        BegunSession.objects.filter(key__in=keys).delete()
+    return Counter(row.user for row in taken)
 
 
 def sign_in_method_of(provider: str) -> str:
@@ -201,12 +205,9 @@ def end(visitor: Visitor, session_id: UUID) -> None:
     """End one of the visitor's own sessions. Recorded. Raises NotFoundError if it is not theirs."""
     person = person_of(visitor)
     with transaction.atomic():
-        row = BegunSession.objects.filter(pk=session_id, user=person).first()
-        if row is None:
+        if not _end(BegunSession.objects.filter(pk=session_id, user=person)):
             raise NotFoundError
         record("end session", visitor, person.get_username(), detail="of their own")
-        Session.objects.filter(pk=row.key).delete()
-        row.delete()
 
 
 def end_others(visitor: Visitor, current_key: str | None) -> None:
@@ -214,14 +215,12 @@ def end_others(visitor: Visitor, current_key: str | None) -> None:
     person = person_of(visitor)
     record("end session", visitor, person.get_username(), detail="all others of their own")
     end_all(person, except_key=current_key)
-    BegunSession.objects.filter(user=person).exclude(key=current_key).delete()
 
 
 def end_all_of(visitor: Visitor, person: User) -> int:
     """End all of a person's sessions, for an account manager whose permission was checked. Recorded. Returns how many there were."""
     with transaction.atomic():
         ended = end_all(person)
-        BegunSession.objects.filter(user=person).delete()
         record("end session", visitor, person.get_username(), detail=f"all {ended}, by staff")
     return ended
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from chatui.accounts import secret_texts
 from chatui.audit_log.aggregation import RepeatedAction
 from chatui.audit_log.record import Visitor
-from chatui.limits import Guess, GuessLimit, MustWaitError, Scope, address_group
+from chatui.limits import Guess, GuessLimit, MustWaitError, address_group
 from chatui.models.audit import AuditEvent
 from chatui.models.user import FirstAccountCode, User
 from chatui.observability import measures
@@ -38,9 +38,6 @@ _SALT = "chatui.device"
 _MAX_SIGN_INS = 200
 _passwords = GuessLimit("password")
 _old_passwords = GuessLimit("old password")
-_provider_responses = GuessLimit("single sign-on", address=Scope(free=20, longest=300, window=3600))
-_passkeys = GuessLimit("passkey", address=Scope(free=20, longest=300, window=3600))
-_logouts = GuessLimit("provider logout", address=Scope(free=20, longest=60, window=3600))
 _own_actions = {action: RepeatedAction(action, per_key=20, total=5000) for action in (SIGNED_IN, SIGNED_OUT)}
 _refusals = {action: RepeatedAction(action, per_key=10, total=500) for action in (REFUSED, PASSWORD_REFUSED)}
 
@@ -73,21 +70,6 @@ def is_old_password(visitor: Visitor, password: str) -> bool:
         return False
     guess.succeeded()
     return True
-
-
-def admit_provider_response(visitor: Visitor) -> Guess:
-    """Count a response that claims to come from a provider, so that attempts with forged ones are limited. Raises MustWaitError."""
-    return _provider_responses.admit(visitor.address, known=browser_of(visitor))
-
-
-def admit_passkey(visitor: Visitor) -> Guess:
-    """Count a sign-in with a passkey: nobody can guess a signature, but each attempt costs time and a log line. Raises MustWaitError."""
-    return _passkeys.admit(visitor.address, known=browser_of(visitor))
-
-
-def count_wrong_logout(visitor: Visitor) -> None:
-    """Count an invalid logout token that claimed to come from a provider. Raises MustWaitError if there were too many."""
-    _logouts.admit(visitor.address)
 
 
 def browser_of(visitor: Visitor) -> str:

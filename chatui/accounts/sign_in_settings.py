@@ -7,7 +7,6 @@ on in a header. A password is for everybody, or only for the operator's emergenc
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +31,7 @@ from chatui.env import environment
 from chatui.models.sign_in import OutsideIdentity, Passkey
 from chatui.models.user import User
 from chatui.operator_files import FilePath, OperatorFile
+from chatui.proxies import address_of
 
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{1,60}$", to_lower=True)]
 
@@ -61,13 +61,8 @@ class HeaderRule(BaseModel):
 
     def is_from_proxy(self, peer: str) -> bool:
         """Whether the connection itself comes from one of the proxies. Addresses in headers do not count."""
-        try:
-            address = ipaddress.ip_address(peer)
-        except ValueError:
-            return False  # a Unix socket or no address, so the peer is unknown
-        # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
-        address = getattr(address, "ipv4_mapped", None) or address
-        return any(address in network for network in self.proxies)
+        address = address_of(peer)
+        return address is not None and any(address in network for network in self.proxies)
 
     def expected_secret(self) -> str:
         """The secret; empty if none is needed. Raises OSError if the file cannot be read."""
@@ -157,14 +152,8 @@ def is_safe_address(address: str) -> bool:
         return False
     if not host or parts.username or parts.password or not address.isprintable() or " " in address:
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    found = address_of(host)
+    return parts.scheme == "https" or (parts.scheme == "http" and (found.is_loopback if found else host == "localhost"))
 
 
 EVERYBODY, EMERGENCY = "everybody", "emergency"

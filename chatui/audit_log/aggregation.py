@@ -28,6 +28,7 @@ SERVER_WAY = "server"
 
 MORE = "more"
 MORE_ELSEWHERE = "more on other conversations"
+_ATTEMPTS = (MORE, MORE_ELSEWHERE)
 """What repeated attempts are counted as. All other counts belong to debug views, and are named after the action."""
 
 SUM_PREFIX = "after line "
@@ -70,7 +71,7 @@ def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Calla
     """
     with transaction.atomic():
         lock()
-        row = _find(key)
+        row = CountedLine.objects.filter(key=key).first()
         if row is not None and row.ends_at <= timezone.now():
             _close(row)
             row = None
@@ -84,12 +85,10 @@ def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Calla
 
 
 def is_open(key: str) -> bool:
-    """Whether a counter with that key is open."""
     return CountedLine.objects.filter(key=key).exists()
 
 
 def count_open(person: User, prefix: str) -> int:
-    """The number of a person's open counters whose key has that prefix."""
     return CountedLine.objects.filter(person_id=person.pk, key__startswith=prefix, ends_at__gt=timezone.now()).count()
 
 
@@ -97,7 +96,7 @@ def close_counter(key: str, visitor: Visitor | None = None) -> AuditEvent | None
     """Close the counter with this key, if any, and write its sum line, as ``visitor`` or (None) as the product. Returns the line."""
     with transaction.atomic():
         lock()
-        row = _find(key)
+        row = CountedLine.objects.filter(key=key).first()
         return _close(row, visitor) if row else None
 
 
@@ -118,9 +117,11 @@ def counts_in_words(row: CountedLine) -> str:
     """The sum in words, such as ``3 × page, 1 × stream; last 2026-11-20 10:14:03``."""
     if not row.last_at:
         return "nothing was shown"
+    attempts = [f"{number} {what}" for what, number in row.counts.items() if what in _ATTEMPTS]
+    views = [f"{number} × {what.removeprefix('debug ')}" for what, number in row.counts.items() if what not in _ATTEMPTS]
     here = len(row.networks)
     networks = f"; from {here}{' or more' if here >= MAX_NETWORKS else ''} networks" if here > 1 else ""
-    return f"{_listed(row.counts)}{networks}; last {row.last_at:%Y-%m-%d %H:%M:%S}"
+    return f"{', '.join([*attempts, *views])}{networks}; last {row.last_at:%Y-%m-%d %H:%M:%S}"
 
 
 def attempts_in(detail: str) -> RepeatedAttempts:
@@ -161,15 +162,8 @@ def counts_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
 def attempts_after() -> dict[int, RepeatedAttempts]:
     """The attempts counted so far by open counters, by the number of the counter's first line."""
     rows = CountedLine.objects.filter(sum_line=None).exclude(last_at=None)
-    return {row.line: RepeatedAttempts(number, row.last_at) for row in rows if row.last_at and (number := _attempts(row))}
-
-
-def _attempts(row: CountedLine) -> int:
-    return sum(row.counts.get(what, 0) for what in (MORE, MORE_ELSEWHERE))
-
-
-def _find(key: str) -> CountedLine | None:
-    return CountedLine.objects.filter(key=key).first()
+    numbers = ((row, sum(row.counts.get(what, 0) for what in _ATTEMPTS)) for row in rows)
+    return {row.line: RepeatedAttempts(number, row.last_at) for row, number in numbers if row.last_at and number}
 
 
 def _count(row: CountedLine, what: str, network: str) -> Repetition:
@@ -222,12 +216,6 @@ def _sum_of(row: CountedLine, first_line: AuditEvent, visitor: Visitor | None) -
         address=address[:64],
         detail=f"{SUM_PREFIX}{row.line}: {counts_in_words(row)}"[:200],
     )
-
-
-def _listed(counts: dict[str, int]) -> str:
-    attempts = [f"{number} {what}" for what, number in counts.items() if what in (MORE, MORE_ELSEWHERE)]
-    views = [f"{number} × {what.removeprefix('debug ')}" for what, number in counts.items() if what not in (MORE, MORE_ELSEWHERE)]
-    return ", ".join([*attempts, *views])
 
 
 log = logging.getLogger(__name__)

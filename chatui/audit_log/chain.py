@@ -97,13 +97,10 @@ def _broken(values: Sequence[Any], written: str, last: ChainHead) -> Iterator[Ch
     """The problems of a line and of its link to the line before. ``values``: in the order of HASHED_COLUMNS."""
     number, previous = values[0], values[-1]
     if number != last.number + 1:
-        yield ChainProblem(number, _gap(last.number, number))
+        first, final = last.number + 1, number - 1
+        lines = f"Line {first} is" if first == final else f"Lines {first} to {final} are"
+        yield ChainProblem(number, f"{lines} missing before it.")
     elif previous != last.hash:
         yield ChainProblem(number, "It does not follow the line before it: a line was inserted or removed.")
     if digest_of(values) != written:
         yield ChainProblem(number, "It does not match its hash: it was changed after it was written.")
-
-
-def _gap(before: int, after: int) -> str:
-    first, last = before + 1, after - 1
-    return f"Line {first} is missing before it." if first == last else f"Lines {first} to {last} are missing before it."

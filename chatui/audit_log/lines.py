@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from io import StringIO
@@ -24,6 +24,13 @@ from chatui.audit_log.record import HASHED_COLUMNS
 from chatui.models.audit import AuditEvent, CountedLine
 
 PAGE_LINES = 50
+
+
+def filters_in_words(filters: object, names: Iterable[str]) -> str:
+    """Those of the filters that select something, for the audit log: times to the minute."""
+    values = {name: getattr(filters, name) for name in names}
+    shown = {name: f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else value for name, value in values.items() if value}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +53,8 @@ class LineFilters:
     actor: UUID | None = None
 
     def __str__(self) -> str:
-        times = {"since": _minute(self.since), "before": _minute(self.before)}
-        names = {"code": self.code, "action": self.action, "way": self.way, "conversation": str(self.conversation or "")}
-        people = {"person": self.person, "whose": self.whose}
-        return ", ".join(f"{name} {value}" for name, value in (times | names | people).items() if value) or "all lines"
+        names = ("since", "before", "code", "action", "way", "conversation", "person", "whose")
+        return filters_in_words(self, names) or "all lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +147,11 @@ def _with_sum(line: LogLine, words: str, number: int | None) -> LogLine:
 
 def distinct_values(column: str) -> list[str]:
     """Every distinct value of a column, in order, with one index lookup for each value, however many lines have it."""
-    return list(_values(column))
-
-
-def _values(column: str) -> Iterator[str]:
-    found: list[str] = list(AuditEvent.objects.order_by(column).values_list(column, flat=True)[:1])
-    while found:
-        yield found[0]
-        found = list(AuditEvent.objects.filter(**{f"{column}__gt": found[0]}).order_by(column).values_list(column, flat=True)[:1])
-
-
-def _minute(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
+    found: list[str] = []
+    rows = AuditEvent.objects.order_by(column).values_list(column, flat=True)
+    while (value := rows.filter(**{f"{column}__gt": found[-1]} if found else {}).first()) is not None:
+        found.append(value)
+    return found
 
 
 _CHUNK = 2000
@@ -207,7 +205,6 @@ def debug_view_page(filters: LineFilters, below: int | None = None) -> LinePage:
 
 
 def count(filters: LineFilters) -> int:
-    """How many debug views match."""
     return _debug_views(filters).count()
 
 

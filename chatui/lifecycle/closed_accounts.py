@@ -48,12 +48,17 @@ def apply_retention(visitor: Visitor) -> Iterator[int]:
     Raises:
         NoHeirError: before anything is changed.
     """
-    closed = due()
-    heir = _heir() if closed and environment().closed_accounts == "hand-over" else None
+    closed, hands_over = due(), environment().closed_accounts == "hand-over"
+    heir = people.heir() if closed and hands_over else None
+    if closed and hands_over and heir is None:
+        raise NoHeirError
     for person in closed:
         if not _claim(person):
             continue
-        count = _transfer(visitor, person, heir) if heir else 0
+        count = 0
+        if heir is not None:
+            record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
+            count = ownership_transfer.transfer(person, heir, with_summaries=shares.may_have_summaries(heir))
         erase(visitor, person)
         yield count
 
@@ -75,15 +80,3 @@ def _due() -> QuerySet[ClosedAccount]:
         return ClosedAccount.objects.none()
     before = timezone.now() - timedelta(days=environment().closed_account_days)
     return ClosedAccount.objects.filter(closed_at__lt=before, user__is_active=False)
-
-
-def _heir() -> User:
-    heir = people.heir()
-    if heir is None:
-        raise NoHeirError
-    return heir
-
-
-def _transfer(visitor: Visitor, person: User, heir: User) -> int:
-    record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
-    return ownership_transfer.transfer(person, heir, with_summaries=shares.may_have_summaries(heir))

@@ -16,7 +16,7 @@ from chatui.accounts import account_linking, account_managers, api_keys, people,
 from chatui.accounts.openid import NotListedError, ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
-from chatui.models.sign_in import BegunSession, Invitation, OutsideIdentity, PasswordLink
+from chatui.models.sign_in import Invitation, OutsideIdentity, PasswordLink
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import ClosedAccount, ClosingCause, User
 from chatui.permissions import debug_requests, four_eyes
@@ -33,7 +33,6 @@ def end_access(person: User, by: Visitor) -> None:
     now = timezone.now()
     with transaction.atomic():
         sessions.end_all(person)
-        BegunSession.objects.filter(user=person).delete()
         api_keys.revoke_all(by, person, api_keys.REVOKED_WITH_ACCOUNT)
         Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
         PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)

@@ -149,7 +149,11 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
         _check_permission(visitor, person)
         record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
         four_eyes.record_change(visitor.user, [person.pk], ACTION)
-        _lock_out(visitor, person)
+        # End all access, and keep the person from signing in.
+        person.is_active = False
+        person.set_unusable_password()
+        person.save(update_fields=["is_active", "password"])
+        closing.end_access(person, visitor)
     # If Redis is down and the message is lost, turns go on for some seconds: one whose conversation is deleted cannot write, and stops.
     closing.end_running_work(person)
     aggregation.close_all_of(person)
@@ -172,14 +176,6 @@ def _check_permission(visitor: Visitor, person: User) -> None:
     staff = account_managers.lock_for(visitor.user, [person.pk])
     if not administration.may_erase(staff, User.objects.get(pk=person.pk)):
         raise NotFoundError
-
-
-def _lock_out(visitor: Visitor, person: User) -> None:
-    """End all access, and keep the person from signing in."""
-    person.is_active = False
-    person.set_unusable_password()
-    person.save(update_fields=["is_active", "password"])
-    closing.end_access(person, visitor)
 
 
 def _erase_rows(person: User, name: str) -> None:
@@ -219,14 +215,6 @@ class Erasure:
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
 
-class BadListError(Exception):
-    """A file is not a list of erasures; ``number`` is the line, from 1."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"line {number} is not an erasure")
-        self.number = number
-
-
 def recorded() -> Iterator[Erasure]:
     """The erasures in the audit log, oldest first, one for each person."""
     found = rows(LineFilters(action=ACTION)).order_by("number").values_list("detail", "owner_name", "at")
@@ -243,7 +231,7 @@ def erasures_of(lines: Iterable[tuple[str, str, str]]) -> Iterator[Erasure]:
 
 
 def read(lines: Iterable[str]) -> list[Erasure]:
-    """Parse the lines of a file. Raises BadListError."""
+    """Parse the lines of a file. Raises ValueError with the number of the line that is no erasure, from 1."""
     return [_erasure(number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
 
@@ -257,4 +245,4 @@ def _erasure(number: int, line: str) -> Erasure:
         values = json.loads(line)
         return Erasure(str(UUID(values["id"])), str(values["name"]), str(values["at"]))
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise BadListError(number) from None
+        raise ValueError(f"line {number} is not an erasure") from None

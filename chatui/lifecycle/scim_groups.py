@@ -53,6 +53,8 @@ def _sync(visitor: Visitor, provider: Provider, user: User, values: frozenset[st
         transaction.on_commit(partial(send_from_thread, bus.person(user.pk), {"type": "session.check"}))
 
 
+NEEDED = ""
+"""The attribute that a whole resource must have; nothing is checked of a group, because its name can stay as it is."""
 MAX_GROUPS = 5000
 """The most groups of one provider. More would be a mistake of the directory, and each takes a row."""
 
@@ -109,17 +111,11 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
     return row
 
 
-def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
-    """Apply a PUT. Without ``members``, the members are not changed. Raises the errors of ``patch``."""
-    return _change(visitor, provider, key, scim_patches.of_resource(body))
+def change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
+    """Apply all changes of a PATCH, or of a whole resource (PUT), or none. Without ``members``, the members are not changed. Recorded.
 
-
-def patch(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
-    """Apply all changes of a PATCH or none. Recorded. Raises NoSuchResourceError, ResourceExistsError, ForbiddenAccountError, ScimError."""
-    return _change(visitor, provider, key, scim_patches.changes(body))
-
-
-def _change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
+    Raises NoSuchResourceError, ResourceExistsError, ForbiddenAccountError and ScimError.
+    """
     with all_or_nothing(visitor, provider):
         row = get(provider, key)
         _apply(visitor, provider, row, changes)

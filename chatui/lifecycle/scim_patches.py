@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
-
+from chatui.accounts import mail
 from chatui.lifecycle.scim_resources import CORE, ScimError
 
 MAX_OPERATIONS = 1000
@@ -147,15 +145,10 @@ def _change(kind: str, path: str, value: object) -> Change:
     if match is None:
         raise ScimError("The path is not supported.", "invalidPath")
     part = f".{match['part'].lower()}" if match["part"] else ""
-    selector = _selector(match["filter"]) if match["filter"] is not None else None
-    return Change(kind, match["attribute"].lower() + part, value, selector)
-
-
-def _selector(text: str) -> tuple[str, str]:
-    found = parse_filters(text, "value", "type", "primary")
-    if len(found) > 1:
+    selectors = [] if match["filter"] is None else parse_filters(match["filter"], "value", "type", "primary")
+    if len(selectors) > 1:
         raise ScimError("A selector has one condition.", "invalidFilter")
-    return found[0]
+    return Change(kind, match["attribute"].lower() + part, value, next(iter(selectors), None))
 
 
 def one_line(value: object, max_chars: int) -> str:
@@ -186,9 +179,12 @@ class PersonAttributes(TypedDict, total=False):
     active: bool
 
 
-def of_resource(body: Mapping[str, Any]) -> list[Change]:
-    """The changes in a POST or PUT. What is null was not sent."""
-    return [change for name, value in body.items() for change in _parts("replace", str(name), value) if change.value is not None]
+def of_resource(body: Mapping[str, Any], needed: str = "") -> list[Change]:
+    """The changes in a POST or PUT. What is null was not sent. Raises ScimError if the attribute ``needed`` was not."""
+    sent = [change for name, value in body.items() for change in _parts("replace", str(name), value) if change.value is not None]
+    if needed and all(change.attribute != needed.lower() for change in sent):
+        raise ScimError(f"{needed} is required.", "invalidValue")
+    return sent
 
 
 def person_attributes(changes: Iterable[Change], email: str = "") -> PersonAttributes:
@@ -250,10 +246,4 @@ def _email(change: Change) -> str:
         listed = [each for each in value if isinstance(each, dict)]
         best = sorted(listed, key=lambda each: (str(each.get("primary")).lower() != "true", each.get("type") != "work"))
         value = best[0].get("value") if best else ""
-    if not isinstance(value, str) or len(value) > 254 or not _is_storable(value):
-        return ""
-    try:
-        validate_email(value)
-    except ValidationError:
-        return ""
-    return value
+    return value if isinstance(value, str) and _is_storable(value) and mail.is_address(value) else ""

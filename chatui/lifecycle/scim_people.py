@@ -8,11 +8,11 @@ provisioned for them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace as replaced
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.accounts import account_linking, account_managers
@@ -21,12 +21,15 @@ from chatui.accounts.openid import NotAdmittedError, NotListedError
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing, scim_groups, scim_patches
-from chatui.lifecycle.scim_patches import PersonAttributes, uuids
+from chatui.lifecycle.scim_patches import Change, PersonAttributes, uuids
 from chatui.lifecycle.scim_resources import ForbiddenAccountError, NoSuchResourceError, ResourceExistsError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts, may_change
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import ClosingCause, User
+
+NEEDED = "userName"
+"""The attribute that a whole resource must have."""
 
 
 def people_with_id(provider: Provider, external_id: str) -> list[User]:
@@ -93,21 +96,18 @@ def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]
     if not filter_text:
         return rows
     for attribute, value in scim_patches.parse_filters(filter_text, "userName", "externalId", "id", "active", "emails"):
-        rows = rows.filter(_condition(attribute, value))
+        match attribute:
+            case "username":
+                rows = rows.filter(name_key=_name_key(value))
+            case "externalid":
+                rows = rows.filter(external_id=value)
+            case "emails":
+                rows = rows.filter(email__iexact=value).exclude(email="")
+            case "active":
+                rows = rows.filter(user__is_active=value.lower() == "true")
+            case _:
+                rows = rows.filter(pk__in=uuids([value]))
     return rows
-
-
-def _condition(attribute: str, value: str) -> Q:
-    match attribute:
-        case "username":
-            return Q(name_key=_name_key(value))
-        case "externalid":
-            return Q(external_id=value)
-        case "emails":
-            return Q(email__iexact=value) & ~Q(email="")
-        case "active":
-            return Q(user__is_active=value.lower() == "true")
-    return Q(pk__in=uuids([value]))
 
 
 def get(provider: Provider, key: str) -> ProvisionedAccount:
@@ -125,7 +125,7 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
         ResourceExistsError: the resource already exists, as when a create request is repeated.
         ForbiddenAccountError: it refers to an account that the directory may not change.
     """
-    sent = _attributes(body)
+    sent = scim_patches.person_attributes(scim_patches.of_resource(body, NEEDED))
     external_id = sent.get("external_id")
     if not external_id:
         raise ScimError("externalId is required, because it connects the account with the person's sign-in.", "invalidValue")
@@ -137,27 +137,12 @@ def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> Pro
     return row
 
 
-def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedAccount:
-    """Apply a PUT: set the attributes that were sent, and leave the others unchanged.
+def change(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
+    """Apply all changes of a PATCH, or of a whole resource (PUT), or none: attributes that were not sent stay. Recorded.
 
-    Recorded. Raises NoSuchResourceError, ResourceExistsError and ForbiddenAccountError.
+    Raises NoSuchResourceError, ResourceExistsError, ForbiddenAccountError and ScimError.
     """
-    return _change(visitor, provider, key, _attributes(body))
-
-
-def patch(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedAccount:
-    """Apply a PATCH. Recorded. Raises as ``replace``."""
-    return _change(visitor, provider, key, scim_patches.person_attributes(scim_patches.changes(body), get(provider, key).email))
-
-
-def _attributes(body: Mapping[str, Any]) -> PersonAttributes:
-    sent = scim_patches.person_attributes(scim_patches.of_resource(body))
-    if "user_name" not in sent:
-        raise ScimError("userName is required.", "invalidValue")
-    return sent
-
-
-def _change(visitor: Visitor, provider: Provider, key: str, sent: PersonAttributes) -> ProvisionedAccount:
+    sent = scim_patches.person_attributes(changes, get(provider, key).email)
     with all_or_nothing(visitor, provider):
         row = get(provider, key)
         external_id = sent.get("external_id", row.external_id)
@@ -173,7 +158,7 @@ def _change(visitor: Visitor, provider: Provider, key: str, sent: PersonAttribut
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
     """Close the account of a person whom the directory has deleted. Only the operator's retention settings erase it.
 
-    Raises the errors of ``replace``.
+    Raises the errors of ``change``.
     """
     with all_or_nothing(visitor, provider):
         row = get(provider, key)
@@ -198,7 +183,10 @@ def _create(visitor: Visitor, provider: Provider, sent: PersonAttributes, extern
     if earlier is None:
         earlier = _row_for_known_person(provider, external_id)
     if earlier is None:
-        earlier = ProvisionedAccount(user=_new_account(visitor, provider, sent), issuer=provider.issuer, made_account=True)
+        user: User = User.objects.create_user(account_linking.free_name(name), email=sent.get("email", ""))
+        account_linking.remember_giver(user, provider)
+        record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
+        earlier = ProvisionedAccount(user=user, issuer=provider.issuer, made_account=True)
     _check_may_change(earlier.user)
     earlier.external_id, earlier.user_name, earlier.name_key, earlier.deleted_at = external_id, name, _name_key(name), None
     earlier.save()
@@ -217,13 +205,6 @@ def _row_for_known_person(provider: Provider, external_id: str) -> ProvisionedAc
     if row is not None and row.deleted_at is None:
         raise ResourceExistsError
     return row or ProvisionedAccount(user=users[0], issuer=provider.issuer)
-
-
-def _new_account(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> User:
-    user: User = User.objects.create_user(account_linking.free_name(sent["user_name"]), email=sent.get("email", ""))
-    account_linking.remember_giver(user, provider)
-    record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
-    return user
 
 
 def _check_may_change(user: User) -> None:

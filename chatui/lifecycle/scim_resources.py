@@ -37,8 +37,6 @@ class ResourceExistsError(ScimError):
 
 
 class ForbiddenAccountError(ScimError):
-    """A directory may not change this account."""
-
     status, detail = 403, "The directory may not change this account."
 
 

@@ -36,7 +36,6 @@ def changeable_accounts(provider: Provider) -> QuerySet[ProvisionedAccount]:
 
 
 def may_change(user: User) -> bool:
-    """Whether a directory may change this account."""
     return not user.is_heir and sign_in_settings.may_use_provider(user)
 
 

@@ -118,7 +118,6 @@ class User(AbstractUser):
         return super().check_password(form) or (form != raw_password and super().check_password(raw_password))
 
     async def acheck_password(self, raw_password: str | None) -> bool:
-        """Like ``check_password``."""
         form = _form(raw_password or "")
         return await super().acheck_password(form) or (form != raw_password and await super().acheck_password(raw_password))
 

@@ -39,7 +39,6 @@ class AskedServer:
 
 
 def add_server_arguments(parser: ArgumentParser) -> None:
-    """The options that name a server."""
     parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured model server; the default is the first one")
     parser.add_argument("--url", default="", help="address of a model server that is not configured")
     parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, detected by default")
@@ -112,12 +111,6 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
     return next((found for known in same if (found := connected.key_of(known))), None)
 
 
-def _without_summary(event: RawEvent) -> RawEvent:
-    """Hide a server's reasoning summary: people never see its text, whatever it is called."""
-    is_summary = isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES
-    return FrameOpened(ASIDE) if is_summary else event
-
-
 @dataclass
 class AnswerSoFar:
     """The answer received so far. Usable at any moment, also after Ctrl-C."""
@@ -135,7 +128,8 @@ class AnswerSoFar:
                     if isinstance(event, SampleEnded):
                         self.ended = event
                         continue
-                    event = _without_summary(event)
+                    if isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES:
+                        event = FrameOpened(ASIDE)  # a summary of reasoning: people never see its text, whatever it is called
                     on_event(event)
                     if done := self.assembler.feed(event):
                         self.frames.append(done)
@@ -173,7 +167,6 @@ class AnswerSoFar:
         return [((frame.header.recipient or "").removeprefix("functions."), frame.body) for frame in frames]
 
     def visible(self, audience: Audience) -> str:
-        """All text that this audience may see, in order."""
         last = self.assembler.open_frame()
         frames = [done.frame for done in self.frames] + ([last] if last else [])
         return "".join(show(frame, audience) for frame in frames if may_see(frame.header, audience))

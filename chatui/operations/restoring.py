@@ -67,7 +67,6 @@ class CurrentDatabase:
         return was_there
 
     def close(self) -> None:
-        """Release the lock."""
         if self.connection is not None:
             self.connection.close()
             self.connection = None

@@ -104,10 +104,6 @@ _WISH = TypeAdapter(tuple[SecondReaderMessage, ...] | ReadTokens)
 _WRITTEN, _READ = TypeAdapter(Written), TypeAdapter(tuple[ReadMessage, ...])
 
 
-def _rank_file() -> Path | None:
-    return vocabulary.find(environment().data_dir)
-
-
 @dataclass(frozen=True, slots=True)
 class SecondReader:
     """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded.
@@ -115,7 +111,7 @@ class SecondReader:
     One process runs at a time. ``seconds`` includes the wait for the previous one.
     """
 
-    rank_file: Callable[[], Path | None] = _rank_file
+    rank_file: Callable[[], Path | None] = lambda: vocabulary.find(environment().data_dir)
     seconds: float = SECONDS
     command: Sequence[str] = COMMAND
 
@@ -210,7 +206,9 @@ class _Worker:
                 parser.process_eos()
             except self._refusals as error:
                 problem = next((word for beginning, word in _PROBLEMS.items() if str(error).startswith(beginning)), "unreadable")
-            yield from map(_as_read, parser.messages)
+            for message in parser.messages:
+                author, text = message.author, "".join(part.text for part in message.content)
+                yield SecondReaderMessage(author.role.value, author.name, message.channel, message.recipient, message.content_type, text)
             if problem:
                 yield Unreadable(problem)
             position, role = next((later for later in range(place + 1, len(ids)) if ids[later] == _START), len(ids)), None
@@ -232,12 +230,6 @@ class _Worker:
             return work(*arguments)
         except self._refusals:
             return None
-
-
-def _as_read(message: Any) -> SecondReaderMessage:
-    text = "".join(part.text for part in message.content)
-    author = message.author
-    return SecondReaderMessage(author.role.value, author.name, message.channel, message.recipient, message.content_type, text)
 
 
 class DifferenceKind(StrEnum):
@@ -410,7 +402,6 @@ class Comparison:
         return not all(difference.kind.is_on_purpose for difference in self.differences)
 
     def as_json(self) -> dict[str, object]:
-        """The result as a JSON object."""
         if self.why:
             return {"compared": False, "why": self.why}
         differences = [

@@ -11,20 +11,19 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
+from django.core.management.base import CommandError
 from django.db import connection
 
 SIDECARS = ("-wal", "-shm", "-journal")
 """The suffixes of files that SQLite stores next to a database. Next to another database, they would corrupt it."""
 
 
-class BackupError(Exception):
-    """A backup cannot be created or restored. The message is a sentence for the operator."""
+class BackupError(CommandError):
+    """A backup cannot be created or restored. The message is a sentence for the operator, which the commands end with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of rows in a database."""
-
     accounts: int
     conversations: int
     messages: int

@@ -22,7 +22,7 @@ from chatui.permissions.access import NotFoundError
 _VERBS = ("view", "add", "change", "delete")
 
 
-def _table(app: str, model: str, words: tuple[str, str, str, str]) -> dict[str, str]:
+def _table(app: str, model: str, *words: str) -> dict[str, str]:
     return {f"{app}.{verb}_{model}": meaning for verb, meaning in zip(_VERBS, words, strict=True)}
 
 
@@ -37,35 +37,15 @@ GROUPS: dict[str, dict[str, str]] = {
         "chatui.view_usage": noop("See how much everybody uses, and export it"),
         "chatui.change_limits": noop("Set usage limits and model prices"),
     },
-    noop("Accounts"): _table(
-        "chatui",
-        "user",
-        (
-            noop("See accounts"),
-            noop("Add accounts"),
-            noop("Change accounts"),
-            noop("Erase accounts"),
-        ),
-    ),
-    noop("Groups"): _table(
-        "auth",
-        "group",
-        (
-            noop("See groups"),
-            noop("Add groups"),
-            noop("Change groups"),
-            noop("Delete groups"),
-        ),
-    ),
+    noop("Accounts"): _table("chatui", "user", noop("See accounts"), noop("Add accounts"), noop("Change accounts"), noop("Erase accounts")),
+    noop("Groups"): _table("auth", "group", noop("See groups"), noop("Add groups"), noop("Change groups"), noop("Delete groups")),
     noop("Model servers"): _table(
         "chatui",
         "storedbackend",
-        (
-            noop("See model servers, and why answers failed"),
-            noop("Connect model servers"),
-            noop("Change model servers, and see settings and the system"),
-            noop("Remove model servers"),
-        ),
+        noop("See model servers, and why answers failed"),
+        noop("Connect model servers"),
+        noop("Change model servers, and see settings and the system"),
+        noop("Remove model servers"),
     ),
 }
 """Permission names, such as ``chatui.view_auditevent``, with descriptions, under headings.
@@ -144,8 +124,6 @@ def may_add_servers(staff: User | None) -> bool:
 
 
 class AdminPart(StrEnum):
-    """A part of Administration."""
-
     PEOPLE = "people"
     SERVERS = "servers"
     FAILURES = "failures"
@@ -196,17 +174,14 @@ def may_examine(staff: User) -> bool:
 
 
 def may_remove_servers(staff: User) -> bool:
-    """Whether they may remove model servers."""
     return access.is_staff_with(staff, "chatui.view_storedbackend", "chatui.delete_storedbackend")
 
 
 def may_set_limits(user: User | None) -> bool:
-    """Whether they may set usage limits and prices."""
     return access.is_staff_with(user, "chatui.change_limits")
 
 
 def may_see_accounts(staff: User) -> bool:
-    """Whether they may see who has an account."""
     return access.is_staff_with(staff, "chatui.view_user")
 
 
@@ -216,12 +191,10 @@ def may_revoke_keys(staff: User) -> bool:
 
 
 def may_see_groups(staff: User) -> bool:
-    """Whether they may see groups and their members in Administration."""
     return access.is_staff_with(staff, "chatui.view_user", "auth.view_group")
 
 
 def may_make_groups(staff: User) -> bool:
-    """Whether they may create groups in Administration."""
     return may_see_groups(staff) and staff.has_perm("auth.add_group")
 
 

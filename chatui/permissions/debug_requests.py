@@ -5,7 +5,6 @@ Each step is recorded. If the operator requires a second person, somebody other 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -229,7 +228,7 @@ def _decision_detail(asked: DebugRequest, visitor: Visitor, *, approves: bool) -
 
 
 def _shown(asked: DebugRequest, user: User) -> ShownRequest:
-    people = dict.fromkeys([asked.person, user])
+    people, comma = dict.fromkeys([asked.person, user]), pgettext("between the things of a list", ", ")
     account_permissions = [(person.get_username(), four_eyes.account_permissions(person)) for person in people]
     return ShownRequest(
         id=str(asked.pk),
@@ -241,11 +240,10 @@ def _shown(asked: DebugRequest, user: User) -> ShownRequest:
         asked_at=asked.asked_at,
         is_own=asked.person == user,
         is_linked=four_eyes.are_linked(asked.person, user),
-        account_permissions=tuple(_permission_sentence(name, words) for name, words in account_permissions if words),
+        # What the two may do with accounts, in the page's language.
+        account_permissions=tuple(
+            gettext("%(name)s may %(what)s") % {"name": name, "what": comma.join(map(gettext, words))}
+            for name, words in account_permissions
+            if words
+        ),
     )
-
-
-def _permission_sentence(name: str, words: Sequence[str]) -> str:
-    """The sentence that says what the person may do with accounts, in the page's language."""
-    listed = pgettext("between the things of a list", ", ").join(gettext(word) for word in words)
-    return gettext("%(name)s may %(what)s") % {"name": name, "what": listed}

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
@@ -25,6 +23,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chatui.env import environment
+from chatui.operator_files import replace_file
 from chatui.tools import functions
 from chatui.tools import tool as arguments
 from chatui.tools.execution import run_on_tools_loop, tools_loop
@@ -99,17 +98,8 @@ def confirmation_stamp(data_dir: Path) -> tuple[int, int]:
 
 
 def write(data_dir: Path, confirmations: Confirmations) -> None:
-    """Replace the file atomically: a process that reads it meanwhile finds either the old one or the new one."""
-    handle, path = tempfile.mkstemp(dir=data_dir, prefix=FILE)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(confirmations.model_dump_json(indent=1))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(path).replace(data_dir / FILE)
-    except BaseException:
-        Path(path).unlink(missing_ok=True)
-        raise
+    """Replace the file atomically."""
+    replace_file(data_dir / FILE, confirmations.model_dump_json(indent=1))
 
 
 def confirm(known: Confirmations, offer: ToolOffer) -> Confirmations:

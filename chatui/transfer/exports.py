@@ -36,15 +36,12 @@ from renderer.ocml import document, interchange
 
 
 class DownloadFormat(StrEnum):
-    """The format of a download."""
-
     MARKDOWN = "markdown"
     OPENCHATML = "openchatml"
     JSON = "json"
 
     @property
     def extension(self) -> str:
-        """The file name extension."""
         return {DownloadFormat.MARKDOWN: "md", DownloadFormat.OPENCHATML: "ocml", DownloadFormat.JSON: "json"}[self]
 
 

@@ -160,10 +160,6 @@ MAX_IN_MEMORY = 3
 """The most files in memory at once. Each may take 20 MB, and several times as much while it is stored."""
 
 
-class QueueFullError(Exception):
-    """Too many files are in the queue: of this person, or of all people together."""
-
-
 class UploadQueue:
     """One queue of uploads for each person. ``memory_slots``: a semaphore, to be held while a file is in memory."""
 
@@ -179,12 +175,12 @@ class UploadQueue:
         """A place in the queue for one file. The file is read while the returned lock is held.
 
         Raises:
-            QueueFullError: the queue is full.
+            UploadRefusedError: too many files are in it, of this person or of all people together.
         """
         with self._mutex:
             lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
             if count >= self._max_per_person or sum(each for _, each in self._waiting.values()) >= self._max_waiting:
-                raise QueueFullError
+                raise UploadRefusedError("busy")
             self._waiting[person_id] = (lock, count + 1)
         try:
             yield lock
@@ -222,18 +218,17 @@ def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> Stor
         UploadRefusedError: the file is refused, or has no text. Nothing is stored.
     """
     release_request_connection()
-    try:
-        with _queue.place(place.owner_id) as lock, lock, _queue.memory_slots:
-            return _stored(place, name, load())
-    except QueueFullError:
-        raise UploadRefusedError("busy") from None
+    with _queue.place(place.owner_id) as lock, lock, _queue.memory_slots:
+        return _stored(place, name, load())
 
 
 def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
     detected = kinds.detect(file_names.clean(name), data)
     if detected.reason:
         raise UploadRefusedError(detected.reason)
-    _scan(data)
+    verdict = scan(environment().file_scanner, data)
+    if verdict is not ScanVerdict.CLEAN:
+        raise UploadRefusedError(verdict)
     new = NewFile.of(name, data, "" if detected.kind == "text" else detected.kind)
     file = _with_room(place.owner_id, lambda: store_files.save(place, new))
     uploads.trim(place.owner_id)
@@ -263,12 +258,6 @@ def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
 def remove(file: StoredFile) -> None:
     """Delete a file that waits to be sent. A file that was sent meanwhile is not deleted."""
     store_files.delete_files(file.owner_id, uploads.of_person(file.owner_id).filter(pk=file.pk))
-
-
-def _scan(data: bytes) -> None:
-    verdict = scan(environment().file_scanner, data)
-    if verdict is not ScanVerdict.CLEAN:
-        raise UploadRefusedError(verdict)
 
 
 def _read(file: StoredFile, data: bytes) -> None:

@@ -35,7 +35,6 @@ from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import upload
 from chatui.transfer.other_products import frames, reading
 from chatui.transfer.other_products.conversation_tree import Counts, DroppedKind, ExportedConversation, Node
-from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.activities.frame import frame_of, lines_in
 from renderer.errors import ErrorCode, OpenChatMLError, Problem
@@ -279,7 +278,9 @@ def import_export(person: User, data: bytes) -> ImportedExport:
             result.left_out[DroppedKind.CONVERSATION_POSTPONED] += 1
         else:
             known.add(found.key)
-            _import(person, found, result, limit)
+            exported = found.read()
+            kind = exported if isinstance(exported, DroppedKind) else _store(person, found.key, exported, result, limit)
+            result.left_out.update([kind] if kind else [])
     return result
 
 
@@ -299,25 +300,18 @@ class _Limit:
         return self._conversations >= MAX_CONVERSATIONS or self._messages >= MAX_MESSAGES or time.monotonic() > self._end
 
 
-def _import(person: User, found: RawConversation, result: ImportedExport, limit: _Limit) -> None:
-    exported = found.read()
-    kind = exported if isinstance(exported, DroppedKind) else _store(person, found.key, exported, result, limit)
-    if kind is not None:
-        result.left_out[kind] += 1
-
-
 def _store(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> DroppedKind | None:
     """Store one conversation. Returns the reason if it is not stored."""
     tree = tree_of(exported)
     if len(tree.placed) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_CONVERSATION_CHARS:
         return DroppedKind.CONVERSATION_TOO_LARGE
     placed = [replace(item, frame=as_imported(item.frame)) for item in tree.placed]
-    first = _first_visible(placed)
+    first = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
         return DroppedKind.CONVERSATION_EMPTY
     conversation = Conversation(
         owner=person,
-        title=_title(exported, first),
+        title=_title(exported, show(first, Audience.END_USER)),
         model=transcripts.header_text(exported.model),
         imported_from=exported.source,
         import_key=key,
@@ -333,11 +327,6 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
     result.conversations.append(conversation)
     result.left_out.update(exported.left_out)
     return None
-
-
-def _first_visible(placed: Iterable[Placed]) -> VisibleText | None:
-    frame = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
-    return show(frame, Audience.END_USER) if frame else None
 
 
 def _title(exported: ExportedConversation, first: VisibleText) -> str:

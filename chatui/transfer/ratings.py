@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from chatui.audit_log.lines import filters_in_words
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.spec import split_choice
 from chatui.models.conversation import Conversation
@@ -57,9 +58,7 @@ class RatingFilters:
     backend: str = ""
 
     def __str__(self) -> str:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        shown = {name: f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else value for name, value in values.items() if value}
-        return ", ".join(f"{name} {value}" for name, value in shown.items()) or "all"
+        return filters_in_words(self, [field.name for field in fields(self)]) or "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,6 @@ class ExportOptions:
 
 
 def count(filters: RatingFilters) -> int:
-    """How many ratings match."""
     return _rows(filters).count()
 
 

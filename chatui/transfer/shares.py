@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -226,14 +226,14 @@ def _shared_messages(messages: Sequence[Message], branch: Sequence[Message]) -> 
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
     named = store_documents.names_and_tokens([message.pk for message in messages if _is_document(message)])
-    documents = {key: SharedMessage("document", (), is_complete=True, name=name) for key, (name, _) in named.items()}
-    shown = [message for message in messages if message.pk in documents or not _is_document(message)]
-    return tuple(_document(message, documents[message.pk]) if message.pk in documents else _message(message, pages) for message in shown)
-
-
-def _document(message: Message, shown: SharedMessage) -> SharedMessage:
-    """A document that the owner chose to share: text that they uploaded."""
-    return replace(shown, text=transcripts.own_words(transcripts.frame_of(message).body))
+    shown = []
+    for message in messages:
+        if message.pk in named:  # a document that the owner chose to share: text that they uploaded
+            text = transcripts.own_words(transcripts.frame_of(message).body)
+            shown.append(SharedMessage("document", (), is_complete=True, name=named[message.pk][0], text=text))
+        elif not _is_document(message):
+            shown.append(_message(message, pages))
+    return tuple(shown)
 
 
 def _message(message: Message, pages: Pages) -> SharedMessage:

@@ -62,7 +62,6 @@ class Upload:
 
     @property
     def problems(self) -> int:
-        """How many problems were found."""
         return self.codes.total()
 
 
@@ -177,7 +176,6 @@ class BoundedUploadHandler(FileUploadHandler):
     _room: int | None = None
 
     def new_file(self, *args: object, **kwargs: object) -> None:
-        """Begin the next file of the request."""
         super().new_file(*args, **kwargs)  # type: ignore[arg-type]
         if self._room is None:
             user = getattr(self.request, "user", None)
@@ -191,7 +189,6 @@ class BoundedUploadHandler(FileUploadHandler):
         self._room = room - min(len(raw_data), room)
 
     def file_complete(self, file_size: int) -> InMemoryUploadedFile:
-        """The file, truncated if it is too large."""
         size = self._file.tell()
         self._file.seek(0)
         return InMemoryUploadedFile(

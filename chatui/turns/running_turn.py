@@ -17,7 +17,7 @@ from chatui.tools.tool import Tool
 from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.leases import Pieces
 from chatui.usage.counting import Spent
-from chatui.usage.limits import NearLimit
+from chatui.usage.limits import LimitLine
 from renderer.activities.activity import Activity
 from renderer.errors import ErrorCode
 from renderer.frame_kinds import NOTES, is_document
@@ -88,7 +88,7 @@ class RunningTurn:
     versions: tuple[UUID, ...] = ()
     documents: tuple[SentDocument, ...] = ()
     language: str = ""
-    near: NearLimit | None = None
+    near: LimitLine | None = None
     program: ProgramAsk | None = None
 
     # What ``opening`` adds.

@@ -35,11 +35,9 @@ class Spent:
 
     @property
     def tokens(self) -> int:
-        """All tokens that count towards limits."""
         return self.input + self.output
 
     def __add__(self, other: Spent) -> Spent:
-        """The sum of both."""
         either = self.is_estimate or other.is_estimate
         return Spent(self.input + other.input, self.cached + other.cached, self.output + other.output, either)
 

@@ -6,7 +6,6 @@ Days and months, of limits and of the ledger, are calendar periods in UTC.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
@@ -31,7 +30,6 @@ class UsageLimits:
     month_turns: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether any limit is set."""
         return self != _NONE
 
 
@@ -61,7 +59,8 @@ def limits_of(person: User) -> UsageLimits:
     named = [key for key in by_group if key is not None]
     own = list(person.groups.filter(pk__in=named).values_list("pk", flat=True)) if named else []
     if own:
-        return _largest([by_group[key] for key in own])
+        kinds = zip(*(astuple(by_group[key]) for key in own), strict=True)
+        return UsageLimits(*(None if None in numbers else max(numbers) for numbers in kinds))
     return by_group.get(None, UsageLimits())
 
 
@@ -81,11 +80,6 @@ def _refresh() -> None:
     _cache.at = now
 
 
-def _largest(found: Iterable[UsageLimits]) -> UsageLimits:
-    kinds = zip(*(astuple(limits) for limits in found), strict=True)
-    return UsageLimits(*(None if None in numbers else max(numbers) for numbers in kinds))
-
-
 @dataclass(frozen=True, slots=True)
 class Period:
     """A day with its month, which is named by its first day."""
@@ -94,22 +88,18 @@ class Period:
 
     @property
     def month(self) -> date:
-        """The first day of the month."""
         return self.day.replace(day=1)
 
     @property
     def day_ends(self) -> datetime:
-        """The midnight after the day."""
         return datetime.combine(self.day + timedelta(days=1), datetime.min.time(), UTC)
 
     @property
     def month_ends(self) -> datetime:
-        """The midnight after the month."""
         return datetime.combine((self.month + timedelta(days=32)).replace(day=1), datetime.min.time(), UTC)
 
 
 def of(moment: datetime) -> Period:
-    """The period that contains a moment."""
     return Period(moment.astimezone(UTC).date())
 
 
@@ -148,21 +138,11 @@ class LimitLine:
 
     @property
     def is_of_day(self) -> bool:
-        """Whether it is a daily limit; otherwise it is monthly."""
         return self.code is ProductCode.QUOTA_DAY
 
     @property
     def percent(self) -> int:
-        """The percentage used, at most 100."""
         return 100 if self.used >= self.limit else 100 * self.used // self.limit
-
-
-@dataclass(frozen=True, slots=True)
-class NearLimit:
-    """A limit that is nearly reached: the percentage used, until ``until``."""
-
-    percent: int
-    until: datetime
 
 
 def lines(limits: UsageLimits, used: Used, period: Period) -> list[LimitLine]:
@@ -198,12 +178,10 @@ def status_of(person: User) -> list[LimitLine]:
     return lines(limits, used_by(person, period), period) if limits else []
 
 
-def warning(limits: UsageLimits, used: Used, period: Period) -> NearLimit | None:
-    """The warning to show with an accepted question; None below WARN_PERCENT."""
-    fullest = max(lines(limits, used, period), key=lambda line: (line.percent, line.until), default=None)
-    if fullest is None or fullest.percent < WARN_PERCENT:
-        return None
-    return NearLimit(fullest.percent, fullest.until)
+def warning(limits: UsageLimits, used: Used, period: Period) -> LimitLine | None:
+    """The limit to warn of with an accepted question: the one that is nearest; None below WARN_PERCENT."""
+    near = [line for line in lines(limits, used, period) if line.percent >= WARN_PERCENT]
+    return max(near, key=lambda line: (line.percent, line.until), default=None)
 
 
 _KINDS = (

@@ -84,7 +84,6 @@ class ReportRow:
 
     @property
     def tokens(self) -> int:
-        """All tokens."""
         return self.input + self.output
 
     def __add__(self, other: ReportRow) -> ReportRow:
@@ -122,7 +121,9 @@ def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Repor
             found[name] = found.get(name, ReportRow(name)) + _row(name, row, span)
     if by is None:
         return list(found.values()) or [ReportRow(None)]
-    return sorted(found.values(), key=_in_time if by is By.DAY else _largest_first)
+    if by is By.DAY:
+        return [found[day] for day in sorted(found, key=str)]
+    return sorted(found.values(), key=lambda row: (-row.tokens, str(row.name)))
 
 
 def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, Any]]:
@@ -149,14 +150,6 @@ def _row(name: object, row: dict[str, Any], span: PriceSpan) -> ReportRow:
     cost = cost_of(price, tokens_in, cached, out) if price else None
     unpriced = 0 if price else tokens_in + out
     return ReportRow(name, row["sum_turns"], tokens_in, cached, out, row["estimates"], cost, unpriced)
-
-
-def _in_time(row: ReportRow) -> Any:
-    return row.name
-
-
-def _largest_first(row: ReportRow) -> Any:
-    return -row.tokens, str(row.name)
 
 
 _COLUMN = {

@@ -19,7 +19,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount
 from chatui.models.user import User
 from chatui.usage import limits as usage_limits
-from chatui.usage.limits import NearLimit, Period, UsageLimits, now
+from chatui.usage.limits import LimitLine, Period, UsageLimits, now
 
 
 class LimitReachedError(Exception):
@@ -39,7 +39,7 @@ class Reserved:
     """The reservation for a turn until it is settled. ``near``: the warning for the person if they have used most of a limit."""
 
     tokens: int
-    near: NearLimit | None = None
+    near: LimitLine | None = None
 
 
 def reserve(person: User, limits: UsageLimits, tokens: int) -> Reserved:

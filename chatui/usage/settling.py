@@ -69,18 +69,14 @@ def _entry(attribution: Attribution, charge: Charge) -> UsageEntry:
         kind=charge.kind,
         choice=charge.choice[:260],
         backend=charge.backend[:100],
-        model=_model(charge)[:200],
+        # A server reports the model at the end; if it was stopped before, the requested one counts.
+        model=(charge.model or (split_choice(charge.choice)[1] or "" if charge.spent.tokens else ""))[:200],
         turns=charge.turns,
         input_tokens=charge.spent.input,
         cached_tokens=charge.spent.cached,
         output_tokens=charge.spent.output,
         is_estimate=charge.spent.is_estimate,
     )
-
-
-def _model(charge: Charge) -> str:
-    """The name of the model to charge for. A server reports it at the end; if it was stopped before, the requested model counts."""
-    return charge.model or (split_choice(charge.choice)[1] or "" if charge.spent.tokens else "")
 
 
 def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:

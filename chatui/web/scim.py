@@ -18,7 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
-from chatui.lifecycle import scim_groups, scim_people, scim_resources, scim_tokens
+from chatui.lifecycle import scim_groups, scim_patches, scim_people, scim_resources, scim_tokens
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
 from chatui.lifecycle.scim_tokens import TokenRefusedError
 from chatui.limits import MustWaitError, ThrottledError
@@ -171,8 +171,10 @@ def _one(call: ScimCall, key: str, kind: ModuleType, write: Callable[[ScimCall, 
     if call.method == "DELETE":
         kind.delete(call.visitor, call.provider, key)
         return 204, None
-    change = {"PUT": kind.replace, "PATCH": kind.patch}.get(call.method)
-    return 200, write(call, change(call.visitor, call.provider, key, call.body) if change else kind.get(call.provider, key))
+    if call.method == "GET":
+        return 200, write(call, kind.get(call.provider, key))
+    changes = scim_patches.of_resource(call.body, kind.NEEDED) if call.method == "PUT" else scim_patches.changes(call.body)
+    return 200, write(call, kind.change(call.visitor, call.provider, key, changes))
 
 
 @csrf_exempt

@@ -30,7 +30,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The server, the audience, the question."""
         add_server_arguments(parser)
         parser.add_argument(
             "--as", dest="audience", choices=list(AUDIENCES), default="end-user", help="show only what this audience may see (end-user)"
@@ -39,7 +38,6 @@ class Command(BaseCommand):
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask, print the answer, and exit with the code."""
         audience = AUDIENCES[options["audience"]]
         prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
         if not prompt.strip():
@@ -50,7 +48,8 @@ class Command(BaseCommand):
         with contextlib.suppress(KeyboardInterrupt):  # what has arrived so far is shown below
             asyncio.run(answer.run(backend, request, (lambda _: None) if options["json"] else screen.show))
         if options["json"]:
-            self.stdout.write(json.dumps(_summary(answer, audience)))
+            shown = {"visible": answer.visible(audience), "tool_calls": answer.tool_calls}
+            self.stdout.write(json.dumps({"status": answer.status, **shown, "error": answer.code}))
         else:
             screen.end()
             self._print_problems(answer, audience)
@@ -100,7 +99,3 @@ class _Screen:
             self._at_line_start = text.endswith("\n")
             self._out.write(safe_for_terminal(text), ending="")
             self._out.flush()
-
-
-def _summary(answer: AnswerSoFar, audience: Audience) -> dict[str, object]:
-    return {"status": answer.status, "visible": answer.visible(audience), "tool_calls": answer.tool_calls, "error": answer.code}

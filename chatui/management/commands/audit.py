@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 
 from chatui.audit_log import aggregation, chain
 from chatui.audit_log import lines as audit_log_lines
@@ -35,7 +38,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """One sub-command for each task."""
         parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
         verify = parts.add_parser("verify", help="verify the hash chain and report where it is broken")
         verify.add_argument("--number", type=int, help="number of a line, noted earlier outside the database")
@@ -55,7 +57,6 @@ class Command(BaseCommand):
         by.add_argument("--by", type=_columns, default=frozenset({"person", "day"}), metavar="person,day,whose", help="(person,day)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the sub-command."""
         getattr(self, f"_{options['what']}")(options)
 
     def _verify(self, options: dict[str, Any]) -> None:
@@ -84,26 +85,31 @@ class Command(BaseCommand):
         filters = _filters(options)
         lines = audit_log_lines.FORMATS[options["format"]]
         aggregation.close_expired(_ALL)
-        if options["file"] == "-":
+        with writer_to(options["file"], self.stdout) as write:
             record("audit export", SHELL, detail=f"{options['format']}: {filters}")
             for line in lines(filters):
-                self.stdout.write(line, ending="")
-            return
-        path = Path(options["file"])
-        try:
-            # Never overwrites a file, and only its owner can read it.
-            path.touch(mode=0o600, exist_ok=False)
-        except OSError as error:
-            raise CommandError(f"{path} cannot be created: {error.strerror}.", returncode=UNUSABLE) from error
-        record("audit export", SHELL, detail=f"{options['format']}: {filters}")
-        with path.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines(filters))
+                write(line)
 
     def _counts(self, options: dict[str, Any]) -> None:
         for tally in audit_log_lines.tallies(_filters(options), by=options["by"]):
             person = None if tally.person is None else safe_for_terminal(tally.person) or "(nobody signed in)"
             whose = None if tally.whose is None else safe_for_terminal(tally.whose) or "(nobody's)"
             self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, whose, tally.times) if cell is not None))
+
+
+@contextmanager
+def writer_to(name: str, stdout: OutputWrapper) -> Iterator[Callable[[str], object]]:
+    """Within this context, a function that writes text to a new file of that name, or for ``-`` to standard output."""
+    if name == "-":
+        yield partial(stdout.write, ending="")
+        return
+    try:
+        # Never overwrites a file, and only its owner can read it.
+        Path(name).touch(mode=0o600, exist_ok=False)
+    except OSError as error:
+        raise CommandError(f"{name} cannot be created: {error.strerror}.", returncode=UNUSABLE) from error
+    with Path(name).open("w", encoding="utf-8", newline="") as file:
+        yield file.write
 
 
 def _filters(options: dict[str, Any]) -> LineFilters:

@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.operations import backups
-from chatui.operations.sqlite_files import BackupError
 
 
 class Command(BaseCommand):
@@ -19,7 +18,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Adds the destination and the recipients."""
         parser.add_argument(
             "place", metavar="PLACE", nargs="?", help="a new file, or a directory in which to create one named after the time"
         )
@@ -33,16 +31,12 @@ class Command(BaseCommand):
         parser.add_argument("--new-key", metavar="FILE", help="only create a key in a new file, and print its public key")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the key or the backup, and print the result."""
         if options["new_key"]:
             self._make_key(Path(options["new_key"]))
             return
         if not options["place"]:
             raise CommandError("Name the destination of the backup: a new file, or a directory.")
-        try:
-            backup = backups.create(Path(options["place"]), backups.recipients(options["to"]))
-        except BackupError as error:
-            raise CommandError(str(error)) from error
+        backup = backups.create(Path(options["place"]), backups.recipients(options["to"]))
         head = backup.report.head
         self.stdout.write(f"{backup.path}: {backup.counts}.")
         if not backup.report.is_intact:

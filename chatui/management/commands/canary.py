@@ -14,9 +14,7 @@ from django.db import DatabaseError
 
 from chatui.env import environment
 from chatui.operations.canary.run import EXIT_CODES, FEW_SHAPES, as_json, as_text, run_canary
-from chatui.operations.canary.watch import CanaryError
-
-INCOMPLETE = EXIT_CODES["not carried out"]
+from chatui.operations.canary.watch import INCOMPLETE, CanaryError
 
 
 class Command(BaseCommand):
@@ -25,7 +23,6 @@ class Command(BaseCommand):
     help = "Check a running deployment for leaks of hidden text. Run it from cron or monitoring, with the environment of the server."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which deployment, and how its processes reach the canary's model server."""
         parser.add_argument(
             "--url", default="", help="public address of the deployment (first of CHATUI_ORIGINS, else http://127.0.0.1:8000)"
         )
@@ -47,14 +44,11 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the check, print the report, and exit with its code."""
         origins = environment().origins
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
         try:
             report = run_canary(url, _listen_address(options["listen"]), *(options[name] for name in ("seconds", "shapes", "seed")))
-        except CanaryError as error:
-            raise CommandError(str(error), returncode=INCOMPLETE) from error
         except DatabaseError as error:
             raise CommandError("The database of the deployment cannot be used from here.", returncode=INCOMPLETE) from error
         for line in [as_json(report)] if options["json"] else as_text(report):
@@ -70,7 +64,7 @@ def _listen_address(listen: str) -> tuple[str, int]:
             raise ValueError
         return parts.hostname, parts.port or 0
     except ValueError:
-        raise CommandError("--listen is HOST or HOST:PORT.", returncode=INCOMPLETE) from None
+        raise CanaryError("--listen is HOST or HOST:PORT.") from None
 
 
 def _count(written: str) -> int | None:

@@ -17,12 +17,10 @@ class Command(BaseCommand):
     help = "Close an account and end its sessions, sockets, answers, API keys, invitations and debug views. Erases nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The account."""
         parser.add_argument("name", metavar="NAME", help="account name")
         parser.add_argument("--reopen", action="store_true", help="open a closed account again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Close or reopen the account, and print the result."""
         person = User.objects.filter(username=options["name"]).first()
         if person is None:
             raise CommandError("There is no such account.")

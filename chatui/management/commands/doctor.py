@@ -45,7 +45,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The server, the time limit, the format of the report, and the file for the settings."""
         parser.add_argument(
             "backend", nargs="?", default="", metavar="BACKEND", help="a configured model server, or NAME/MODEL; all of them if omitted"
         )
@@ -66,7 +65,6 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="name for the server at --url, used by --write")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Examine each model server, report, write the settings, and exit with the worst code."""
         results: list[dict[str, object]] = []
         code = 0
         for selected in _all_selected(options):
@@ -78,7 +76,8 @@ class Command(BaseCommand):
                 best = next((number for number, report in enumerate(reports) if report.best), 0)
                 written = self._written(reports[best], selected.before, options)
                 code = code if written else max(code, UNUSABLE)
-                objects[best]["settings"] = written and _settings(written)
+                place = str(written.place) if written and written.place else None
+                objects[best]["settings"] = written and {"file": place, "toml": written.toml}
             results += objects
         if options["json"]:
             self.stdout.write(json.dumps({"backends": results, "exit": code}))
@@ -141,22 +140,13 @@ def _selected(options: dict[str, Any]) -> _Selected:
     spec = server.spec
     model = server.model or next(iter(spec.models), None)
     name = spec.name if options["backend"] else options["name"] or _NAMELESS
-    before = connected.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
+    # With ``--url``, the configuration that such a server would have.
+    own = {"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
+    before = connected.spec_of(options["backend"]) if options["backend"] else spec.model_copy(update=own)
     reader = SecondReader()
     target = ExaminedServer(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, reader, spec.route)
     urls = (spec.url, *(before.more_urls if options["backend"] else ()))
     return _Selected(before, tuple(replace(target, url=url) for url in urls))
-
-
-def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:
-    """The configuration that a server named by ``--url`` would have."""
-    return spec.model_copy(
-        update={"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
-    )
-
-
-def _settings(written: WrittenSettings) -> dict[str, object]:
-    return {"file": str(written.place) if written.place else None, "toml": written.toml}
 
 
 def _seconds(value: str) -> float:

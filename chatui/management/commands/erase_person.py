@@ -19,14 +19,12 @@ class Command(BaseCommand):
     help = "Erase a person: account, conversations, search index, share links, sessions, debug requests. Cannot be undone."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The account, and options."""
         parser.add_argument("name", metavar="NAME", help="account name")
         parser.add_argument("--dry-run", action="store_true", help="only list what would be erased")
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print what would be erased, ask for confirmation, and erase."""
         person = User.objects.filter(username=options["name"]).first()
         if person is None:
             raise CommandError("There is no such account.")

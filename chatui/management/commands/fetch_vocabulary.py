@@ -19,11 +19,9 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The path of a copy, for machines without a network."""
         parser.add_argument("--file", type=Path, default=None, help="a copy of the rank file o200k_base.tiktoken")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Fetch the file, and print its path."""
         try:
             place = vocabulary.fetch(environment().data_dir, file=options["file"], report=self.stdout.write)
         except (VocabularyError, OSError) as error:

@@ -15,7 +15,6 @@ class Command(BaseCommand):
     help = "Print a one-time code for the first account."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the code, unless an account already exists."""
         code = new_code()
         if code is None:
             raise CommandError("An account already exists.")

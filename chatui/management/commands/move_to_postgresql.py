@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from chatui.operations import moving
-from chatui.operations.sqlite_files import BackupError
 
 
 class Command(BaseCommand):
@@ -18,15 +17,10 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which file."""
         parser.add_argument("file", metavar="FILE", help="the SQLite file, such as var/chatui.sqlite3; no server may be using it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Move the data, and print what was moved."""
-        try:
-            moved = moving.move(Path(options["file"]), self.stdout.write)
-        except BackupError as error:
-            raise CommandError(str(error)) from error
+        moved = moving.move(Path(options["file"]), self.stdout.write)
         self.stdout.write(
             f"Moved: {moved.counts}; {sum(moved.rows.values()):,} rows in {len(moved.rows)} tables, the same number as in the file."
         )

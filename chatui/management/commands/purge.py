@@ -7,10 +7,7 @@ import logging
 import sys
 import time
 from asyncio.subprocess import DEVNULL
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from django.contrib.sessions.models import Session
@@ -34,7 +31,6 @@ from chatui.turns import temporary
 log = logging.getLogger(__name__)
 
 _ALL = 1_000_000
-_LOCK = 0x70757267  # any number that no other program uses
 LOOK_SECONDS = 600.0
 """How often a serving process looks whether a purge is due."""
 
@@ -71,7 +67,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The retention time of the bin, in days."""
         days = environment().bin_days
         parser.add_argument("--days", type=int, default=days, help=f"days to keep a deleted conversation (CHATUI_BIN_DAYS: {days})")
         parser.add_argument("--heir", metavar="NAME", help="only choose the account that gets conversations of closed ones; '': none")
@@ -79,11 +74,10 @@ class Command(BaseCommand):
         parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Remove the data, and print what was removed."""
         if options["heir"] is not None:
             self._choose_heir(options["heir"])
             return
-        with _alone() as is_alone:
+        with file_locks.alone(connection, file_locks.PURGING) as is_alone:
             if not is_alone:
                 self.stdout.write("Another process purges now.")
             elif not options["if_due"] or system.purge_is_due():
@@ -128,24 +122,3 @@ class Command(BaseCommand):
         except closed_accounts.NoHeirError:
             self.stderr.write("No account is the heir (purge --heir NAME): closed accounts were left unchanged.")
         return count
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """Whether no other process purges this database; then none begins meanwhile. If this process dies, so does its lock."""
-    if connection.vendor == "sqlite":
-        try:
-            with file_locks.take(Path(connection.settings_dict["NAME"]), file_locks.PURGING):
-                yield True
-        except file_locks.LockTakenError:
-            yield False
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
-        is_alone = bool(cursor.fetchone()[0])
-    try:
-        yield is_alone
-    finally:
-        if is_alone and connection.is_usable():
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])

@@ -25,7 +25,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The server, the directory, the question."""
         add_server_arguments(parser)
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="directory of the recordings, such as tests/recordings/vllm"
@@ -35,7 +34,6 @@ class Command(BaseCommand):
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask the question, then write the files."""
         name, place = options["name"], options["out"]
         if not _NAME.fullmatch(name):
             raise CommandError("NAME may hold letters, digits, dots, hyphens and underscores.", returncode=UNUSABLE)

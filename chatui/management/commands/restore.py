@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from chatui.lifecycle import erasure as lifecycle_erasure
-from chatui.lifecycle.erasure import BadListError, Erasure
+from chatui.management.commands.erasures import read_erasures
 from chatui.operations import backups, restoring
 from chatui.operations.restoring import RestoreOptions
-from chatui.operations.sqlite_files import BackupError
 
 
 class Command(BaseCommand):
@@ -21,7 +19,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The backup, its key, and the people erased since."""
         parser.add_argument("file", metavar="FILE")
         parser.add_argument("--identity", metavar="FILE", help="file with the private key, if the backup is encrypted")
         parser.add_argument(
@@ -33,18 +30,14 @@ class Command(BaseCommand):
         parser.add_argument("--accept-broken-log", action="store_true", help="restore even if its audit log is not intact")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Restore the backup, and print the result."""
         lists = options["erasures"]
-        try:
-            restore_options = RestoreOptions(
-                backups.identities(Path(options["identity"])) if options["identity"] else (),
-                None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
-                options["without_erasures"],
-                options["accept_broken_log"],
-            )
-            restored = restoring.restore(Path(options["file"]), restore_options)
-        except BackupError as error:
-            raise CommandError(str(error)) from error
+        restore_options = RestoreOptions(
+            backups.identities(Path(options["identity"])) if options["identity"] else (),
+            None if lists is None else [each for name in lists for each in read_erasures(Path(name))],
+            options["without_erasures"],
+            options["accept_broken_log"],
+        )
+        restored = restoring.restore(Path(options["file"]), restore_options)
         again = f" People erased again, because they were erased since the backup: {restored.erased}." if restored.erased else ""
         self.stdout.write(f"Restored: {restored.counts}.{again} Everybody has to sign in again.")
         if restored.revoked_again is None:
@@ -57,13 +50,3 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"The former database is {restored.former}. Delete it when you no longer need it: it still contains all its data."
             )
-
-
-def _read(path: Path) -> list[Erasure]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            return lifecycle_erasure.read(file)
-    except OSError as error:
-        raise BackupError(f"{path} cannot be read: {error.strerror}.") from error
-    except (BadListError, UnicodeDecodeError) as error:
-        raise BackupError(f"{path}: {error}.") from error

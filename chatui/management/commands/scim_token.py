@@ -17,12 +17,10 @@ class Command(BaseCommand):
     help = "Create a SCIM token for a provider, replacing its previous one. It is shown once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The provider, and what to do."""
         parser.add_argument("key", metavar="KEY", help="key of the provider in the file of CHATUI_SIGN_IN_FILE")
         parser.add_argument("--revoke", action="store_true", help="revoke the token instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create or revoke the token, and print the result."""
         if options["revoke"]:
             if not scim_tokens.revoke(SHELL, options["key"]):
                 raise CommandError("There is no token of this provider.")

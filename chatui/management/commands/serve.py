@@ -39,7 +39,6 @@ class Command(BaseCommand):
     help = "Prepare the database and static files, then serve on HOST:PORT."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The address to listen on."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
         parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
 
@@ -59,7 +58,6 @@ class Command(BaseCommand):
             raise CommandError(" ".join(f"{each.msg} ({each.id})" for each in faults)) from None
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prepare, then serve until a signal ends the process."""
         self._lock = _take_serve_lock()
         # Until this process has read the list of static files, no other one that shares the directory collects them anew.
         with file_locks.take(Path(settings.STATIC_ROOT), file_locks.COLLECTING, wait=True):
@@ -76,22 +74,8 @@ class Command(BaseCommand):
         host, port = options["host"], options["port"]
         cli = CommandLineInterface()
         cli.server_class = partial(Server, partial(self._print_address, host, port))
-        cli.run(
-            [
-                "-b",
-                host,
-                "-p",
-                str(port),
-                "--websocket-max-message-size",
-                str(MAX_FRAME_BYTES),
-                "--websocket-max-frame-size",
-                str(MAX_FRAME_BYTES),
-                "--no-server-name",
-                "-v",
-                "0",
-                "chatui.asgi:application",
-            ]
-        )
+        sizes = f"--websocket-max-message-size {MAX_FRAME_BYTES} --websocket-max-frame-size {MAX_FRAME_BYTES}"
+        cli.run(["-b", host, "-p", str(port), *sizes.split(), "--no-server-name", "-v", "0", "chatui.asgi:application"])
 
     def _print_address(self, host: str, port: int) -> None:
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -28,7 +28,6 @@ class Command(BaseCommand):
     help = "List the tools of CHATUI_TOOLS_FILE, show what has changed, and confirm them."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to do."""
         parser.add_argument("names", metavar="NAME", nargs="*", help="names of tools (default: all)")
         parser.add_argument("--diff", action="store_true", help="show the definition that models get, and what has changed")
         parser.add_argument("--confirm", action="store_true", help="confirm the named tools as they are now")
@@ -36,7 +35,6 @@ class Command(BaseCommand):
         parser.add_argument("--withdraw", action="store_true", help="withdraw the confirmation of the named tools")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Query the servers, print the result, and confirm."""
         env = environment()
         if env.tools_file is None:
             raise CommandError("CHATUI_TOOLS_FILE is not set.")

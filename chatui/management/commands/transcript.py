@@ -24,11 +24,9 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The arguments of ``python -m renderer``."""
         command.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the sub-command."""
         out, err = partial(self.stdout.write, ending=""), partial(self.stderr.write, ending="")
         if code := command.run(options, command.Terminal(out, err, _vocabulary, second_opinion)):
             sys.exit(code)

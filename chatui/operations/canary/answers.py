@@ -83,7 +83,6 @@ _LEAKS = {
 
 
 def chat(planter: Planter) -> list[Script]:
-    """For a Chat Completions server."""
     row = planter.script
     whole = _message_of_chat(reasoning_content="{?reasoning of a whole answer}", content="Whole {+whole answer}.")
     return [
@@ -221,7 +220,6 @@ def _items() -> Iterator[Step]:
 
 
 def responses(planter: Planter) -> list[Script]:
-    """For a Responses server."""
     row = planter.script
     tagged = _message("m1", "<think>{?think tag in a message}</think>Answer {+message after a think tag}.")
     parts = [
@@ -266,7 +264,6 @@ _FINAL = "<|start|>assistant<|channel|>final<|message|>"
 
 
 def harmony(planter: Planter) -> list[Script]:
-    """For a server that sends token ids."""
     frames = "<|start|>assistant".join(f"<|channel|>{name}<|message|>{text}<|end|>" for name, text in _CHANNELS)
     # A final header that the model quotes in its reasoning is ordinary text.
     quoted = f"<|end|>{_FINAL}{{?quoted final}}"

@@ -62,7 +62,9 @@ class HttpVisitor(contextlib.ExitStack):
         try:
             response = self._client.request(method, path, timeout=self.clock.left(_REQUEST_SECONDS), **content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
+            # The operating system's or OpenSSL's words, but never any from the other side.
+            why = f"{type(error).__name__}, {error}" if isinstance(error, httpx.ConnectError) else type(error).__name__
+            raise CanaryError(f"{place} could not be fetched: {why}.") from error
         self.look(place, "body", response.content)
         self.watch.look(self.viewer, place, "status line", response.reason_phrase)
         for name, value in response.headers.multi_items():
@@ -70,7 +72,6 @@ class HttpVisitor(contextlib.ExitStack):
         return response
 
     def look(self, place: str, part: str, what: str | bytes) -> None:
-        """Check one answer, and count it."""
         self.watch.looked[f"answers to the {self.viewer}"] += 1
         self.watch.look(self.viewer, place, part, what)
 
@@ -125,22 +126,15 @@ class SimulatedBrowser(HttpVisitor):
         return answer
 
     def get(self, path: str, place: str) -> httpx.Response:
-        """Fetch one address; ``place``: its name in the report."""
         return self.fetch("GET", path, place)
 
     def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> httpx.Response:
-        """Send a form."""
         return self.fetch("POST", path, place, data={**form, "csrfmiddlewaretoken": self._token}, files=files)
 
 
 def is_html(answer: httpx.Response) -> bool:
     """Whether it is a page or a part of one."""
     return bool(answer.headers.get("content-type", "").startswith("text/html"))
-
-
-def _why(error: Exception) -> str:
-    """The kind of error, with the message of the operating system or OpenSSL, but never with text from the other side."""
-    return f"{type(error).__name__}, {error}" if isinstance(error, httpx.ConnectError) else type(error).__name__
 
 
 def origin_of(url: str) -> str:

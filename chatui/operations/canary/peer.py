@@ -35,11 +35,6 @@ class Playing:
     at_a_pause: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     may_continue: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
-    @property
-    def is_called_again(self) -> bool:
-        """Whether the product repeats the request because the script called a tool: then the script plays without its pauses."""
-        return self.asked.is_set() and set(ENDS_OF_A_CALL) <= set(self.script.ends)
-
 
 class CanaryServer(ThreadingHTTPServer):
     """The canary's model server. ``with CanaryServer(("127.0.0.1", 0), scripts) as peer``. ``scripts`` by kind. Requests without the secret
@@ -74,13 +69,11 @@ class CanaryServer(ThreadingHTTPServer):
         """Ignores errors: the canary makes the product close connections in the middle of an answer."""
 
     def url(self, kind: str) -> str:
-        """The address of the model server of one kind."""
         host, port = self.server_address[:2]
         shown = f"[{host!s}]" if ":" in str(host) else host
         return f"http://{shown!s}:{port}/{self._secret}/{kind}"
 
     def playing(self, kind: str, name: str) -> Playing:
-        """The state of one script."""
         return self._plays[kind, name]
 
     def release(self) -> None:
@@ -118,8 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
         playing = (models or {}).get(str(json.loads(body).get("model")))
         if playing is None:
             self._respond(404, {"error": "not found"})
-        elif _asks_for_title(body) or playing.is_called_again:
-            self._play(playing.script)
+        elif _asks_for_title(body) or (playing.asked.is_set() and set(ENDS_OF_A_CALL) <= set(playing.script.ends)):
+            self._play(playing.script)  # without pauses: also if the product asks again because the script called a tool
         else:
             playing.asked.set()
             playing.may_begin.wait(_MAX_WAIT_SECONDS)

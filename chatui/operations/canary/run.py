@@ -28,7 +28,7 @@ from chatui.operations.canary.fixtures import BackendOffer, Guests
 from chatui.operations.canary.journey import Journey, Planted
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.scripts import Planter, Script
-from chatui.operations.canary.watch import Canary, CanaryError, CanaryFinding, Clock, LeakWatch
+from chatui.operations.canary.watch import INCOMPLETE, Canary, CanaryError, CanaryFinding, Clock, LeakWatch
 from renderer.harmony.vocabulary import VocabularyError
 
 log = logging.getLogger(__name__)
@@ -180,17 +180,15 @@ def _undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-EXIT_CODES = {"clean": 0, "leak": 1, "not carried out": 2}
+EXIT_CODES = {"clean": 0, "leak": 1, "not carried out": INCOMPLETE}
 _MAX_LINES = 100
 
 
 def as_json(report: CanaryReport) -> str:
-    """The result as one line of JSON."""
     return json.dumps(dataclasses.asdict(report) | {"outcome": report.outcome})
 
 
 def as_text(report: CanaryReport) -> Iterator[str]:
-    """The result as lines of text."""
     planted, looked = report.planted, ", ".join(f"{count} {what}" for what, count in sorted(report.looked.items()))
     yield f"{report.run} at {report.origin}, {report.seconds} s, seed {report.seed}"
     yield f"planted: {planted['hidden']} hidden and {planted['visible']} visible markers in {planted['answers']} answers and an upload"

@@ -74,10 +74,6 @@ class Script:
     thinks_seconds: float = 0.0
 
 
-def _ids(vocabulary: Vocabulary, text: str, *, is_text: bool) -> list[int]:
-    return vocabulary.encode(text) if is_text else ids_of_pieces(pieces_of_text(text), vocabulary)
-
-
 @dataclass(slots=True)
 class Planter:
     """Makes the scripts of one ``kind`` of server. What ``hidden`` plants must stay hidden, what ``visible`` plants must arrive.
@@ -126,7 +122,8 @@ class Planter:
             case Harmony():
                 vocabulary = self.vocabulary()  # first: without it nothing may be planted that is never sent
                 parts = enumerate(map(self.filled, value.parts))
-                return [number for at, part in parts for number in _ids(vocabulary, part, is_text=at % 2 == 1)]
+                ids = (vocabulary.encode(part) if at % 2 else ids_of_pieces(pieces_of_text(part), vocabulary) for at, part in parts)
+                return [*itertools.chain.from_iterable(ids)]
             case Mapping():
                 return {key: self.filled(one, piece) for key, one in value.items()}
             case list() | tuple():
@@ -183,12 +180,10 @@ class Shape:
     shows: bool = False
 
     def filled(self, hidden: str, shown: str) -> str:
-        """The answer with these texts."""
         return self.text.replace("{hidden}", hidden).replace("{shown}", shown)
 
 
 def all_shapes() -> list[Shape]:
-    """All shapes, in the order of the file."""
     lines = _FILE.read_text(encoding="utf-8").splitlines()
     return [Shape(row["id"], row["text"], row.get("shows", False)) for row in map(json.loads, lines)]
 

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus
 
+from django.core.management.base import CommandError
 from django.db.models import QuerySet
 
 from chatui.models.audit import AuditEvent
@@ -121,8 +122,15 @@ SHARED = "s/"
 _STRANGERS = ("stranger", "anonymous")
 
 
-class CanaryError(Exception):
+INCOMPLETE = 2
+"""The exit code of a run that proves nothing."""
+
+
+class CanaryError(CommandError):
     """The run could not be carried out; the message is a sentence for the operator and quotes no content."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, returncode=INCOMPLETE)
 
 
 class Clock:
@@ -134,7 +142,6 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
         return time.monotonic() - self._began
 
     def left(self, most: float) -> float:
@@ -179,7 +186,6 @@ class LeakWatch:
 
     @property
     def findings(self) -> list[CanaryFinding]:
-        """The findings so far."""
         return list(self._findings)
 
     def look(self, viewer: str, place: str, part: str, what: str | bytes) -> None:
@@ -219,7 +225,6 @@ class LeakWatch:
         self._allowed = {}
 
     def note(self, what: str, viewer: str, place: str, part: str = "answer") -> None:
-        """Record another fault."""
         self._findings[CanaryFinding(what, viewer, place, part)] = None
 
 

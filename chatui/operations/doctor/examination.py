@@ -54,7 +54,6 @@ class Answers:
 
     @property
     def family(self) -> str:
-        """The wire format without the dialect."""
         return self.kind.split("-")[0]
 
     def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None) -> FormatReport:
@@ -67,7 +66,8 @@ class Answers:
         trials, is_by_ids = [*self.trials.values()], self.family == "harmony"
         for trial in trials:
             if failure := judge_failure(trial, by_ids=is_by_ids):
-                yield _with_names(failure, identity)
+                is_about_names = failure.fault is Cause.MODEL_UNKNOWN and identity.models
+                yield replace(failure, seen=f"{failure.seen} {identity.named}") if is_about_names else failure
             if leak := judge_leak(trial):
                 yield leak
         yield from self._about_each(words, by_ids)
@@ -106,12 +106,6 @@ def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
     yield from found.values()
 
 
-def _with_names(finding: DetectedFault, identity: ServerIdentity) -> DetectedFault:
-    if finding.fault is not Cause.MODEL_UNKNOWN or not identity.models:
-        return finding
-    return replace(finding, seen=f"{finding.seen} {identity.named}")
-
-
 _MAX_REREAD_CHARS = 100_000
 
 
@@ -135,16 +129,11 @@ def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: Seco
     for (name, trial), messages in zip(whole.items(), readings, strict=True):
         if named := disagreement(trial.frames, messages):
             noticed = "Our reader noticed that it is not well-formed." if trial.is_flawed else "Our reader noticed nothing."
-            seen = f"In the answer to the question “{name}”: {named}. {noticed} {_seen_by_people(trial.visible, shown(messages))}"
+            ours, theirs = trial.visible, shown(messages)
+            less = "less than they would by the other" if ours in theirs else "something that they would not by the other"
+            people = f"People see {'the same by either' if ours == theirs else less}."
+            seen = f"In the answer to the question “{name}”: {named}. {noticed} {people}"
             yield DetectedFault(ServerFault.READERS_DIFFER, Level.FAULT, seen)
-
-
-def _seen_by_people(ours: str, theirs: str) -> str:
-    if ours == theirs:
-        return "People see the same by either."
-    if ours in theirs:
-        return "People see less than they would by the other."
-    return "People see something that they would not by the other."
 
 
 SECONDS = 55.0

@@ -10,22 +10,41 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Self
 
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
 from chatui.backends.separation import REMEDY
 from chatui.codes import Cause
 
 
 class Level(IntEnum):
-    """How serious a finding is; the highest of several counts. UNASKED: the server could not be asked, so nothing is known."""
+    """How serious a finding is; the highest of several counts. UNASKED: the server could not be asked, so nothing is known.
 
-    NOTE = 0
-    FAULT = 1
-    UNASKED = 2
-    UNUSABLE = 3
-    LEAK = 4
+    ``label``: in a word, and ``verdict``: as the result of an examination, both in the language of a page.
+    """
+
+    _value_: int
+    label: object
+    verdict: object
+
+    def __new__(cls, value: int, label: object = "", verdict: object = "") -> Self:
+        member = int.__new__(cls, value)
+        member._value_, member.label, member.verdict = value, label, verdict
+        return member
+
+    NOTE = 0, pgettext_lazy("a finding", "Note"), _("Healthy with these settings.")
+    FAULT = 1, pgettext_lazy("a finding", "Fault"), _("It works with these settings, but with the faults listed below.")
+    UNASKED = 2, pgettext_lazy("a finding", "Not examined"), _("It could not be queried.")
+    UNUSABLE = 3, pgettext_lazy("a finding", "Unusable"), _("It cannot be used with these settings.")
+    LEAK = 4, pgettext_lazy("a finding", "Leak"), _("Do not use it with these settings: people would see hidden text.")
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is more serious than a note."""
+        return self > Level.NOTE
 
     @property
     def exit_code(self) -> int:
-        """The exit code for a script."""
         return min(self.value, 3)
 
 

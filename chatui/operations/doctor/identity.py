@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from chatui.backends.base import BackendError
 from chatui.backends.context_window import asked_contexts
 from chatui.backends.discovery import Discovered, ask, knows_markers
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
+from renderer.strict_json import object_of
 from renderer.tokens import Token
 
 _MAX_NAMES = 5
@@ -42,7 +41,6 @@ class ServerIdentity:
 
     @property
     def reason(self) -> str:
-        """``why`` as a sentence."""
         return f"{self.why[:1].upper()}{self.why[1:]}."
 
     @property
@@ -90,7 +88,7 @@ async def _found(upstream: Upstream, dialect: str | None) -> Discovered:
 
 async def _version(upstream: Upstream, product: str | None) -> str | None:
     path, name = _VERSIONS.get(product or "", ("", ""))
-    version = _map(await upstream.try_get(path)).get(name) if path else None
+    version = object_of(await upstream.try_get(path)).get(name) if path else None
     return version[:80] if isinstance(version, str) and version else None
 
 
@@ -108,13 +106,9 @@ async def _family(upstream: Upstream, product: str | None, model: str | None) ->
             why = "has Harmony's markers under the ids of gpt-oss" if is_known else "does not know Harmony's markers"
             return is_known, f"its tokenizer {why}"
     if product == "llama.cpp":
-        template = _map(await upstream.try_get("/props")).get("chat_template")
+        template = object_of(await upstream.try_get("/props")).get("chat_template")
         if isinstance(template, str) and template:
             return str(Token.CHANNEL) in template, "told by its chat template"
     if model and "gpt-oss" in model.lower().replace("_", "-"):
         return True, "told by its name only"
     return None, ""
-
-
-def _map(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

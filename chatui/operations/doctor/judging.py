@@ -59,13 +59,10 @@ def judge_leak(trial: Trial) -> DetectedFault | None:
     sign = sign_of_leak(answer)
     if sign is None or not trial.caught:
         return None
-    half = " The header of the answer is missing, so it is only half Harmony." if _is_half(answer) else ""
+    is_half = "<|channel|>analysis" in answer and "<|channel|>final" not in answer
+    half = " The header of the answer is missing, so it is only half Harmony." if is_half else ""
     nothing = "" if trial.visible else " Nothing was left to show."
     return DetectedFault(sign, Level.FAULT, f"The leak guard of this product catches it: people see none of it.{half}{nothing}")
-
-
-def _is_half(answer: str) -> bool:
-    return "<|channel|>analysis" in answer and "<|channel|>final" not in answer
 
 
 def judge_sum(trial: Trial, words: Questions) -> Iterator[DetectedFault]:

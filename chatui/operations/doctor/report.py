@@ -6,10 +6,7 @@ file of model servers or to the terminal.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +20,7 @@ from chatui.codes import Cause
 from chatui.env import environment
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault, worst
 from chatui.operations.doctor.identity import ServerIdentity
+from chatui.operator_files import replace_file
 
 _RANK = {"harmony": 0, "responses": 1, "chat": 2}
 _WHY = {
@@ -46,7 +44,6 @@ class FormatReport:
 
     @property
     def level(self) -> Level:
-        """The worst of its findings."""
         return worst(self.findings)
 
     @property
@@ -61,7 +58,6 @@ class FormatReport:
 
     @property
     def family(self) -> str:
-        """The wire format without the dialect."""
         return self.kind.split("-")[0]
 
 
@@ -101,11 +97,6 @@ class DoctorReport:
             return ""
         spared = _spared(best, self.formats)
         return f"{_WHY[best.family]}.{f' It avoids faults of others: {spared}.' if spared else ''}"
-
-    @property
-    def sends_raw_summaries(self) -> bool:
-        """Whether its summaries were found to be raw reasoning, by any wire format."""
-        return any(finding.fault is ServerFault.SUMMARY_RAW for report in self.formats for finding in report.findings)
 
 
 def unasked(spec: BackendSpec, cause: Cause, seen: str = "") -> DoctorReport:
@@ -256,7 +247,8 @@ def recommended_settings(report: DoctorReport, before: BackendSpec) -> dict[str,
         changes["kind"] = best.kind
     if not before.models and report.identity.model and is_model_name(report.identity.model):
         changes["models"] = (report.identity.model,)
-    if before.summaries == "server" and (report.sends_raw_summaries or best.family == "harmony"):
+    are_raw = any(finding.fault is ServerFault.SUMMARY_RAW for each in report.formats for finding in each.findings)
+    if before.summaries == "server" and (are_raw or best.family == "harmony"):
         changes["summaries"] = "built-in"
     # If a server reports a cut answer as complete, only a known limit reveals it.
     is_cut_unsaid = any(finding.fault is ServerFault.CUT_UNSAID for finding in best.findings)
@@ -266,12 +258,9 @@ def recommended_settings(report: DoctorReport, before: BackendSpec) -> dict[str,
     return changes
 
 
-def name_for(report: DoctorReport) -> str:
-    """A name for a model server without one: its product name, else ``main``."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]
-
-
 PRINT = "-"
+_MODE = 0o640
+"""Of a new file: keys are not in it, but beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +283,8 @@ def write(report: DoctorReport, spec: BackendSpec, destination: str, *, name: st
     """
     is_new = name is not None
     changes = recommended_settings(report, spec)
-    spec = spec.model_copy(update={"name": name or name_for(report)}) if is_new else spec
+    own_name = re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]
+    spec = spec.model_copy(update={"name": name or own_name}) if is_new else spec
     place = _place(destination, spec, is_new=is_new)
     if place is None:
         toml = spec_file.table(_complete_table(spec, changes))
@@ -305,7 +295,7 @@ def write(report: DoctorReport, spec: BackendSpec, destination: str, *, name: st
         raise ValueError(f"{place} cannot be read") from error
     if not spec_file.has_table(before, spec.name):
         table = _complete_table(spec, changes)
-        _replace(place, spec_file.with_new_table(before, table))
+        replace_file(place, spec_file.with_new_table(before, table), _MODE)
         return WrittenSettings(
             f"{place}: model server {spec.name} was added. It takes effect after a restart.", spec_file.table(table), place
         )
@@ -316,7 +306,7 @@ def write(report: DoctorReport, spec: BackendSpec, destination: str, *, name: st
     toml = "".join(spec_file.table(changes).splitlines(keepends=True)[1:])
     if not force:
         raise ValueError(f"{place} already has a model server {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
-    _replace(place, spec_file.with_changes(before, spec.name, changes))
+    replace_file(place, spec_file.with_changes(before, spec.name, changes), _MODE)
     return WrittenSettings(f"{place}: model server {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
 
 
@@ -344,21 +334,3 @@ def _complete_table(spec: BackendSpec, changes: dict[str, spec_file.Value]) -> d
 def _read(place: Path) -> str:
     """Read the text without changing its line ends."""
     return place.read_bytes().decode("utf-8")
-
-
-def _replace(place: Path, text: str) -> None:
-    """Replace the file atomically: a server that starts meanwhile reads the old file or the new one."""
-    place = place.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        if place.exists():
-            shutil.copymode(place, temporary)
-        else:
-            Path(temporary).chmod(0o640)
-        Path(temporary).replace(place)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -22,8 +22,6 @@ from django.db import DatabaseError, InterfaceError, connections, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
@@ -59,48 +57,6 @@ The evidence of other faults may contain names that a server gives itself or its
 """
 _MAX_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
 """The largest context size and the longest evidence that are stored: a server can report numbers of any length."""
-VERDICTS = {
-    Level.NOTE: _("Healthy with these settings."),
-    Level.FAULT: _("It works with these settings, but with the faults listed below."),
-    Level.UNASKED: _("It could not be queried."),
-    Level.UNUSABLE: _("It cannot be used with these settings."),
-    Level.LEAK: _("Do not use it with these settings: people would see hidden text."),
-}
-LEVELS = {
-    Level.NOTE: pgettext_lazy("a finding", "Note"),
-    Level.FAULT: pgettext_lazy("a finding", "Fault"),
-    Level.UNASKED: pgettext_lazy("a finding", "Not examined"),
-    Level.UNUSABLE: pgettext_lazy("a finding", "Unusable"),
-    Level.LEAK: pgettext_lazy("a finding", "Leak"),
-}
-
-
-class ShownFinding(DetectedFault):
-    """A finding for the page: its level in the language of the page, its texts in English, as the doctor reports them."""
-
-    @property
-    def label(self) -> str:
-        """The level, in a word."""
-        return str(LEVELS[self.level])
-
-    @property
-    def is_bad(self) -> bool:
-        """Whether it is more serious than a note."""
-        return self.level > Level.NOTE
-
-
-class ShownReport(DoctorReport):
-    """A report for the page, made of what is stored: the product is None if it is not a known one."""
-
-    @property
-    def verdict(self) -> str:
-        """The result, in a sentence."""
-        return str(VERDICTS[self.level])
-
-    @property
-    def is_bad(self) -> bool:
-        """Whether something is more serious than a note."""
-        return self.level > Level.NOTE
 
 
 def to_stored(reports: Sequence[DoctorReport], of: str) -> dict[str, Any]:
@@ -109,23 +65,23 @@ def to_stored(reports: Sequence[DoctorReport], of: str) -> dict[str, Any]:
     return first | {"others": others, "of": of}
 
 
-def from_stored(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
+def from_stored(stored: dict[str, Any]) -> tuple[DoctorReport, ...]:
     """The reports for a page, one for each address. Findings that only another release knows are omitted."""
     return tuple(_shown(each) for each in (stored, *stored.get("others", ())))
 
 
-def _shown(stored: dict[str, Any]) -> ShownReport:
+def _shown(stored: dict[str, Any]) -> DoctorReport:
     identity = ServerIdentity("", stored["product"] or None, context=stored["context"], is_gpt_oss=stored["gpt_oss"])
     formats = tuple(
         FormatReport(one["kind"], _findings(one["findings"]), "" if one["tried"] else "not tried", one["first_seconds"])
         for one in stored["formats"]
     )
-    return ShownReport("", stored["configured"], identity, _findings(stored["general"]), formats, stored["seconds"])
+    return DoctorReport("", stored["configured"], identity, _findings(stored["general"]), formats, stored["seconds"])
 
 
-def _findings(stored: list[list[Any]]) -> tuple[ShownFinding, ...]:
+def _findings(stored: list[list[Any]]) -> tuple[DetectedFault, ...]:
     known: dict[str, AnyFault] = {fault.value: fault for fault in (*Cause, *ServerFault)}
-    return tuple(ShownFinding(known[name], Level(number), seen) for name, number, seen in stored if name in known)
+    return tuple(DetectedFault(known[name], Level(number), seen) for name, number, seen in stored if name in known)
 
 
 def _stored_report(report: DoctorReport) -> dict[str, Any]:
@@ -192,11 +148,11 @@ class ExaminationStatus:
     has_failed: bool
     asked: int
     kind: str
-    reports: tuple[ShownReport, ...]
+    reports: tuple[DoctorReport, ...]
     is_outdated: bool
 
     @property
-    def worst(self) -> ShownReport | None:
+    def worst(self) -> DoctorReport | None:
         """The worst report of all addresses, which is the result for the server; None without reports."""
         return max(self.reports, key=lambda report: report.level, default=None)
 
@@ -207,15 +163,14 @@ class ServerTest:
     answered like a model server. ``has_passed``: people may use it. ``proof`` says so later, see ``has_passed``; empty if it did not pass.
     """
 
-    reports: tuple[ShownReport, ...]
+    reports: tuple[DoctorReport, ...]
     product: str
     models: tuple[str, ...]
     has_passed: bool
     proof: str = field(repr=False)
 
     @property
-    def worst(self) -> ShownReport:
-        """The worst report of all addresses."""
+    def worst(self) -> DoctorReport:
         return max(self.reports, key=lambda report: report.level)
 
     @property
@@ -248,7 +203,6 @@ class _Progress:
 
 
 def max_questions(spec: BackendSpec) -> int:
-    """The maximum number of questions that an examination of this server asks."""
     return _MAX_QUESTIONS * (1 + len(spec.more_urls))
 
 

@@ -27,6 +27,7 @@ from renderer.events import Assembler
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
+from renderer.strict_json import list_of, object_of, text_of
 
 _REASONING = ("response.reasoning.delta", "response.reasoning_text.delta")
 _SUMMARY = ("response.reasoning_summary_text.delta", "response.reasoning_summary.delta")
@@ -112,17 +113,14 @@ def observe(exchange: RecordedExchange) -> Observed:
 
 
 def _chunks(exchange: RecordedExchange, *, is_stream: bool) -> Iterator[tuple[float, Mapping[str, Any]]]:
-    for seconds, text in _texts_of(exchange) if is_stream else [_whole(exchange)]:
+    whole = exchange.chunks[-1][0] if exchange.chunks else 0.0, exchange.raw.decode("utf-8", "replace")
+    for seconds, text in _texts_of(exchange) if is_stream else [whole]:
         try:
             chunk = json.loads(text)
         except (ValueError, RecursionError):
             continue
         if isinstance(chunk, dict):
             yield seconds, chunk
-
-
-def _whole(exchange: RecordedExchange) -> tuple[float, str]:
-    return exchange.chunks[-1][0] if exchange.chunks else 0.0, exchange.raw.decode("utf-8", "replace")
 
 
 def _texts_of(exchange: RecordedExchange) -> Iterator[tuple[float, str]]:
@@ -137,27 +135,25 @@ def _texts_of(exchange: RecordedExchange) -> Iterator[tuple[float, str]]:
 
 
 def _counts(observed: Observed, chunk: Mapping[str, Any]) -> None:
-    usage = _map(chunk.get("usage")) or _map(_map(chunk.get("response")).get("usage"))
-    details = _map(usage.get("completion_tokens_details")) or _map(usage.get("output_tokens_details"))
+    usage = object_of(chunk.get("usage")) or object_of(object_of(chunk.get("response")).get("usage"))
+    details = object_of(usage.get("completion_tokens_details")) or object_of(usage.get("output_tokens_details"))
     counts = [usage.get("completion_tokens"), usage.get("output_tokens"), chunk.get("tokens_predicted")]
-    counts.append(_map(chunk.get("meta_info")).get("completion_tokens"))
+    counts.append(object_of(chunk.get("meta_info")).get("completion_tokens"))
     observed.sampled = next((count for count in counts if type(count) is int), observed.sampled)
     if type(details.get("reasoning_tokens")) is int:
         observed.reasoned = details["reasoning_tokens"]
 
 
 def _chat(observed: Observed, chunk: Mapping[str, Any]) -> None:
-    choices = chunk.get("choices")
-    choice = _map(choices[0]) if isinstance(choices, list) and choices else {}
-    delta = _map(choice.get("delta")) or _map(choice.get("message"))
+    choice = object_of(next(iter(list_of(chunk.get("choices"))), None))
+    delta = object_of(choice.get("delta")) or object_of(choice.get("message"))
     texts = [delta[name] for name in _TEXT_FIELDS if delta.get(name)]
     observed.pieces += bool(texts)
     observed.chars += max((len(str(text)) for text in texts), default=0)
-    details = delta.get("reasoning_details")
-    for part in map(_map, details if isinstance(details, list) else []):
-        observed.summary += _word(part.get("summary")) if part.get("type") == "reasoning.summary" else ""
-        observed.thought += _word(part.get("text")) if part.get("type") == "reasoning.text" else ""
-    observed.end = _word(choice.get("finish_reason")) or observed.end
+    for part in map(object_of, list_of(delta.get("reasoning_details"))):
+        observed.summary += text_of(part.get("summary")) if part.get("type") == "reasoning.summary" else ""
+        observed.thought += text_of(part.get("text")) if part.get("type") == "reasoning.text" else ""
+    observed.end = text_of(choice.get("finish_reason")) or observed.end
     if isinstance(choice.get("text"), str):
         _ids(observed, choice["text"], choice.get("token_ids"))
 
@@ -166,13 +162,13 @@ def _tokens(observed: Observed, chunk: Mapping[str, Any]) -> None:
     """llama.cpp's and SGLang's own forms. SGLang's events may repeat all ids so far, so they are not counted."""
     if isinstance(chunk.get("content"), str) and "stop" in chunk:
         _ids(observed, chunk["content"], chunk.get("tokens"))
-        observed.end = _word(chunk.get("stop_type")) or observed.end
+        observed.end = text_of(chunk.get("stop_type")) or observed.end
     elif isinstance(chunk.get("text"), str) and "meta_info" in chunk:
         observed.pieces += 1
         observed.text = chunk["text"]
         observed.chars = max(observed.chars, len(observed.text))
         observed.ids = 1 if chunk.get("output_ids") else observed.ids
-        _note(observed, "", _new(observed, _whole_numbers(chunk.get("output_ids")), _map(chunk["meta_info"]).get("completion_tokens")))
+        _note(observed, "", _new(observed, _whole_numbers(chunk.get("output_ids")), object_of(chunk["meta_info"]).get("completion_tokens")))
 
 
 def _ids(observed: Observed, text: str, ids: object) -> None:
@@ -196,7 +192,7 @@ def _new(observed: Observed, ids: tuple[int, ...], sampled: object) -> tuple[int
 
 
 def _whole_numbers(ids: object) -> tuple[int, ...]:
-    return tuple(number for number in ids if type(number) is int) if isinstance(ids, list) else ()
+    return tuple(number for number in list_of(ids) if type(number) is int)
 
 
 def _responses(observed: Observed, chunk: Mapping[str, Any]) -> None:
@@ -207,13 +203,12 @@ def _responses(observed: Observed, chunk: Mapping[str, Any]) -> None:
         observed.thought += delta if kind in _REASONING else ""
         observed.summary += delta if kind in _SUMMARY else ""
     if kind == "response.output_item.done":
-        _item(observed, _map(chunk.get("item")))
-    response = chunk if chunk.get("object") == "response" and kind is None else _map(chunk.get("response"))
+        _item(observed, object_of(chunk.get("item")))
+    response = chunk if chunk.get("object") == "response" and kind is None else object_of(chunk.get("response"))
     if "output" in response or "status" in response:
-        observed.end = _word(response.get("status")) or observed.end
-        output = response.get("output")
-        for item in output if isinstance(output, list) else []:
-            _item(observed, _map(item))
+        observed.end = text_of(response.get("status")) or observed.end
+        for item in list_of(response.get("output")):
+            _item(observed, object_of(item))
 
 
 def _item(observed: Observed, item: Mapping[str, Any]) -> None:
@@ -222,21 +217,12 @@ def _item(observed: Observed, item: Mapping[str, Any]) -> None:
         return
     observed.summary = observed.summary or _texts(item.get("summary"))
     observed.thought = observed.thought or _texts(item.get("content"))
-    if isinstance(item.get("encrypted_content"), str):
-        observed.sealed = item["encrypted_content"]
+    observed.sealed = text_of(item.get("encrypted_content")) or observed.sealed
 
 
 def _texts(parts: object) -> str:
-    texts = [_map(part).get("text") for part in parts] if isinstance(parts, list) else []
+    texts = [object_of(part).get("text") for part in list_of(parts)]
     return "\n\n".join(text for text in texts if isinstance(text, str))
-
-
-def _map(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 MAX_BYTES = 4 << 20
@@ -262,12 +248,10 @@ class Trial:
 
     @property
     def answers(self) -> list[Frame]:
-        """The visible frames."""
         return [frame for frame in self.frames if may_see(frame.header, Audience.END_USER)]
 
     @property
     def visible(self) -> str:
-        """The visible text, in order."""
         return "".join(show(frame, Audience.END_USER) for frame in self.answers)
 
     @property
@@ -347,7 +331,6 @@ class Questions:
         return _request(f"While you reason, write the word {self.thought} once. Never write it in an answer.", "What is 2 + 2?")
 
     def cut(self) -> SampleRequest:
-        """An answer that cannot fit."""
         return _request(None, "Count from 1 to 200.", CUT_AT)
 
     def plan(self) -> SampleRequest:

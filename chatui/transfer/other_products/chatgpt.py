@@ -17,22 +17,17 @@ from chatui.transfer.other_products.conversation_tree import (
     Node,
     Object,
     is_set,
-    list_of,
-    object_of,
-    text_of,
     time_of,
 )
 from renderer.frames import Frame
-from renderer.strict_json import JsonValue
+from renderer.strict_json import JsonValue, list_of, object_of, text_of
 
 
 def is_conversation(value: Object) -> bool:
-    """Whether this is a conversation in this format."""
     return isinstance(value.get("mapping"), dict)
 
 
 def read(value: Object) -> ExportedConversation:
-    """Read one conversation."""
     counts = Counts()
     nodes = [_node(key, object_of(node), counts) for key, node in object_of(value["mapping"]).items()]
     return ExportedConversation(

@@ -36,8 +36,7 @@ def sections(text: str) -> Iterator[AnswerSection]:
     while begin := _BEGIN.search(text, position):
         if begin.start() > position:
             yield AnswerSection(True, text[position : begin.start()])
-        end = _end_of_details(text, begin.end()) if begin["details"] else _end_of_directive(text, begin.end())
-        position = end
+        position = end = _end_of_block(text, begin.end(), _DETAILS if begin["details"] else _DIRECTIVES)
         yield AnswerSection(
             False, text[begin.start() : end], is_reasoning=_REASONING.search(text, begin.start(), begin.end() + 200) is not None
         )
@@ -45,21 +44,9 @@ def sections(text: str) -> Iterator[AnswerSection]:
         yield AnswerSection(True, text[position:])
 
 
-def _end_of_details(text: str, position: int) -> int:
-    # Reasoning may mention the tag: an end tag counts only at the beginning of a line, where Open WebUI writes it; a start tag counts
-    # anywhere.
-    depth = 1
-    for found in _DETAILS.finditer(text, position):
-        depth += 1 if found["opening"] else -1
-        if not depth:
-            return found.end()
-    return len(text)
-
-
-def _end_of_directive(text: str, position: int) -> int:
-    # Reasoning may contain such blocks itself.
-    depth = 1
-    for found in _DIRECTIVES.finditer(text, position):
+def _end_of_block(text: str, position: int, marks: re.Pattern[str]) -> int:
+    depth = 1  # reasoning may contain such blocks itself
+    for found in marks.finditer(text, position):
         depth += 1 if found["opening"] else -1
         if not depth:
             return found.end()
@@ -72,6 +59,7 @@ _BEGIN = re.compile(
     r"(?P<details><details(?![\w-]))|(?<!:):::++[ \t]*+(?=think|reason|thought|analysis)|^[ \t>|*+-]*+:::++[ \t]*+(?!artifact\b)[a-z]",
     re.IGNORECASE | re.MULTILINE,
 )
+# Reasoning may mention the tag: an end tag counts only at the beginning of a line, where Open WebUI writes it; a start tag anywhere.
 _DETAILS = re.compile(r"(?P<opening><details(?![\w-]))|^[ \t]*</details[ \t]*>", re.IGNORECASE | re.MULTILINE)
 _DIRECTIVES = re.compile(r"(?<!:):::++[ \t]*+(?:(?P<opening>[a-z])|$)", re.IGNORECASE | re.MULTILINE)
 _REASONING = re.compile(r"reason|think|thought|analysis", re.IGNORECASE)

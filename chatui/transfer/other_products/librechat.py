@@ -13,26 +13,24 @@ from chatui.transfer.other_products.conversation_tree import (
     Node,
     Object,
     is_set,
-    list_of,
-    object_of,
-    text_of,
     time_of,
 )
 from renderer.frames import Frame
-from renderer.strict_json import JsonValue
+from renderer.strict_json import JsonValue, list_of, object_of, text_of
 
 
 def is_conversation(value: Object) -> bool:
-    """Whether this is a conversation in this format."""
     has_messages = isinstance(value.get("messages"), list) or isinstance(value.get("messagesTree"), list)
     return "conversationId" in value and "header" not in value and has_messages
 
 
 def read(value: Object) -> ExportedConversation:
-    """Read one conversation."""
     counts, options = Counts(), object_of(value.get("options"))
     rows = list(_flat(list_of(value.get("messages")) or list_of(value.get("messagesTree"))))
-    nodes = [_node(message, parent, counts) for message, parent in rows]
+    nodes = [
+        Node(text_of(row.get("messageId")), parent, _frames(row, counts), not is_set(row.get("unfinished")), time_of(row.get("createdAt")))
+        for row, parent in rows
+    ]
     for name in ("promptPrefix", "system", "instructions", "additional_instructions"):
         frames.hidden(DroppedKind.INSTRUCTIONS, text_of(options.get(name)), counts)
     times = [node.at for node in nodes if node.at]
@@ -40,28 +38,22 @@ def read(value: Object) -> ExportedConversation:
         source=ImportSource.LIBRECHAT,
         nodes=nodes,
         title=text_of(value.get("title")),
-        model=text_of(options.get("model")) or next((found for row, _ in rows if (found := text_of(object_of(row).get("model")))), ""),
+        model=text_of(options.get("model")) or next((found for row, _ in rows if (found := text_of(row.get("model")))), ""),
         created_at=min(times, default=None),
         active_at=max(times, default=None),
         left_out=counts,
     )
 
 
-def _flat(messages: list[JsonValue]) -> Iterator[tuple[JsonValue, str | None]]:
+def _flat(messages: list[JsonValue]) -> Iterator[tuple[Object, str | None]]:
     """Each message with the key of its parent: the message that contains it, or else its ``parentMessageId``."""
     waiting: list[tuple[JsonValue, str | None]] = [(message, None) for message in reversed(messages)]
     while waiting:
         message, parent = waiting.pop()
         row = object_of(message)
-        yield message, parent or text_of(row.get("parentMessageId")) or None
+        yield row, parent or text_of(row.get("parentMessageId")) or None
         key = text_of(row.get("messageId")) or None
         waiting += [(child, key) for child in reversed(list_of(row.get("children")))]
-
-
-def _node(value: JsonValue, parent: str | None, counts: Counts) -> Node:
-    message = object_of(value)
-    is_complete = not is_set(message.get("unfinished"))
-    return Node(text_of(message.get("messageId")), parent, _frames(message, counts), is_complete, time_of(message.get("createdAt")))
 
 
 def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:

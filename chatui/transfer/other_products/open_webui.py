@@ -11,23 +11,18 @@ from chatui.transfer.other_products.conversation_tree import (
     Node,
     Object,
     is_set,
-    list_of,
-    object_of,
-    text_of,
     time_of,
 )
 from renderer.frames import Frame
-from renderer.strict_json import JsonValue
+from renderer.strict_json import JsonValue, list_of, object_of, text_of
 
 
 def is_conversation(value: Object) -> bool:
-    """Whether this is a conversation in this format."""
     chat = object_of(value.get("chat"))
     return isinstance(object_of(chat.get("history")).get("messages"), dict) or isinstance(chat.get("messages"), list)
 
 
 def read(value: Object) -> ExportedConversation:
-    """Read one conversation."""
     chat, counts = object_of(value["chat"]), Counts()
     history = object_of(chat.get("history"))
     messages = object_of(history.get("messages"))

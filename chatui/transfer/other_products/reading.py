@@ -12,6 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -30,7 +31,6 @@ MAX_ENTRIES = 20_000
 
 
 def is_zip(data: bytes) -> bool:
-    """Whether these bytes begin like a zip."""
     return data.startswith(b"PK\x03\x04")
 
 
@@ -90,7 +90,6 @@ class TooMuchError(Exception):
 
 
 def begins_list(data: bytes) -> bool:
-    """Whether the data begins like a JSON list."""
     return _LIST_BEGINS.match(data) is not None
 
 
@@ -159,8 +158,9 @@ def is_export(data: bytes) -> bool:
     if _OBJECT_BEGINS.match(data):
         return not _is_too_large(data) and _is_known(data)
     # Checks several conversations, because one of them may be damaged.
-    firsts = islice(_items(data), 20)
-    return any(not _is_too_large(item) and _is_known(item) for item in firsts)
+    with suppress(TooMuchError):
+        return any(not _is_too_large(item) and _is_known(item) for item in islice(items(data), 20))
+    return False
 
 
 def conversations(data: bytes) -> Iterator[RawConversation | DroppedKind]:
@@ -181,13 +181,6 @@ def conversations(data: bytes) -> Iterator[RawConversation | DroppedKind]:
         room -= len(file)
     if room <= 0:
         yield DroppedKind.FILE_CUT
-
-
-def _items(data: bytes) -> Iterator[bytes]:
-    try:
-        yield from items(data)
-    except TooMuchError:
-        return
 
 
 def _raw(data: bytes) -> RawConversation:

@@ -18,7 +18,7 @@ from chatui.accounts.openid import BadSignInError, NotListedError, PendingSignIn
 from chatui.accounts.sign_in_settings import Provider, provider_of
 from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing, scim_people
-from chatui.limits import MustWaitError, Throttle, address_group
+from chatui.limits import GuessLimit, MustWaitError, Scope, Throttle, address_group
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.errors import refuse
 from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, visitor_of
@@ -26,6 +26,9 @@ from chatui.web.sign_in import session
 
 # Only to bound how many sessions one network makes us store: a whole office may begin its day behind one address.
 _begun = Throttle("single-sign-on", attempts=1000, seconds=600)
+# Of responses and logout tokens that claim to come from a provider: attempts with forged ones.
+_responses = GuessLimit("single sign-on", address=Scope(free=20, longest=300, window=3600))
+_logouts = GuessLimit("provider logout", address=Scope(free=20, longest=60, window=3600))
 _SESSION_KEY = "single_sign_on"
 
 
@@ -68,7 +71,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
     try:
-        guess = sign_in.admit_provider_response(visitor)
+        guess = _responses.admit(visitor.address, known=sign_in.browser_of(visitor))
     except MustWaitError:
         sign_in.record_provider_sign_in_refused(visitor, f"by {found.key}: had to wait")
         raise
@@ -171,7 +174,7 @@ def _refused_logout(visitor: Visitor, provider: Provider, error: BadSignInError 
     if isinstance(error, ProviderUnavailableError):
         return JsonResponse({"error": "temporarily_unavailable"}, status=503)
     try:
-        sign_in.count_wrong_logout(visitor)
+        _logouts.admit(visitor.address)
     except MustWaitError as wait:
         return JsonResponse({"error": "invalid_request"}, status=429, headers={"Retry-After": str(wait.seconds)})
     return JsonResponse({"error": "invalid_request"}, status=400)

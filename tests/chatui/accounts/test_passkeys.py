@@ -255,7 +255,7 @@ def test_a_passkey_for_another_host_is_refused(ada: User) -> None:
 
 
 def test_too_many_tries_must_wait_and_are_recorded(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.accounts.sign_in._passkeys", GuessLimit("few passkeys", address=Scope(free=2, longest=60, window=600)))
+    monkeypatch.setattr("chatui.accounts.passkeys._attempts", GuessLimit("few passkeys", address=Scope(free=2, longest=60, window=600)))
     client = browser()
     for _ in range(3):
         assert enter(client, "{}").status_code == 302

@@ -9,12 +9,11 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chatui.audit_log.record import SHELL
-from chatui.lifecycle import closed_accounts
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.message import Author, Message
 from chatui.models.user import User
+from chatui.permissions import shares
 from chatui.store import files as store_files
 from chatui.store import ownership_transfer, transcripts
 from chatui.store.transcripts import FrameMetadata
@@ -44,7 +43,7 @@ def summed_up(owner: User) -> Conversation:
 
 
 def handed_over(person: User, heir: User) -> None:
-    closed_accounts._transfer(SHELL, person, heir)
+    ownership_transfer.transfer(person, heir, with_summaries=shares.may_have_summaries(heir))
 
 
 def readable_pages(person: User, key: UUID) -> list[str]:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.transfer.files import QueueFullError, UploadQueue
+from chatui.transfer.files import UploadQueue, UploadRefusedError
 
 
 def test_files_wait_only_for_other_files_of_the_same_person() -> None:
@@ -35,7 +35,7 @@ def test_files_wait_only_for_other_files_of_the_same_person() -> None:
 def test_too_many_files_of_one_person_are_refused() -> None:
     line, ada = UploadQueue(max_per_person=2), uuid4()
     with line.place(ada), line.place(ada):
-        with pytest.raises(QueueFullError), line.place(ada):
+        with pytest.raises(UploadRefusedError), line.place(ada):
             pass
         with line.place(uuid4()):
             pass
@@ -44,5 +44,5 @@ def test_too_many_files_of_one_person_are_refused() -> None:
 
 def test_too_many_files_of_all_people_are_refused() -> None:
     line = UploadQueue(max_waiting=2)
-    with line.place(uuid4()), line.place(uuid4()), pytest.raises(QueueFullError), line.place(uuid4()):
+    with line.place(uuid4()), line.place(uuid4()), pytest.raises(UploadRefusedError), line.place(uuid4()):
         pass

@@ -14,7 +14,7 @@ from django.contrib.auth.models import Group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatui.checks import group_limits as group_limits_check
+from chatui.checks import named_groups_exist
 from chatui.env import Environment
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -323,10 +323,10 @@ def test_a_group_limit_is_a_positive_number() -> None:
 
 @pytest.mark.django_db
 def test_a_system_check_names_unknown_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert group_limits_check(None) == []
+    assert named_groups_exist(None) == []
     change(monkeypatch, {"group_answers_at_once": {"students": 1, "stuff": 2}})
     Group.objects.create(name="students")
-    assert [(found.id, "'stuff'" in found.msg) for found in group_limits_check(None)] == [("chatui.W018", True)]
+    assert [(found.id, "'stuff'" in found.msg) for found in named_groups_exist(None)] == [("chatui.W018", True)]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -26,7 +26,7 @@ from chatui.turns import leases, start
 from chatui.turns.asks import Ask, AskKind
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.start import NewConversation
-from chatui.usage.limits import NearLimit
+from chatui.usage.limits import LimitLine
 from chatui.usage.reserving import Reserved
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.turns.test_start import answered, in_it, refusal
@@ -193,7 +193,7 @@ def test_a_required_format_is_stored_with_a_new_conversation(ada: User) -> None:
 def test_tokens_are_reserved_for_the_question_and_what_the_program_sent_before(
     is_limited: bool, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near = object.__new__(NearLimit)
+    near = object.__new__(LimitLine)
     asked: list[tuple[object, ...]] = []
 
     def reserve(*arguments: object) -> Reserved | None:

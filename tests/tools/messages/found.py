@@ -16,7 +16,7 @@ from renderer.errors import Code
 from tests.support.places import ROOT
 
 _PLAIN = ("gettext", "gettext_lazy", "gettext_noop", "noop", "_")
-_PLURAL = ("ngettext", "ngettext_lazy")
+_PLURAL = ("ngettext", "ngettext_lazy", "ngettext_noop")
 _IN_CONTEXT = ("pgettext", "pgettext_lazy")
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     **dict.fromkeys(_PLAIN),

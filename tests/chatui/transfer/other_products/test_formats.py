@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from renderer.gate import Audience, may_see
 from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
 from tests.support.cases import for_each
 
+BY_NAME = attrgetter("name")
 Expected = tuple[list[str], list[str], list[DroppedKind]]
 """The visible texts, the hidden texts, and what was counted."""
 
@@ -23,11 +25,11 @@ def result(exported: ExportedConversation) -> Expected:
     for node in exported.nodes:
         for frame in node.frames:
             (shown if may_see(frame.header, Audience.END_USER) else hidden).append(frame.body)
-    return shown, hidden, sorted(exported.left_out.elements())
+    return shown, hidden, sorted(exported.left_out.elements(), key=BY_NAME)
 
 
 def shows(text: str, *kinds: DroppedKind) -> Expected:
-    return [text], [], sorted(kinds)
+    return [text], [], sorted(kinds, key=BY_NAME)
 
 
 def hides(kind: DroppedKind, text: str = "words") -> Expected:
@@ -35,7 +37,7 @@ def hides(kind: DroppedKind, text: str = "words") -> Expected:
 
 
 def nothing(*kinds: DroppedKind) -> Expected:
-    return [], [], sorted(kinds)
+    return [], [], sorted(kinds, key=BY_NAME)
 
 
 def of_chatgpt(message: Any) -> ExportedConversation:

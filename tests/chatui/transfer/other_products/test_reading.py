@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from chatui.transfer.other_products import reading
-from chatui.transfer.other_products.conversation_tree import DroppedKind, is_set, list_of, object_of, text_of, time_of
+from chatui.transfer.other_products.conversation_tree import DroppedKind, is_set, time_of
 from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError
+from renderer.strict_json import list_of, object_of, text_of
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import as_json
 from tests.support.cases import for_each
