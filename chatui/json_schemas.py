@@ -89,15 +89,15 @@ _REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
 _UNEVALUATED = ('"unevaluatedProperties"', '"unevaluatedItems"')
 
 
-class SchemaUnusableError(Exception):
-    """The schema is invalid, not supported or too large. The message says why, and quotes nothing."""
+class UnusableError(ValueError):
+    """A schema, or a tool that has it, is invalid, not supported or too large. The message says why, and quotes nothing."""
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
     """Check that values can be validated against a schema.
 
     Raises:
-        SchemaUnusableError: they cannot.
+        UnusableError: they cannot.
     """
     _validator(_as_text(schema))
 
@@ -107,7 +107,7 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
     message calls the value.
 
     Raises:
-        SchemaUnusableError: values cannot be validated against this schema.
+        UnusableError: values cannot be validated against this schema.
     """
     import jsonschema_rs  # 3 MB, and only some answers and tool calls have a schema
 
@@ -132,7 +132,7 @@ def _as_text(schema: Mapping[str, Any]) -> str:
     try:
         return json.dumps(schema, sort_keys=True)
     except (RecursionError, TypeError, ValueError):
-        raise SchemaUnusableError("its schema is not JSON") from None
+        raise UnusableError("its schema is not JSON") from None
 
 
 @lru_cache(maxsize=100)
@@ -141,19 +141,19 @@ def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     import jsonschema_rs  # see ``fault``
 
     if len(schema) > SCHEMA_CHARS or _depth(schema) > SCHEMA_DEPTH:
-        raise SchemaUnusableError("its schema is too large")
+        raise UnusableError("its schema is too large")
     if any(word in schema for word in _REFERENCES):
-        raise SchemaUnusableError("its schema has references")
+        raise UnusableError("its schema has references")
     if any(word in schema for word in _UNEVALUATED):
-        raise SchemaUnusableError("its schema has unevaluatedProperties or unevaluatedItems")
+        raise UnusableError("its schema has unevaluatedProperties or unevaluatedItems")
     read = json.loads(schema)
     if (size := size_of(read)) is None:
-        raise SchemaUnusableError("its patterns are too large")
+        raise UnusableError("its patterns are too large")
     limits = jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
     try:
         checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=limits)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
-        raise SchemaUnusableError("its schema is not a JSON Schema that can be checked here") from None
+        raise UnusableError("its schema is not a JSON Schema that can be checked here") from None
     return checker, max(len(schema), size // BYTES_PER_CHAR)
 
 
@@ -176,7 +176,7 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema with its references inlined, and without the keys that only they need.
 
     Raises:
-        SchemaUnusableError: a reference is to another document, to nothing or to itself, or the result is too large.
+        UnusableError: a reference is to another document, to nothing or to itself, or the result is too large.
     """
     written = _Inliner(schema).inline(schema, 0, ())
     return dict(written) if isinstance(written, Mapping) else {}
@@ -192,7 +192,7 @@ class _Inliner:
         self._left -= 1
         self._chars_left -= len(value) if isinstance(value, str) else sum(map(len, value)) if isinstance(value, Mapping) else 0
         if min(self._left, self._chars_left) < 0 or depth > 2 * SCHEMA_DEPTH:
-            raise SchemaUnusableError("its schema is too large when its references are inlined")
+            raise UnusableError("its schema is too large when its references are inlined")
         if isinstance(value, list):
             return [self.inline(each, depth + 1, trail) for each in value]
         if not isinstance(value, Mapping):
@@ -200,7 +200,7 @@ class _Inliner:
         target = value.get("$ref")
         if isinstance(target, str):
             if target in trail:
-                raise SchemaUnusableError("its schema refers to itself")
+                raise UnusableError("its schema refers to itself")
             beside = {name: each for name, each in value.items() if name != "$ref"}
             found = target_of(self._document, target)
             return self.inline({**found, **beside} if isinstance(found, Mapping) else found, depth + 1, (*trail, target))
@@ -212,15 +212,15 @@ def target_of(document: Any, reference: str) -> Any:
     """What a reference within a document points to (RFC 6901, as a fragment).
 
     Raises:
-        SchemaUnusableError: it points to another document, or to nothing.
+        UnusableError: it points to another document, or to nothing.
     """
     if not reference.startswith("#"):
-        raise SchemaUnusableError("its schema refers to another document")
+        raise UnusableError("its schema refers to another document")
     place = document
     for part in reference[1:].split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if not isinstance(place, Mapping) or name not in place:
-            raise SchemaUnusableError("its schema refers to something that does not exist")
+            raise UnusableError("its schema refers to something that does not exist")
         place = place[name]
     return place
 
@@ -274,7 +274,7 @@ class AnswerFormat:
             return f"it is not JSON (character {error.position}): {error}"
         try:
             return fault(self.checked_schema, value, "the answer")
-        except SchemaUnusableError as error:
+        except UnusableError as error:
             return str(error)
 
     def stored(self) -> dict[str, Any]:
@@ -286,15 +286,15 @@ def answer_format(name: str, schema: Any, description: str = "", *, is_strict: b
     """A format from untrusted input. ``schema``: None for any JSON object.
 
     Raises:
-        SchemaUnusableError: the name or the schema cannot be used.
+        UnusableError: the name or the schema cannot be used.
     """
     if not NAME.fullmatch(name):
-        raise SchemaUnusableError("its name must have 1 to 64 letters, digits, _ and -")
+        raise UnusableError("its name must have 1 to 64 letters, digits, _ and -")
     if schema is not None:
         if not isinstance(schema, Mapping):
-            raise SchemaUnusableError("its schema is not an object")
+            raise UnusableError("its schema is not an object")
         if len(json.dumps(schema)) > MAX_CHARS:
-            raise SchemaUnusableError("its schema is too large")
+            raise UnusableError("its schema is too large")
         schema = inlined(schema)
         check_schema(schema)
         _check_storable(schema)
@@ -304,10 +304,10 @@ def answer_format(name: str, schema: Any, description: str = "", *, is_strict: b
 def _check_storable(schema: Mapping[str, Any]) -> None:
     written = json.dumps(schema, ensure_ascii=False)
     if "\\u0000" in written or any("\ud800" <= char <= "\udfff" for char in written):
-        raise SchemaUnusableError("it has characters that cannot be stored")
+        raise UnusableError("it has characters that cannot be stored")
 
 
-class NotJsonError(SchemaUnusableError):
+class NotJsonError(UnusableError):
     """The text is not a JSON object. ``line`` and ``column`` count from 1."""
 
     def __init__(self, text: str, position: int) -> None:
@@ -317,9 +317,9 @@ class NotJsonError(SchemaUnusableError):
 
 
 def schema_of(text: str) -> dict[str, Any]:
-    """The schema that a person wrote. Raises SchemaUnusableError if it is not a JSON object."""
+    """The schema that a person wrote. Raises UnusableError if it is not a JSON object."""
     if len(text) > MAX_CHARS:
-        raise SchemaUnusableError("its schema is too large")
+        raise UnusableError("its schema is too large")
     try:
         value = strict_json.loads(text, exact=True)
     except strict_json.JsonError as error:

@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from chatui.json_schemas import UnusableError
 from chatui.tools.remote.offers import cleaned
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import TRAINED_NAMES, Tool, ToolUnusableError
+from chatui.tools.tool import TRAINED_NAMES, Tool
 
 MAX_FUNCTIONS = 128
 """The most functions in one request."""
@@ -41,10 +42,10 @@ def function_of(name: str, description: str, parameters: Mapping[str, Any] | Non
     others.
 
     Raises:
-        ToolUnusableError: its name or schema cannot be shown to a model, or the schema cannot be checked. The message quotes neither.
+        UnusableError: its name or schema cannot be shown to a model, or the schema cannot be checked. The message quotes neither.
     """
     if not NAME.fullmatch(name):
-        raise ToolUnusableError("its name must be 1 to 64 letters, digits, _ or -")
+        raise UnusableError("its name must be 1 to 64 letters, digits, _ or -")
     return Tool(
         name=model_name(name),
         description=cleaned(description[: 2 * DESCRIPTION_CHARS], DESCRIPTION_CHARS),
@@ -60,7 +61,7 @@ def _parameters(schema: Mapping[str, Any] | None, is_strict: bool) -> dict[str, 
     try:
         found = reduced({"type": "object", **schema} if "type" not in schema else schema, schema, is_closed=is_strict)
     except (RecursionError, OverflowError):
-        raise ToolUnusableError("its schema is nested too deeply") from None
+        raise UnusableError("its schema is nested too deeply") from None
     if found.get("type") != "object":
-        raise ToolUnusableError("its parameters must be a JSON Schema of an object")
+        raise UnusableError("its parameters must be a JSON Schema of an object")
     return {"properties": {}, **found}

@@ -24,11 +24,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import Field
 
 from chatui.env import environment
+from chatui.json_schemas import UnusableError, check_schema
 from chatui.tools import document_search
-from chatui.tools import tool as arguments
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.python.tool import PYTHON
-from chatui.tools.tool import NAME, Tool, ToolError, ToolUnusableError, line_of
+from chatui.tools.tool import NAME, Tool, ToolError, line_of
 
 _DEMO_CELSIUS = 20
 
@@ -101,8 +101,8 @@ def _loaded(entry: EntryPoint) -> Tool | None:
     source = entry.dist.name if entry.dist else entry.module
     try:
         found = tool_of(entry.load(), entry.name, source)
-        arguments.fault(found.parameters, {})
-    except ToolUnusableError as error:
+        check_schema(found.parameters)
+    except UnusableError as error:
         log.error("tool %s of %s is not offered: %s", entry.name, source, error)
     except Exception as error:  # noqa: BLE001 - a package that cannot be imported must not keep the product from starting
         log.error("tool %s of %s is not offered: it could not be loaded (%s)", entry.name, source, type(error).__name__)

@@ -11,11 +11,9 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
@@ -23,6 +21,7 @@ import httpcore
 import httpx
 
 from chatui.documents.inside.html import URL_CHARS, joined
+from chatui.json_requests import tls
 
 _IPV4_EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped
@@ -272,7 +271,7 @@ class Fetcher:
         named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
         async with (
-            httpcore.AsyncConnectionPool(ssl_context=_tls(), max_connections=1, network_backend=self._network) as pool,
+            httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=self._network) as pool,
             pool.stream("GET", target.url, headers=headers, extensions={"timeout": self._timeouts()}) as response,
         ):
             named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
@@ -320,8 +319,3 @@ def _kind(content_type: str) -> tuple[str, str]:
 
 def _host_header(target: Target) -> str:
     return target.url.partition("://")[2].partition("/")[0].partition("?")[0]
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)

@@ -9,8 +9,9 @@ from typing import Any, TypeVar, cast
 
 from pydantic import PydanticUserError, TypeAdapter
 
+from chatui.json_schemas import UnusableError
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, ToolUnusableError, one_line
+from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,14 +39,14 @@ def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for
     """The tool for a function. ``name``: the name of its entry point, which the decorator can replace.
 
     Raises:
-        ToolUnusableError: its name, arguments or texts cannot be shown to a model.
+        UnusableError: its name, arguments or texts cannot be shown to a model.
     """
     if not callable(function):
-        raise ToolUnusableError("it is not a function")
+        raise UnusableError("it is not a function")
     about: Mapping[str, Any] = getattr(function, _ABOUT, {})
     own = about.get("name") or name
     if not NAME.fullmatch(own) or own in TRAINED_NAMES:
-        raise ToolUnusableError(f"{own!r} is not a tool name: at most 64 of a-z, 0-9 and _, and no name that the model was trained with")
+        raise UnusableError(f"{own!r} is not a tool name: at most 64 of a-z, 0-9 and _, and no name that the model was trained with")
     adapter = _adapter(function)
     parameters = _parameters(adapter)
     label = about.get("label") or DEFAULT_LABEL
@@ -70,27 +71,27 @@ def _description(function: Callable[..., Any]) -> str:
     first, *_ = inspect.cleandoc(inspect.getdoc(function) or "").split("\n\n")
     text = one_line(first)
     if not text:
-        raise ToolUnusableError("it has no docstring, so the model would not know what it is for")
+        raise UnusableError("it has no docstring, so the model would not know what it is for")
     if len(text) > DESCRIPTION_CHARS:
-        raise ToolUnusableError(f"the first paragraph of its docstring is longer than {DESCRIPTION_CHARS} characters")
+        raise UnusableError(f"the first paragraph of its docstring is longer than {DESCRIPTION_CHARS} characters")
     return text
 
 
 def _adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:
     kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
     if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
-        raise ToolUnusableError("a tool's arguments must have names: no *args, no **kwargs, no /")
+        raise UnusableError("a tool's arguments must have names: no *args, no **kwargs, no /")
     try:
         return TypeAdapter(cast(Any, function))
     except (PydanticUserError, NameError) as error:
-        raise ToolUnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
+        raise UnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
 
 
 def _parameters(adapter: TypeAdapter[Any]) -> dict[str, Any]:
     try:
         schema = adapter.json_schema()
     except PydanticUserError as error:
-        raise ToolUnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
+        raise UnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
     return {**reduced(schema, has_patterns=True), "additionalProperties": False}
 
 
@@ -98,14 +99,14 @@ def check_label(label: str, parameters: Mapping[str, Any]) -> None:
     """Check a tool's label.
 
     Raises:
-        ToolUnusableError: the label is not readable, or names an argument that does not exist.
+        UnusableError: the label is not readable, or names an argument that does not exist.
     """
     if len(label) > LABEL_CHARS or (label != one_line(label.replace("{", "").replace("}", "")) and "{" not in label):
-        raise ToolUnusableError(f"its label is not one line of at most {LABEL_CHARS} characters")
+        raise UnusableError(f"its label is not one line of at most {LABEL_CHARS} characters")
     try:
         named = [field for _, field, form, conversion in string.Formatter().parse(label) if field is not None and not (form or conversion)]
         plain = [field for _, field, *_ in string.Formatter().parse(label) if field is not None]
     except ValueError:
-        raise ToolUnusableError("its label has a brace without a name") from None
+        raise UnusableError("its label has a brace without a name") from None
     if named != plain or not set(named) <= set(parameters["properties"]):
-        raise ToolUnusableError("its label names an argument that it does not have")
+        raise UnusableError("its label names an argument that it does not have")

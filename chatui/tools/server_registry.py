@@ -25,8 +25,8 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chatui.env import environment
+from chatui.json_schemas import UnusableError, check_schema
 from chatui.tools import functions
-from chatui.tools import tool as arguments
 from chatui.tools.execution import run_on_tools_loop, tools_loop
 from chatui.tools.file_access import EndedSession
 from chatui.tools.mcp.server import McpServer
@@ -35,7 +35,7 @@ from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, ToolServer, without_arguments
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, ToolUnusableError
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError
 
 FILE = "confirmed_tools.json"
 _MAX_BYTES = 10_000_000
@@ -308,7 +308,7 @@ class _ToolServers:
                 continue
             try:
                 yield tool_of(each.offer, watched), each.offer
-            except ToolUnusableError as error:
+            except UnusableError as error:
                 log.error("tool %s is not offered: %s", each.offer.name, error)
 
     def refresh_if_due(self) -> None:
@@ -328,9 +328,9 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
     """The tool for an offer. Its label is the operator's.
 
     Raises:
-        ToolUnusableError: the tool cannot be offered.
+        UnusableError: the tool cannot be offered.
     """
-    arguments.fault(offer.parameters, {})
+    check_schema(offer.parameters)
     label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL
     functions.check_label(label, offer.parameters)
     return Tool(

@@ -10,12 +10,12 @@ from datetime import datetime
 from enum import Enum
 from pathlib import Path
 
+from chatui.json_schemas import UnusableError
 from chatui.tools import server_registry
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.remote.offers import Listing, ServerError, ToolOffer
 from chatui.tools.server_registry import Confirmations, ServerConnection
-from chatui.tools.tool import ToolUnusableError
 
 
 class ReviewState(Enum):
@@ -90,7 +90,7 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Con
         before = found.offer if found else None
         try:
             server_registry.tool_of(offer, ServerConnection(spec, server_registry.server_of(spec)))
-        except ToolUnusableError as error:
+        except UnusableError as error:
             yield Review(offer.name, ReviewState.UNUSABLE, before=before, problem=str(error))
             continue
         state = ReviewState.NEW if found is None else ReviewState.CONFIRMED if confirmations.is_confirmed(offer) else ReviewState.CHANGED

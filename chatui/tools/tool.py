@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from chatui import json_schemas
-from chatui.json_schemas import SchemaUnusableError
 from chatui.tools.file_access import TurnDocuments, TurnFiles, TurnSessions
 from renderer import characters
 from renderer.harmony.prompt import FunctionTool
@@ -39,10 +37,6 @@ class ToolError(Exception):
 
     Its text is shown only to the model. Of other exceptions, the model is shown nothing.
     """
-
-
-class ToolUnusableError(ValueError):
-    """An installed or configured tool cannot be offered. The text is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +140,6 @@ class Tool:
     def for_turn(self, turn: CallingTurn) -> Tool:
         """The tool for the calls of one turn."""
         return replace(self, run=self.begin(turn)) if self.begin else self
-
-
-def fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """The first error in the arguments, in words for the model; None if they are valid. Only the first, because there could be very many.
-
-    Raises:
-        ToolUnusableError: the schema is invalid or too complex.
-    """
-    try:
-        return json_schemas.fault(schema, dict(arguments))
-    except SchemaUnusableError as error:
-        raise ToolUnusableError(str(error)) from None
 
 
 def one_line(text: str) -> str:

@@ -17,19 +17,29 @@ from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from chatui.json_schemas import UnusableError, listed_in, mapping
 from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import ServerRefusedError
 from chatui.tools.mcp.stdio import Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
-from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name, without_arguments
-from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import DESCRIPTION_CHARS, CallingTurn, Noted, ToolError, ToolUnusableError
+from chatui.tools.remote.offers import (
+    MAX_ARGUMENTS,
+    ArgumentPlace,
+    Listing,
+    ServerError,
+    ToolOffer,
+    cleaned,
+    description_of,
+    listing,
+    without_arguments,
+)
+from chatui.tools.remote.schemas import OfferedArguments, reduced
+from chatui.tools.tool import CallingTurn, Noted, ToolError
 
 log = logging.getLogger(__name__)
 
-MAX_ARGUMENTS = 50
 ERROR_CHARS = 500
 LINE_CHARS = 300
 """Of each line of a program's standard error that is logged."""
@@ -37,57 +47,35 @@ _MIRRORED = "x-mcp-header"
 _NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
 
 
-def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listing:
-    """The offers for those of a server's tools (``found``) that the operator named (``selected``)."""
-    offers: dict[str, ToolOffer] = {}
-    problems: dict[str, str] = {}
-    for remote in selected:
-        matching = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
-        if len(matching) != 1:
-            problems[remote] = "the server has no such tool" if not matching else "the server has several tools of that name"
-            continue
-        try:
-            offers[remote] = _offer(server, matching[0], tool_name(server, remote, {offer.name for offer in offers.values()}))
-        except ToolUnusableError as error:
-            problems[remote] = str(error)
-        except RecursionError:
-            problems[remote] = "its schema is nested too deeply"
-    return Listing(offers=offers, problems=problems)
+def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOffer:
+    """One of a server's tools (``found``) as a tool with that name.
 
-
-def _offer(server: str, definition: Mapping[str, Any], name: str) -> ToolOffer:
+    Raises:
+        UnusableError: the server has no such tool, or several; or it cannot be described to a model.
+    """
+    matching = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
+    if len(matching) != 1:
+        raise UnusableError("the server has no such tool" if not matching else "the server has several tools of that name")
+    [definition] = matching
     words = next((each for each in (definition.get("description"), definition.get("title")) if isinstance(each, str) and each.strip()), "")
-    description = cleaned(words, DESCRIPTION_CHARS)
-    if not any(map(str.isalnum, description)):
-        raise ToolUnusableError("it has no description, so the model would not know what it is for")
     schema = definition.get("inputSchema")
     if not isinstance(schema, Mapping):
-        raise ToolUnusableError("it has no schema")
+        raise UnusableError("it has no schema")
     if _MIRRORED in json.dumps(schema):
-        raise ToolUnusableError("it wants arguments as headers, which proxies may log")
-    parameters, places = _arguments(schema)
+        raise UnusableError("it wants arguments as headers, which proxies may log")
+    declared, required, arguments = mapping(schema, "properties"), listed_in(schema, "required"), OfferedArguments()
+    if len(declared) > MAX_ARGUMENTS:
+        raise UnusableError("it has too many arguments")
+    for wire, each in declared.items():
+        arguments.add(wire, ArgumentPlace(part="arguments", name=wire), reduced(each, schema), is_needed=wire in required)
     return ToolOffer(
-        name=name, server=server, remote=str(definition["name"]), description=description, parameters=parameters, places=places
+        name=name,
+        server=server,
+        remote=remote,
+        description=description_of(words),
+        parameters=arguments.schema(),
+        places=arguments.places,
     )
-
-
-def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, ArgumentPlace]]:
-    """The schema of the arguments under our own names, and the server's name for each argument."""
-    declared = schema.get("properties")
-    wires = list(declared) if isinstance(declared, Mapping) else []
-    if len(wires) > MAX_ARGUMENTS:
-        raise ToolUnusableError("it has too many arguments")
-    places: dict[str, ArgumentPlace] = {}
-    for wire in wires:
-        name = argument_name(str(wire), places)
-        if name is None:
-            raise ToolUnusableError("it has an argument whose name cannot be shown to a model")
-        places[name] = ArgumentPlace(part="arguments", name=str(wire))
-    needed = schema.get("required")
-    required = [name for name, place in places.items() if isinstance(needed, list) and place.name in needed]
-    properties = {name: reduced(declared[place.name], schema) for name, place in places.items()} if isinstance(declared, Mapping) else {}
-    whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return reduced({**whole, "required": required} if required else whole), places
 
 
 def read(result: Mapping[str, Any]) -> Any:
@@ -193,7 +181,8 @@ class McpServer:
             if not isinstance(after, str) or not after or after == cursor or len(found) > MAX_LISTED:
                 break
             cursor = after
-        return listing(self._spec.name, self._spec.selected, found[:MAX_LISTED])
+        spec, found = self._spec, found[:MAX_LISTED]
+        return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found, name))
 
     async def _page(self, cursor: str | None) -> dict[str, Any]:
         try:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import cast
 
 import httpx
 
+from chatui.json_requests import tls
 from chatui.tools.remote.offers import Moment, ServerError, sent
 
 MAX_BYTES = 2_000_000
@@ -112,12 +111,7 @@ class Connections:
 
 
 def _transport() -> httpx.AsyncHTTPTransport:
-    return httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=httpx.Limits(max_connections=None))
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)
+    return httpx.AsyncHTTPTransport(verify=tls(), trust_env=False, limits=httpx.Limits(max_connections=None))
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:

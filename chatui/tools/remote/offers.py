@@ -9,15 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chatui.json_schemas import UnusableError
 from chatui.tools.file_access import EndedSession
 from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, CallingTurn, one_line
+
+MAX_ARGUMENTS = 50
 
 
 class ArgumentPlace(BaseModel):
@@ -59,13 +63,27 @@ class ToolOffer(BaseModel):
         return json.dumps(self.model_dump(exclude_defaults=True), indent=1, sort_keys=True, ensure_ascii=True).splitlines()
 
 
-class Listing(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Listing:
     """The offers for the tools that the operator named, and a sentence for each tool that cannot be offered; both by the server's names."""
 
-    model_config = ConfigDict(frozen=True)
+    offers: dict[str, ToolOffer]
+    problems: dict[str, str]
 
-    offers: dict[str, ToolOffer] = Field(default_factory=dict)
-    problems: dict[str, str] = Field(default_factory=dict)
+
+def listing(server: str, selected: Iterable[str], offered: Callable[[str, str], ToolOffer]) -> Listing:
+    """What ``server`` offers of the tools that the operator named (``selected``). ``offered``: the offer of one, by the server's name and
+    ours; it raises UnusableError."""
+    offers: dict[str, ToolOffer] = {}
+    problems: dict[str, str] = {}
+    for remote in selected:
+        try:
+            offers[remote] = offered(remote, tool_name(server, remote, {offer.name for offer in offers.values()}))
+        except UnusableError as error:
+            problems[remote] = str(error)
+        except RecursionError:
+            problems[remote] = "its schema is nested too deeply"
+    return Listing(offers, problems)
 
 
 class Moment(Enum):
@@ -180,6 +198,18 @@ def cleaned(text: str, max_chars: int) -> str:
     """
     line = one_line(text[: max_chars * 4])
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+
+
+def description_of(words: str) -> str:
+    """A tool's description, as a model may be shown it.
+
+    Raises:
+        UnusableError: it says nothing.
+    """
+    description = cleaned(words, DESCRIPTION_CHARS)
+    if not any(map(str.isalnum, description)):
+        raise UnusableError("it has no description, so the model would not know what it is for")
+    return description
 
 
 def is_clean(text: str, max_chars: int) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from chatui.api.request_parts import ToolFields, parse_tools
+from chatui.json_schemas import fault
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import fault
 
 PLACE = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 OPEN: dict[str, Any] = {"type": "object", "properties": {"place": PLACE}, "required": ["place"]}

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
+from chatui.json_schemas import UnusableError
 from chatui.tools import catalogue
 from chatui.tools.functions import tool, tool_of
-from chatui.tools.tool import ToolError, ToolUnusableError, line_of
+from chatui.tools.tool import ToolError, line_of
 from renderer.harmony.prompt import DeveloperMessage
 from renderer.markup import html
 
@@ -114,13 +115,13 @@ def _two_lines() -> None:
 
 @pytest.mark.parametrize("function", [_no_words, _many, _any, _strange, _long, _other_argument, _reaching, _two_lines, 3])
 def test_an_unusable_function_is_refused_with_a_sentence_for_the_operator(function: Any) -> None:
-    with pytest.raises(ToolUnusableError, match=r"\w+ \w+"):
+    with pytest.raises(UnusableError, match=r"\w+ \w+"):
         tool_of(function, "name")
 
 
 @pytest.mark.parametrize("name", ["python", "bash", "browser", "functions", "Wiki", "wiki-search", "wiki.search", "1st", "", "x" * 65])
 def test_reserved_and_invalid_names_are_refused(name: str) -> None:
-    with pytest.raises(ToolUnusableError):
+    with pytest.raises(UnusableError):
         tool_of(wiki_search, name)
 
 

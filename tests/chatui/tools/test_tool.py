@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.tool import ToolUnusableError, fault
+from chatui.json_schemas import UnusableError, fault
 from tests.support.cases import for_each
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 5}}, "required": ["city"], "additionalProperties": False}
@@ -66,7 +66,7 @@ def test_no_pattern_or_nesting_stalls_the_check() -> None:
 )
 def test_an_unsafe_schema_is_refused_at_once(schema: dict[str, Any]) -> None:
     began = time.process_time()
-    with pytest.raises(ToolUnusableError):
+    with pytest.raises(UnusableError):
         fault(schema, {"a": "x"})
     assert time.process_time() - began < 1
 
@@ -75,5 +75,5 @@ def test_a_too_deep_schema_is_refused() -> None:
     deep: dict[str, Any] = {}
     for _ in range(40):
         deep = {"properties": {"a": deep}}
-    with pytest.raises(ToolUnusableError):
+    with pytest.raises(UnusableError):
         fault(deep, {})
