@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.text_collector import TextCollector, UnreadableFileError
-from chatui.documents.inside.xml import Archive, Listener
+from chatui.documents.inside.xml import Archive
 from chatui.documents.kinds import HiddenPart, NoTextReason
 
 _MAX_SPACES = 100
@@ -22,15 +23,15 @@ def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part."""
     archive = Archive(data)
     manifest = "META-INF/manifest.xml"
-    if manifest in archive and any(name == "encryption-data" for name, _ in archive.starts(manifest)):
+    if manifest in archive and any(archive.tree(manifest).iter("encryption-data")):
         raise UnreadableFileError(NoTextReason.ENCRYPTED)
     styles = _Styles()
     for place in ("styles.xml", "content.xml"):
         if place in archive:
-            for name, attributes in archive.starts(place):
-                styles.read(name, attributes)
+            for element in archive.tree(place).iter():
+                styles.read(element.tag, element.attrib)
     collector.begin()
-    archive.parse("content.xml", _Paragraphs(collector, styles))
+    _Paragraphs(collector, styles).walk(archive.tree("content.xml"))
 
 
 @dataclass(slots=True)
@@ -57,87 +58,72 @@ class _Styles:
 
 
 @dataclass(slots=True)
-class _Paragraphs(Listener):
-    """A listener for a document's content. Repeated rows and cells are read once, because their repeat count may be a million."""
+class _Paragraphs:
+    """Writes the text of a document's paragraphs. Repeated rows and cells are read once, because their repeat count may be a million."""
 
     collector: TextCollector
     styles: _Styles
-    _skipped: int = 0
-    _is_hidden: bool = False
-    _line: list[str] = field(default_factory=list)
-    """The text of the outermost open paragraph, in which a field may still say that it is hidden."""
-    _chars: int = 0
-    _is_hidden_line: bool = False
     _depth: int = 0
-    _before: str = ""
     _cells: int = 0
+    _before: str = ""
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if self._skipped or name in _SKIPPED:
-            self._skipped += 1
-        elif _is_hidden(name, attributes) or (name in _STYLED and self.styles.hide(xml.attribute(attributes, "style-name"))):
-            self._skipped, self._is_hidden = 1, True
-        elif name == "hidden-paragraph":
-            self._is_hidden_line |= xml.attribute(attributes, "is-hidden") != "false"
-        elif name in _PARAGRAPHS:
-            self._depth += 1
-            if name == "h":
-                self._before = f"{'#' * _number(xml.attribute(attributes, 'outline-level'), _MAX_DEPTH)} "
-        elif name in ("list-item", "table-cell"):
-            self._before = "- " if name == "list-item" else ""
-            self._cells += name == "table-cell"
-        elif name in _WHITE and self._depth:
-            self._put(_WHITE[name] * _number(xml.attribute(attributes, "c"), _MAX_SPACES))
-
-    def end(self, name: str) -> None:
-        if self._skipped:
-            self._skipped -= 1
-            self._is_hidden = self._is_hidden and self._skipped > 0
-        elif name in _PARAGRAPHS:
+    def walk(self, element: Element) -> None:
+        """Write the text of an element."""
+        name = element.tag
+        if name in _SKIPPED:
+            return
+        if self._is_hidden(element):
+            if "".join(element.itertext()).strip():
+                self.collector.leave_out(HiddenPart.TEXT, "")
+            return
+        self._begin(element)
+        self._put(element.text)
+        for child in element:
+            self.walk(child)
+            self._put(child.tail)
+        if name in _PARAGRAPHS:
             self._depth -= 1
             self._before = ""
-            self._put(" " if self._cells else "\n")
-            if not self._depth:
-                self._end_line()
+            self.collector.put(" " if self._cells else "\n")
         elif name == "table-cell":
             self._cells -= 1
             self.collector.put("\t")
         elif name == "table-row":
             self.collector.put("\n")
 
-    def data(self, text: str) -> None:
-        if self._is_hidden and text.strip():
-            self.collector.leave_out(HiddenPart.TEXT, "")
-        elif self._depth > 0 and not self._skipped:
-            self._put(self._before + " ".join(text.split("\n")))
+    def _begin(self, element: Element) -> None:
+        name = element.tag
+        if name in _PARAGRAPHS:
+            self._depth += 1
+            if name == "h":
+                self._before = f"{'#' * _number(xml.attribute(element.attrib, 'outline-level'), _MAX_DEPTH)} "
+        elif name in ("list-item", "table-cell"):
+            self._before = "- " if name == "list-item" else ""
+            self._cells += name == "table-cell"
+        elif name in _WHITE and self._depth:
+            self.collector.put(_WHITE[name] * _number(xml.attribute(element.attrib, "c"), _MAX_SPACES))
+
+    def _put(self, text: str | None) -> None:
+        if text and self._depth:
+            self.collector.put(self._before + " ".join(text.split("\n")))
             self._before = ""
 
-    def _put(self, text: str) -> None:
-        self._line.append(text)
-        self._chars += len(text)
-        if self._chars > self.collector.max_bytes:
-            self._end_line()
-
-    def _end_line(self) -> None:
-        text = "".join(self._line)
-        if self._is_hidden_line and text.strip():
-            self.collector.leave_out(HiddenPart.TEXT, "")
-        elif not self._is_hidden_line:
-            self.collector.put(text)
-        self._line, self._chars, self._is_hidden_line = [], 0, False
-
-
-def _is_hidden(name: str, attributes: Mapping[str, str]) -> bool:
-    """Whether a section, a row, a cell below a merged one or a hidden text is not shown. What is not known to be visible is hidden."""
-    if name == "covered-table-cell":
-        return True
-    if name == "table-row":
-        return xml.attribute(attributes, "visibility") not in ("", "visible")
-    if name == "table-row-group":
-        return xml.attribute(attributes, "display") == "false"
-    if name == "section":
-        return xml.attribute(attributes, "display") not in ("", "true") and xml.attribute(attributes, "is-hidden") != "false"
-    return name == "hidden-text" and xml.attribute(attributes, "is-hidden") != "false"
+    def _is_hidden(self, element: Element) -> bool:
+        """Whether a section, row, covered cell, paragraph or hidden text is not shown. What is not known to be visible is hidden."""
+        name, attributes = element.tag, element.attrib
+        if name == "covered-table-cell":
+            return True
+        if name == "table-row":
+            return xml.attribute(attributes, "visibility") not in ("", "visible")
+        if name == "table-row-group":
+            return xml.attribute(attributes, "display") == "false"
+        if name == "section":
+            return xml.attribute(attributes, "display") not in ("", "true") and xml.attribute(attributes, "is-hidden") != "false"
+        if name == "hidden-text":
+            return xml.attribute(attributes, "is-hidden") != "false"
+        # A field in a paragraph may say that all of it is hidden.
+        says_so = name in _PARAGRAPHS and any(xml.attribute(e.attrib, "is-hidden") != "false" for e in element.iter("hidden-paragraph"))
+        return says_so or (name in _STYLED and self.styles.hide(xml.attribute(attributes, "style-name")))
 
 
 def _number(attribute: str, most: int) -> int:
