@@ -77,7 +77,7 @@ def _tried() -> str:
     try:
         made = asyncio.run(examination.attempts(launch()))
     except CannotLaunchError as error:
-        reason = f"{error}{_remedy(str(error))}"
+        reason = " ".join([str(error), *(f"({remedy})" for sign, remedy in _REMEDIES.items() if sign in str(error).lower())][:2])
     except Exception as error:  # noqa: BLE001 - after any error, the tool is off
         reason = f"the sandbox could not be tested ({type(error).__name__})"
     else:
@@ -86,7 +86,3 @@ def _tried() -> str:
     if reason:
         log.error("the tool python is off: %s", reason)
     return reason
-
-
-def _remedy(words: str) -> str:
-    return next((f" ({remedy})" for sign, remedy in _REMEDIES.items() if sign in words.lower()), "")

@@ -11,7 +11,6 @@ import base64
 import contextlib
 import json
 import os
-import secrets
 import signal
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,8 @@ from typing import IO, Any
 
 from chatui.processes import kill_group, memory_file
 from chatui.tools.file_access import ConversationFile
-from chatui.tools.python.answers import AnswerReader
+from chatui.tools.python.answers import AnswerReader, CodeOutcome
 from chatui.tools.python.data_files import CopiedFiles, DataFiles
-from chatui.tools.python.executors import CodeOutcome
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
 MAX_INFO_BYTES = 4000
@@ -166,7 +164,7 @@ class Interpreter:
         Raises:
             InterpreterEndedError: the interpreter died, or had to be killed.
         """
-        reader = AnswerReader(_mark(), max_chars)
+        reader = AnswerReader(max_chars)
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(seconds + GRACE_SECONDS):
@@ -190,9 +188,17 @@ class Interpreter:
         if not files:
             return ()
         async with self._awake():
-            copied_in = [file.name for file in files if await self._copied_in(file)]
+            copied_in = tuple([file.name for file in files if await self._copied_in(file)])
         await self.take(0, 0)
-        return tuple(copied_in)
+        return copied_in
+
+    async def _copied_in(self, file: ConversationFile) -> bool:
+        """It is sent in pieces, because the interpreter needs several times the memory of a request, and its memory may be nearly full."""
+        for at in range(0, len(file.data) or 1, PIECE_BYTES):
+            piece = base64.b64encode(file.data[at : at + PIECE_BYTES]).decode()
+            if (await self._ask({"write": file.name, "data": piece, "is_first": at == 0})).has_failed:
+                return False
+        return True
 
     async def delete(self, names: Sequence[str]) -> None:
         """Delete files from ``/mnt/data``; the program inside does it.
@@ -204,12 +210,12 @@ class Interpreter:
             return
         async with self._awake():
             for name in names:
-                if (await self._ask({"delete": name}, AnswerReader(_mark(), 2000))).has_failed:
+                if (await self._ask({"delete": name})).has_failed:
                     raise InterpreterEndedError("it did not delete its files")
 
     @contextlib.asynccontextmanager
     async def _awake(self) -> AsyncIterator[None]:
-        """A context manager that wakes the interpreter to add or delete files. If that fails or takes too long, it is killed."""
+        """A block that adds or deletes files. If that fails or takes too long, the interpreter is killed."""
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -221,16 +227,6 @@ class Interpreter:
             self.kill()
             raise
         self._signal(signal.SIGSTOP)
-
-    async def _copied_in(self, file: ConversationFile) -> bool:
-        """Copy a file into the sandbox. Returns whether it fits. It is sent in pieces, because the interpreter needs several times the
-        memory of a request, and its memory may be nearly full."""
-        for at in range(0, len(file.data) or 1, PIECE_BYTES):
-            piece = base64.b64encode(file.data[at : at + PIECE_BYTES]).decode()
-            request = {"write": file.name, "data": piece, "is_first": at == 0}
-            if (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
-                return False
-        return True
 
     async def take(self, max_files: int, max_bytes: int) -> CopiedFiles:
         """The files that the last call created or changed. Call it between two calls. See ``DataFiles``."""
@@ -254,7 +250,7 @@ class Interpreter:
     async def _begin(self) -> None:
         """Wait for the program in the sandbox. Error messages of bubblewrap arrive the same way."""
         try:
-            await self._ask({"code": ""}, AnswerReader(_mark(), 2000))
+            await self._ask({"code": ""})
             os.setpriority(os.PRIO_PGRP, self.process.pid, NICENESS)
             self.inodes = self._inodes()
             self._data = DataFiles(_DATA.format(self.first_process, "mnt/data"))
@@ -276,8 +272,9 @@ class Interpreter:
         try:
             while not asked.done():
                 await asyncio.wait({asked}, timeout=LOOK_SECONDS)
-                if not asked.done() and self._has_too_many_files():
-                    raise InterpreterEndedError(f"it created more than {MAX_INODES} files", reader.finish())
+                with contextlib.suppress(OSError):  # if the process has ended meanwhile, its output ends, too
+                    if not asked.done() and self._inodes() - self.inodes > MAX_INODES:
+                        raise InterpreterEndedError(f"it created more than {MAX_INODES} files", reader.finish())
                 if not is_interrupted and asyncio.get_running_loop().time() > until:
                     is_interrupted = True
                     self._write({"interrupt": True})
@@ -287,7 +284,8 @@ class Interpreter:
             await asyncio.gather(asked, return_exceptions=True)
         return replace(answer, text=f"{answer.text}\n[Interrupted after {seconds:g} seconds.]") if is_interrupted else answer
 
-    async def _ask(self, request: dict[str, Any], reader: AnswerReader) -> CodeOutcome:
+    async def _ask(self, request: dict[str, Any], reader: AnswerReader | None = None) -> CodeOutcome:
+        reader = reader or AnswerReader()
         self._write({"mark": reader.mark, **request})
         output = self.process.stdout
         async with self._reading:
@@ -302,12 +300,6 @@ class Interpreter:
         if self.process.stdin is not None:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
 
-    def _has_too_many_files(self) -> bool:
-        # If the process has ended meanwhile, its output ends, too.
-        with contextlib.suppress(OSError):
-            return self._inodes() - self.inodes > MAX_INODES
-        return False
-
     def _inodes(self) -> int:
         """The number of inodes in the writable directories."""
         about = [os.statvfs(_DATA.format(self.first_process, path)) for path in _DIRECTORIES]
@@ -317,7 +309,3 @@ class Interpreter:
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
-
-
-def _mark() -> str:
-    return secrets.token_hex(16)

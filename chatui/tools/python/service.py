@@ -10,9 +10,8 @@ from uuid import UUID
 
 from chatui.json_requests import JsonRequestError, request_json
 from chatui.tools.file_access import CreatedFile
-from chatui.tools.python.answers import files_of
+from chatui.tools.python.answers import CodeOutcome, CodeRequest, files_of
 from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.tool import ToolError
 
 CONNECT_SECONDS = 10.0

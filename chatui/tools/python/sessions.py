@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from chatui.tools.kept import Kept, KeptPrograms
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.tool import ToolError

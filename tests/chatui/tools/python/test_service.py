@@ -23,8 +23,8 @@ from chatui.models.user import User
 from chatui.tools import execution
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import tool
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
 from chatui.transfer import files

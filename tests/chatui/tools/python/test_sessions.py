@@ -12,7 +12,7 @@ import pytest
 
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import tool
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.python.sessions import SessionLimits, Sessions
