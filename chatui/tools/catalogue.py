@@ -83,7 +83,7 @@ def of_demo() -> dict[str, Tool]:
 @cache
 def installed() -> dict[str, Tool]:
     """The installed tools by name. Unusable tools and tools with a duplicate name are left out, and logged with the reason."""
-    from chatui.tools.browser.tools import browser_tools  # takes 2 MB, and most installations offer no tools
+    from chatui.tools.browser import browser_tools  # takes 2 MB, and most installations offer no tools
 
     clock = tool_of(current_time, "current_time", _OWN)
     found = {each.name: each for each in (clock, PYTHON, *browser_tools())}
