@@ -2,12 +2,13 @@
 
 The confirmed definitions are stored in the data directory, and a model is only ever shown these. So nothing here waits for a server, and
 one that is down does not delay the start. A server's current tools are checked in the background, and before a call if the last check is
-old.
+old. The operator reviews what has changed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
 import logging
 import os
 import tempfile
@@ -15,7 +16,9 @@ import threading
 import time
 from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -58,15 +61,6 @@ class Confirmations(BaseModel):
 
     version: int = Field(1, ge=1, le=1)
     tools: dict[str, Confirmation] = Field(default_factory=dict)
-
-    def of(self, offer: ToolOffer) -> Confirmation | None:
-        """The confirmation under the name of this offer."""
-        return self.tools.get(offer.name)
-
-    def is_confirmed(self, offer: ToolOffer) -> bool:
-        """Whether exactly this offer was confirmed."""
-        found = self.of(offer)
-        return found is not None and found.digest == offer.digest()
 
 
 class UnreadableError(Exception):
@@ -154,7 +148,9 @@ class ServerConnection:
             ToolError: the call failed. The text is for the model.
         """
         try:
-            async with self._share(turn.asked_by_id), self._places, self._breaker.watching():
+            # One person has a third of the places, so that a slow tool of theirs does not delay what others call.
+            share = self._shares.setdefault(turn.asked_by_id, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
+            async with share, self._places, self._breaker.watching():
                 return await self._called(offer, turn, arguments)
         except ServerError as error:
             unknown = f" {EFFECT_UNKNOWN}" if error.may_have_had_effect else ""
@@ -163,10 +159,6 @@ class ServerConnection:
             if error.moment in (Moment.LOST, Moment.UNREAD):
                 self._check_soon(turn)
             raise ToolError(sentence) from None
-
-    def _share(self, person: UUID) -> asyncio.Semaphore:
-        """The places that one person can have, so that a slow tool of theirs does not delay what others call."""
-        return self._shares.setdefault(person, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
 
     async def _called(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
         began = time.monotonic()
@@ -344,3 +336,82 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         seconds=watched.spec.seconds + _SLACK_SECONDS,
         revision=offer.digest(),
     )
+
+
+class ReviewState(Enum):
+    """The review states of a tool."""
+
+    CONFIRMED = 1
+    CHANGED = 2
+    NEW = 3
+    UNUSABLE = 4
+    GONE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The review of one tool. ``offer``: the current offer; None if it cannot be confirmed. ``before``: the confirmed offer."""
+
+    name: str
+    state: ReviewState
+    offer: ToolOffer | None = None
+    before: ToolOffer | None = None
+    problem: str = ""
+    confirmed_at: datetime | None = None
+
+    def diff(self) -> list[str]:
+        """The changes, as the lines of a unified diff; the whole offer if nothing was confirmed."""
+        before = self.before.lines() if self.before else []
+        after = self.offer.lines() if self.offer else []
+        return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """All reviews, and a message for each problem with the file or a server."""
+
+    tools: tuple[Review, ...]
+    problems: tuple[str, ...]
+
+
+async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
+    """The reviews of all tools. Queries every server of the file, in parallel."""
+    file = definition.read_file(path)
+    listings = await asyncio.gather(*map(_listed, file.servers))
+    tools: list[Review] = []
+    problems, silent = list(file.problems), set[str]()
+    for spec, listing in zip(file.servers, listings, strict=True):
+        if isinstance(listing, str):
+            problems.append(f"{spec.name}: {listing}")
+            silent.add(spec.name)
+        else:
+            tools += _of_server(spec, listing, confirmations)
+    seen = {each.name for each in tools}
+    removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in silent]
+    tools += [Review(offer.name, ReviewState.GONE, before=offer) for offer in removed]
+    return Reviewed(tuple(tools), tuple(problems))
+
+
+async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
+    server = server_of(spec)
+    try:
+        return await listed(server)
+    except ServerError as error:
+        return str(error)
+    finally:
+        await server.close()
+
+
+def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Confirmations) -> Iterator[Review]:
+    for remote, problem in listing.problems.items():
+        yield Review(f"{spec.name}/{remote}", ReviewState.UNUSABLE, problem=problem)
+    for offer in listing.offers.values():
+        known = confirmations.tools.get(offer.name)
+        before = known.offer if known else None
+        try:
+            tool_of(offer, ServerConnection(spec, server_of(spec)))
+        except UnusableError as error:
+            yield Review(offer.name, ReviewState.UNUSABLE, before=before, problem=str(error))
+            continue
+        state = ReviewState.NEW if known is None else ReviewState.CONFIRMED if known.digest == offer.digest() else ReviewState.CHANGED
+        yield Review(offer.name, state, offer, before, confirmed_at=known.confirmed_at if known else None)

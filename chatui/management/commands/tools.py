@@ -8,9 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.env import environment
-from chatui.tools import server_registry, server_review
-from chatui.tools.server_registry import UnreadableError
-from chatui.tools.server_review import Review, ReviewState
+from chatui.tools import server_registry
+from chatui.tools.server_registry import Review, ReviewState, UnreadableError
 from renderer.characters import safe_for_terminal
 
 _WORDS = {
@@ -44,7 +43,7 @@ class Command(BaseCommand):
             known = server_registry.read(env.data_dir)
         except UnreadableError as error:
             raise CommandError(str(error)) from None
-        found = asyncio.run(server_review.reviewed(env.tools_file, known))
+        found = asyncio.run(server_registry.reviewed(env.tools_file, known))
         for problem in found.problems:
             self.stderr.write(safe_for_terminal(problem))
         named = [each for each in found.tools if not options["names"] or each.name in options["names"]]
