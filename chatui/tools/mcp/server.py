@@ -21,7 +21,7 @@ from chatui.json_schemas import UnusableError, listed_in, mapping
 from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp.http import HttpPeer
 from chatui.tools.mcp.messages import ServerRefusedError
-from chatui.tools.mcp.stdio import Programs, StdioPeer
+from chatui.tools.mcp.stdio import Launch, Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.offers import (
@@ -143,15 +143,12 @@ class McpServer:
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
         self._http = HttpPeer(spec.url, lambda: credentials.texts(spec.headers)) if spec.url else None
-        self._peer: HttpPeer | StdioPeer = self._http or self._program()
-        self._programs = Programs(self._program, spec.programs)
+        launch = Launch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
+        self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
+        self._programs = Programs(launch, spec.programs)
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._untold: set[UUID] = set()
         self._is_used = asyncio.Lock()
-
-    def _program(self) -> StdioPeer:
-        spec = self._spec
-        return StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
 
     async def listed(self) -> Listing:
         """What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it."""

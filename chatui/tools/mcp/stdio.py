@@ -18,7 +18,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -53,8 +53,8 @@ _BEGINS_MESSAGE = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
 PRIVATE = "{session}"
 """In a command or a variable: a directory of this run of the program alone, which is deleted with it."""
 
-_running: set[int] = set()
-"""The process ids of all programs."""
+_running: dict[int, Program] = {}
+"""All programs, by their process ids."""
 
 
 @atexit.register
@@ -69,133 +69,120 @@ Tell = Callable[[str, Sequence[str]], None]
 """Gets a sentence for the operator, and lines of the program."""
 
 
-def _nothing(event: str, words: Sequence[str]) -> None:
-    """For nobody."""
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a program is started. ``environment``: returns its variables. It is called at each start, since credentials may change.
+    ``tell``: tells the operator what happens to the program."""
+
+    command: Sequence[str]
+    environment: Callable[[], Mapping[str, str]]
+    directory: Path | None
+    tell: Tell
+
+    async def begin(self) -> Program:
+        """A program that has been started, and has answered the handshake.
+
+        Raises:
+            ServerError: it could not be started, or refused the handshake.
+        """
+        with without_arguments():
+            program = await self._start()
+            try:
+                await program.introduce()
+            except BaseException:
+                await program.end()
+                raise
+            return program
+
+    async def _start(self) -> Program:
+        environment = self.environment()
+        texts = (*self.command, *environment.values())
+        place = tempfile.mkdtemp(dir=_home()) if any(PRIVATE in text for text in texts) else ""
+        variables = {name: text.replace(PRIVATE, place) for name, text in environment.items()}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(text.replace(PRIVATE, place) for text in self.command),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **variables},
+                cwd=self.directory,
+                start_new_session=True,
+                limit=MAX_LINE_BYTES,
+            )
+        except BaseException as error:
+            _delete(place)
+            if not isinstance(error, (OSError, ValueError)):
+                raise
+            raise ServerError(f"the program could not be started ({type(error).__name__})") from None
+        return Program(process, place, self.tell)
 
 
 class StdioPeer:
-    """An MCP server that runs as a local program. Used on one event loop."""
+    """An MCP server that runs as one local program, started when it is asked. Used on one event loop."""
 
-    def __init__(
-        self, command: Sequence[str], environment: Callable[[], Mapping[str, str]], directory: Path | None, tell: Tell = _nothing
-    ) -> None:
-        """``environment``: a function that returns the program's variables. It is called at each start, since credentials may change.
-        ``tell``: tells the operator what happens to the program.
-        """
-        self._tell = tell
-        self._command = command
-        self._environment = environment
-        self._directory = directory
-        self._program: _Program | None = None
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._program: Program | None = None
         self._is_starting = asyncio.Lock()
-        self._ending: set[asyncio.Task[None]] = set()
-
-    async def start(self) -> str:
-        """Start the program, unless it is running. Returns the id of this run.
-
-        Raises:
-            ServerError: it could not be started.
-        """
-        return (await self._started()).run
 
     @property
     def run(self) -> str:
         """The id of the run; empty if the program is not running."""
-        return "" if self._program is None or self._program.has_ended else self._program.run
+        return self._program.run if self._program is not None and self._program.is_alive else ""
 
-    async def ask(self, method: str, params: Mapping[str, Any], run: str = "") -> dict[str, Any]:
-        """See ``HttpPeer``. ``run``: only this run is asked."""
-        program = self._program if run else await self._started()
-        if program is None or program.run != (run or program.run):
-            raise ServerError("the program has ended")
-        return await program.ask(method, messages.stateless(params) if program.is_stateless else params)
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """See ``HttpPeer``."""
+        return await (await self._started()).ask(method, params)
 
     async def ping(self) -> None:
         """See ``ToolServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
-        if not await self.answers_ping():
-            await self._started()
-
-    async def answers_ping(self) -> bool:
-        """Whether the program is running and answers. One that does not answer is killed."""
         async with self._is_starting:
             program = self._program
-        return program is not None and await program.answers_ping()
+        if program is None or not await program.answers_ping():
+            await self._started()
 
     async def close(self) -> None:
-        """End the program. It ends even if the caller is cancelled meanwhile."""
-        program, self._program = self._program, None
-        if program is not None:
-            ending = asyncio.create_task(program.end())
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
-        if self._ending:
-            await asyncio.wait(self._ending)  # unlike ``gather``, it does not cancel the tasks together with the caller
+        """End the program."""
+        if self._program is not None:
+            await self._program.end()
 
-    async def _started(self) -> _Program:
+    async def _started(self) -> Program:
         async with self._is_starting:
-            if self._program is None or self._program.has_ended:
+            if self._program is None or not self._program.is_alive:
                 await self.close()
-                try:
-                    with without_arguments():
-                        program = self._program = await _start(self._command, self._environment(), self._directory, self._tell)
-                        await program.introduce()
-                except BaseException:
-                    await self.close()
-                    raise
-                return program
+                self._program = await self._launch.begin()
             return self._program
 
 
-async def _start(command: Sequence[str], environment: Mapping[str, str], directory: Path | None, tell: Tell) -> _Program:
-    texts = (*command, *environment.values())
-    place = tempfile.mkdtemp(dir=_home()) if any(PRIVATE in text for text in texts) else ""
-    variables = {name: text.replace(PRIVATE, place) for name, text in environment.items()}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(text.replace(PRIVATE, place) for text in command),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **variables},
-            cwd=directory,
-            start_new_session=True,
-            limit=MAX_LINE_BYTES,
-        )
-    except BaseException as error:
-        _delete(place)
-        if not isinstance(error, (OSError, ValueError)):
-            raise
-        raise ServerError(f"the program could not be started ({type(error).__name__})") from None
-    return _Program(process, place, tell)
-
-
-class _Program:
-    """One run of the program. ``place``: its private directory, if it has one."""
+class Program:
+    """One run of a program. ``place``: its private directory, if it has one."""
 
     def __init__(self, process: asyncio.subprocess.Process, place: str, tell: Tell) -> None:
         self.run = uuid4().hex
-        self.is_stateless = False
+        self._is_stateless = False
         self._place = place
         self._process = process
         self._tell = tell
         self._end = "the program ended"
-        self._is_closing = False
         self._skipped = 0
         self._last_words = bytearray()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._idle_bytes = 0
-        _running.add(process.pid)
+        _running[process.pid] = self
         self._listening = asyncio.create_task(self._listen())
         self._reading = asyncio.create_task(self._read())
         self._reporting: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     @property
-    def has_ended(self) -> bool:
-        return self._reading.done()
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return not self._reading.done() and self._ending is None
 
     async def introduce(self) -> None:
-        """Perform the handshake. If the server supports only the newer generation, set ``is_stateless``.
+        """Perform the handshake, unless the server supports only the newer generation.
 
         Raises:
             ServerError: the server refused the handshake in another way.
@@ -206,15 +193,16 @@ class _Program:
         except ServerRefusedError as error:
             if error.code != messages.UNSUPPORTED_VERSION:
                 raise ServerError("the server refused the handshake") from None
-            self.is_stateless = True
+            self._is_stateless = True
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        if self.has_ended:
+        """See ``HttpPeer``."""
+        if not self.is_alive:
             raise ServerError("the program has ended")
         number = next(self._numbers)
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            await self._write(messages.request(number, method, params))
+            await self._write(messages.request(number, method, messages.stateless(params) if self._is_stateless else params))
             with sent():
                 return messages.result_of(await waiting)
         except asyncio.CancelledError:
@@ -228,13 +216,13 @@ class _Program:
         """Whether the program answers, in any way. If not, it is killed."""
         try:
             async with asyncio.timeout(PING_SECONDS):
-                await self.ask("server/discover" if self.is_stateless else "ping", messages.stateless({}) if self.is_stateless else {})
+                await self.ask("server/discover" if self._is_stateless else "ping", {})
         except ServerRefusedError:
             return True
         except (ServerError, TimeoutError) as error:
             if isinstance(error, ServerError) and error.moment is Moment.ANSWERED:
                 return True
-            self._end = self._end if self.has_ended else "the program did not answer a ping"
+            self._end = "the program did not answer a ping" if self.is_alive else self._end
             self._reading.cancel()
             await asyncio.wait({self._reading})
             return False
@@ -273,9 +261,9 @@ class _Program:
                 if not each.done():
                     each.set_exception(ServerError(self._end, Moment.LOST))
             kill_group(self._process.pid)
-            _running.discard(self._process.pid)
+            del _running[self._process.pid]
             _delete(self._place)
-            if not self._is_closing:
+            if self._ending is None:
                 self._reporting = asyncio.create_task(self._report())
 
     async def _line(self) -> bytes:
@@ -357,8 +345,12 @@ class _Program:
             waiting.set_result(message)
 
     async def end(self) -> None:
-        """Shut the program down as the protocol requires: close its input, and kill it with its child processes if it is still running."""
-        self._is_closing = True
+        """End the program. It ends even if the caller is cancelled meanwhile."""
+        self._ending = self._ending or asyncio.create_task(self._shut_down())
+        await asyncio.wait({self._ending})  # unlike ``gather``, it does not cancel the task together with the caller
+
+    async def _shut_down(self) -> None:
+        """As the protocol requires: close its input, and kill it with its child processes if it is still running."""
         with suppress(ServerError, ConnectionError):
             self._stdin.close()
         await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)
@@ -423,28 +415,16 @@ _SHARE = 3
 _FULL = "Too many programs of this tool are running, so the call was not made. Try again later in this answer, or go on without it."
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class _KeptProgram(Kept):
-    peer: StdioPeer
-
-    @property
-    def is_alive(self) -> bool:
-        return bool(self.peer.run)
-
-    def end(self) -> Coroutine[Any, Any, None]:
-        return self.peer.close()
-
-
-_all: WeakSet[KeptPrograms[_KeptProgram]] = WeakSet()
+_all: WeakSet[KeptPrograms[Kept[Program]]] = WeakSet()
 
 
 class Programs:
     """The programs of one server: one for each conversation or person. Used on one event loop."""
 
-    def __init__(self, create: Callable[[], StdioPeer], limit: int) -> None:
-        self._create = create
+    def __init__(self, launch: Launch, limit: int) -> None:
+        self._launch = launch
         self._limit = limit
-        self._kept: KeptPrograms[_KeptProgram] = KeptPrograms()
+        self._kept: KeptPrograms[Kept[Program]] = KeptPrograms()
         _all.add(self._kept)
 
     async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -458,23 +438,26 @@ class Programs:
         async with session.lock:
             before = await session.last()
             kept = self._kept.by_key.get(key)
-            if kept is None or not before or kept.peer.run != before:
+            if kept is None or kept.program is None or not kept.is_alive or kept.program.run != before:
                 # A program that is not the last one has old state: another process has answered calls since.
                 kept = await self._started(key, person_id, session, before)
-            run = kept.peer.run
+            program = kept.program
             kept.waiting += 1
         try:
-            return await kept.peer.ask(*ask, run)
+            if program is None:
+                raise ServerError("the program has ended")
+            return await program.ask(*ask)
         finally:
             self._kept.release(kept, IDLE_SECONDS)
 
-    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> _KeptProgram:
+    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> Kept[Program]:
         if old := self._kept.by_key.get(key):
             self._kept.drop(old)
         self._make_room(person_id)
-        kept = self._kept.add(_KeptProgram(key=key, person_id=person_id, peer=self._create(), waiting=1))
+        kept = self._kept.add(Kept[Program](key=key, person_id=person_id, waiting=1))
         try:
-            await session.replace(before, await kept.peer.start())
+            kept.program = await self._launch.begin()
+            await session.replace(before, kept.program.run)
         except BaseException:
             self._kept.drop(kept, at_once=True)
             raise
@@ -494,11 +477,11 @@ class Programs:
     async def answers_ping(self, key: UUID) -> bool:
         """Whether the program of this conversation or person is running and answers. One that does not answer is killed, and no other."""
         kept = self._kept.by_key.get(key)
-        if kept is None:
+        if kept is None or kept.program is None:
             return False
         kept.waiting += 1
         try:
-            return await kept.peer.answers_ping()
+            return await kept.program.answers_ping()
         finally:
             self._kept.release(kept, IDLE_SECONDS)
 

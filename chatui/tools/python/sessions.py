@@ -6,9 +6,8 @@ An interpreter's state is only in memory, so nothing of a conversation is left a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 from uuid import UUID
 
 from chatui.tools.kept import Kept, KeptPrograms
@@ -30,24 +29,12 @@ class SessionLimits:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class _Session(Kept):
+class _Session(Kept[Interpreter]):
     """The state of a conversation's interpreter. ``files_inside``: the names of the files that were copied into it; None before the first
     attempt."""
 
-    interpreter: Interpreter | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     files_inside: dict[UUID, str] | None = None
-
-    @property
-    def is_alive(self) -> bool:
-        return self.interpreter is not None and self.interpreter.is_alive
-
-    def end(self) -> Coroutine[Any, Any, None] | None:
-        interpreter, self.interpreter = self.interpreter, None
-        if interpreter is None:
-            return None
-        interpreter.kill()
-        return interpreter.end()
 
 
 class Sessions:
@@ -88,9 +75,9 @@ class Sessions:
         is_new = not session.is_alive
         if is_new:
             await self._begin(session, asked)
-        before = session.interpreter
+        before = session.program
         about = await self._copy_files_in(session, asked) if asked.files else CodeOutcome("")
-        interpreter = session.interpreter
+        interpreter = session.program
         assert interpreter is not None  # noqa: S101 - it was just started
         about = replace(about, is_new=is_new or interpreter is not before)
         try:
@@ -104,7 +91,7 @@ class Sessions:
         self._kept.end(session)
         session.files_inside = None
         try:
-            session.interpreter = await self._start()
+            session.program = await self._start()
         except CannotLaunchError:
             raise ToolError("Python cannot be used at the moment.") from None
         self._check(session, asked)
@@ -117,15 +104,15 @@ class Sessions:
         runs in another one without the files.
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
-        assert session.interpreter is not None  # noqa: S101 - it was just started
+        assert session.program is not None  # noqa: S101 - it was just started
         deleted_ids = await asked.files.deleted(session.files_inside) if session.files_inside else ()
         names = {session.files_inside[key] for key in deleted_ids} if session.files_inside else set()
         remaining = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
         files = await asked.files.of_conversation(self._limits.max_copied_bytes, remaining)
         copied_in: tuple[str, ...] = ()
         try:
-            await session.interpreter.delete(sorted(names))
-            copied_in = await session.interpreter.copy_in(files)
+            await session.program.delete(sorted(names))
+            copied_in = await session.program.copy_in(files)
         except InterpreterEndedError:
             is_first = session.files_inside is None
             await self._begin(session, asked)
