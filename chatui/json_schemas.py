@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from renderer import strict_json
@@ -32,15 +33,6 @@ MAX_SCHEMA_BYTES = 2**19
 """The largest size of all compiled expressions of a schema, in bytes."""
 MAX_PATTERNS = 100
 _SMALLEST = 2**10
-
-
-def size_of(schema: Any) -> int | None:
-    """The approximate size of a schema's compiled expressions, in bytes; None if it is too large."""
-    found = list(_patterns(schema))
-    if len(found) > MAX_PATTERNS:
-        return None
-    size = sum(map(_size, found))
-    return size if size <= MAX_SCHEMA_BYTES else None
 
 
 def _patterns(value: Any) -> Iterator[str]:
@@ -94,11 +86,7 @@ class UnusableError(ValueError):
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Check that values can be validated against a schema.
-
-    Raises:
-        UnusableError: they cannot.
-    """
+    """Check that values can be validated against a schema. Raises UnusableError if not."""
     _validator(_as_text(schema))
 
 
@@ -140,14 +128,17 @@ def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     """The validator for a schema, and the schema's size in characters for MAX_WORK."""
     import jsonschema_rs  # see ``fault``
 
-    if len(schema) > SCHEMA_CHARS or _depth(schema) > SCHEMA_DEPTH:
+    # The nesting of braces and brackets. Those inside strings count as well, which can only make it larger.
+    depth = accumulate((char in "{[") - (char in "}]") for char in schema)
+    if len(schema) > SCHEMA_CHARS or max(depth) > SCHEMA_DEPTH:
         raise UnusableError("its schema is too large")
     if any(word in schema for word in _REFERENCES):
         raise UnusableError("its schema has references")
     if any(word in schema for word in _UNEVALUATED):
         raise UnusableError("its schema has unevaluatedProperties or unevaluatedItems")
     read = json.loads(schema)
-    if (size := size_of(read)) is None:
+    patterns = list(_patterns(read))
+    if len(patterns) > MAX_PATTERNS or (size := sum(map(_size, patterns))) > MAX_SCHEMA_BYTES:
         raise UnusableError("its patterns are too large")
     limits = jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
     try:
@@ -155,15 +146,6 @@ def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
         raise UnusableError("its schema is not a JSON Schema that can be checked here") from None
     return checker, max(len(schema), size // BYTES_PER_CHAR)
-
-
-def _depth(text: str) -> int:
-    """The deepest nesting of braces and brackets. Those inside strings count as well, which can only make it larger."""
-    deepest = depth = 0
-    for char in text:
-        depth += (char in "{[") - (char in "}]")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 MAX_VALUES = 4000
@@ -204,7 +186,9 @@ class _Inliner:
             beside = {name: each for name, each in value.items() if name != "$ref"}
             found = target_of(self._document, target)
             return self.inline({**found, **beside} if isinstance(found, Mapping) else found, depth + 1, (*trail, target))
-        left_out = _LEFT_OUT if _is_schema(value) else ()
+        # Otherwise it is the value of ``properties``, where ``definitions`` could be the name of a property.
+        is_schema = any(isinstance(value.get(name), str | list) for name in ("type", "anyOf", "allOf", "oneOf", "enum", "$schema", "$id"))
+        left_out = _LEFT_OUT if is_schema else ()
         return {name: self.inline(each, depth + 1, trail) for name, each in value.items() if name not in left_out}
 
 
@@ -235,11 +219,6 @@ def listed_in(value: Mapping[str, Any], name: str) -> list[Any]:
     """The list under a key of an untrusted document; empty if there is none."""
     found = value.get(name)
     return found if isinstance(found, list) else []
-
-
-def _is_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether this mapping is a schema rather than the value of ``properties``, where ``definitions`` could be the name of a property."""
-    return any(isinstance(schema.get(name), str | list) for name in ("type", "anyOf", "allOf", "oneOf", "enum", "$schema", "$id"))
 
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -278,7 +257,7 @@ class AnswerFormat:
             return str(error)
 
     def stored(self) -> dict[str, Any]:
-        """The format as it is stored in a database row."""
+        """The format as it is stored in a database row, and read by ``from_stored``."""
         return {"name": self.name, "schema": self.schema, "description": self.description, "strict": self.is_strict}
 
 
@@ -297,14 +276,10 @@ def answer_format(name: str, schema: Any, description: str = "", *, is_strict: b
             raise UnusableError("its schema is too large")
         schema = inlined(schema)
         check_schema(schema)
-        _check_storable(schema)
+        written = json.dumps(schema, ensure_ascii=False)
+        if "\\u0000" in written or any("\ud800" <= char <= "\udfff" for char in written):
+            raise UnusableError("it has characters that cannot be stored")
     return AnswerFormat(name, schema, one_line(description)[:DESCRIPTION_CHARS], is_strict)
-
-
-def _check_storable(schema: Mapping[str, Any]) -> None:
-    written = json.dumps(schema, ensure_ascii=False)
-    if "\\u0000" in written or any("\ud800" <= char <= "\udfff" for char in written):
-        raise UnusableError("it has characters that cannot be stored")
 
 
 class NotJsonError(UnusableError):
@@ -330,7 +305,7 @@ def schema_of(text: str) -> dict[str, Any]:
 
 
 def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
-    """The format that a database row stores (see ``AnswerFormat.stored``)."""
+    """The format that a database row stores; None if it stores none."""
     if not stored:
         return None
     strict = stored.get("strict") is not False

@@ -110,18 +110,17 @@ _HARMLESS_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 
 
 class MachineUnsupportedError(Exception):
-    """There is no filter for this processor architecture."""
+    """There is no filter for this processor: it is neither x86-64 nor 64-bit ARM."""
 
 
 def program(machine: str) -> bytes:
     """The filter for a model's code, in the format of bubblewrap's ``--seccomp``. ``machine``: the processor, as ``os.uname`` names it.
-
-    Raises:
-        MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
+    Raises MachineUnsupportedError.
     """
-    restricted = call_numbers(RESTRICTED, _known(machine))
+    beginning = _beginning(machine)
+    restricted = call_numbers(RESTRICTED, machine)
     lines = [
-        *_beginning(machine),
+        *beginning,
         *_answers(call_numbers(ALLOWED, machine).values(), _ALLOW),
         *_answers(call_numbers(REFUSED, machine).values(), _ERROR | errno.EPERM),
         *_answers(call_numbers(UNIMPLEMENTED, machine).values(), _ERROR | errno.ENOSYS),
@@ -136,24 +135,17 @@ def program(machine: str) -> bytes:
 
 
 def program_of_reader(machine: str) -> bytes:
-    """The filter for a process that reads its input, writes its output, and does nothing else until it exits.
-
-    Raises:
-        MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
-    """
-    allowed = call_numbers(ALLOWED, _known(machine))
+    """The filter for a process that reads its input, writes its output, and does nothing else until it exits. Raises as ``program``."""
+    beginning = _beginning(machine)
+    allowed = call_numbers(ALLOWED, machine)
     names = ALLOWED_FOR_READING.replace("\n", "; ").strip("; ").split("; ")
     numbers = [allowed[name] for name in names if name in allowed]
-    return b"".join([*_beginning(machine), *_answers(numbers, _ALLOW), _line(_RETURN, _ERROR | errno.EPERM)])
-
-
-def _known(machine: str) -> str:
-    if machine not in _ARCHITECTURE:
-        raise MachineUnsupportedError(machine)
-    return machine
+    return b"".join([*beginning, *_answers(numbers, _ALLOW), _line(_RETURN, _ERROR | errno.EPERM)])
 
 
 def _beginning(machine: str) -> list[bytes]:
+    if machine not in _ARCHITECTURE:
+        raise MachineUnsupportedError(machine)
     return [
         _line(_LOAD, _MACHINE),
         _line(_EQUAL, _ARCHITECTURE[machine], 1, 0),

@@ -14,7 +14,7 @@ import socket
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 import httpcore
@@ -30,13 +30,18 @@ _IPV4_EMBEDDING = (
     (IPv6Network("2002::/16"), 80),  # 6to4
 )
 """IPv6 networks whose addresses embed an IPv4 address, and the number of bits after that address."""
-_NOT_PUBLIC_V4 = tuple(
-    map(IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"))
+_NOT_PUBLIC = tuple(
+    map(
+        ip_network,
+        (
+            *("0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
+            *("64:ff9b:1::/48", "2001::/32", "fec0::/10", "100::/64", "5f00::/16", "3fff::/20"),
+        ),
+    )
 )
 """This network, carrier-grade NAT, Azure's host (a public address that leads to the machine's own settings), protocol assignments (metadata
-on some clouds), 6to4 relays and benchmarks. Older versions of Python do not recognize most of them."""
-_NOT_PUBLIC_V6 = tuple(map(IPv6Network, ("64:ff9b:1::/48", "2001::/32", "fec0::/10", "100::/64", "5f00::/16", "3fff::/20")))
-"""Local NAT64, Teredo, site-local, discard-only, segment routing and documentation. Not all versions of Python recognize all of them."""
+on some clouds), 6to4 relays and benchmarks; local NAT64, Teredo, site-local, discard-only, segment routing and documentation. Not all
+versions of Python recognize all of them."""
 
 
 def is_public(address: str) -> bool:
@@ -45,21 +50,14 @@ def is_public(address: str) -> bool:
         found = ip_address(address)
     except ValueError:
         return False
-    return _is_public_v4(found) if isinstance(found, IPv4Address) else _is_public_v6(found)
-
-
-def _is_public_v4(address: IPv4Address) -> bool:
-    is_special = address.is_multicast or address.is_reserved or any(address in network for network in _NOT_PUBLIC_V4)
-    return address.is_global and not is_special
-
-
-def _is_public_v6(address: IPv6Address) -> bool:
-    if address.scope_id is not None or any(address in network for network in _NOT_PUBLIC_V6):
-        return False
-    for network, bits_after in _IPV4_EMBEDDING:
-        if address in network:
-            return _is_public_v4(IPv4Address(int(address) >> bits_after & 0xFFFFFFFF))
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+    if isinstance(found, IPv6Address):
+        if found.scope_id is not None:
+            return False
+        embedded = next((bits for network, bits in _IPV4_EMBEDDING if found in network), None)
+        if embedded is not None:
+            found = IPv4Address(int(found) >> embedded & 0xFFFFFFFF)
+    is_special = found.is_multicast or found.is_reserved or found.is_unspecified
+    return found.is_global and not is_special and not any(found in network for network in _NOT_PUBLIC)
 
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
@@ -153,9 +151,7 @@ class Hosts:
 
     def allows(self, host: str) -> bool:
         """Whether requests may be sent to this host."""
-        if _is_listed(host, self.denied):
-            return False
-        return not self.allowed or _is_listed(host, self.allowed)
+        return not _is_listed(host, self.denied) and (not self.allowed or _is_listed(host, self.allowed))
 
 
 def parse_target(url: str, ports: Collection[int] = (80, 443)) -> Target:
@@ -252,7 +248,10 @@ class Fetcher:
         try:
             async with asyncio.timeout(self._limits.seconds):
                 for _ in range(self._limits.redirects + 1):
-                    found = await self._request(self._checked_target(url))
+                    target = parse_target(url, self._limits.ports)
+                    if not self._hosts.allows(target.host):
+                        raise FetchError(ADDRESS_REFUSED)
+                    found = await self._request(target)
                     if isinstance(found, FetchedPage):
                         return found
                     url = found
@@ -260,19 +259,15 @@ class Fetcher:
             raise FetchError(NOT_LOADED) from None
         raise FetchError("The page redirects too often.")
 
-    def _checked_target(self, url: str) -> Target:
-        target = parse_target(url, self._limits.ports)
-        if not self._hosts.allows(target.host):
-            raise FetchError(ADDRESS_REFUSED)
-        return target
-
     async def _request(self, target: Target) -> FetchedPage | str:
         """The page, or the address that it redirects to."""
-        named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
+        host = target.url.split("/")[2]
+        named = {"Host": host, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
+        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), self._limits.seconds)
         async with (
             httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=self._network) as pool,
-            pool.stream("GET", target.url, headers=headers, extensions={"timeout": self._timeouts()}) as response,
+            pool.stream("GET", target.url, headers=headers, extensions={"timeout": timeouts}) as response,
         ):
             named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             if response.status in _REDIRECTS and "location" in named:
@@ -298,9 +293,6 @@ class Fetcher:
                 return bytes(body[:most]), True
         return bytes(body), False
 
-    def _timeouts(self) -> dict[str, float]:
-        return dict.fromkeys(("connect", "read", "write", "pool"), self._limits.seconds)
-
 
 def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
     if encoding in ("", "identity"):
@@ -315,7 +307,3 @@ def _kind(content_type: str) -> tuple[str, str]:
     kind, *parameters = (part.strip() for part in content_type.split(";"))
     charset = next((each.partition("=")[2].strip("\"' ") for each in parameters if each.lower().startswith("charset=")), "")
     return kind.lower(), charset
-
-
-def _host_header(target: Target) -> str:
-    return target.url.partition("://")[2].partition("/")[0].partition("?")[0]

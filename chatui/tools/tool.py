@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -153,18 +154,8 @@ _NOT_PLAIN = re.compile(r"[^\w .,'°%+-]|_")
 
 
 def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """The line for a call. The arguments have been checked against the tool's schema."""
-    return tool.label.format_map(_Shown(arguments))
-
-
-class _Shown(dict[str, str]):
-    """The arguments as they are. A missing one is an ellipsis."""
-
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
-        super().__init__({name: _shown(value) for name, value in arguments.items()})
-
-    def __missing__(self, name: str) -> str:
-        return "…"
+    """The line for a call, in which a missing argument is an ellipsis. The arguments have been checked against the tool's schema."""
+    return tool.label.format_map(defaultdict(lambda: "…", {name: _shown(value) for name, value in arguments.items()}))
 
 
 def _shown(value: object) -> str:

@@ -56,7 +56,8 @@ class Formats:
 
     def shown(self, number: str, style: str) -> str:
         """A cell's number as text. ``style``: the cell's style index."""
-        if self._is_date(style):
+        name = self._name(style)
+        if self._own.get(name, _number(name) in _BUILT_IN):
             return self._date(number)
         # The result of 0.1 + 0.2 is stored with all of its digits.
         return f"{float(number):.15g}" if _DECIMALS.match(number) else number
@@ -68,12 +69,6 @@ class Formats:
     def _name(self, style: str) -> str:
         at = _number(style) or 0
         return self._of_cells[at] if at < len(self._of_cells) else ""
-
-    def _is_date(self, style: str) -> bool:
-        name = self._name(style)
-        if name in self._own:
-            return self._own[name]
-        return _number(name) in _BUILT_IN
 
     def _date(self, number: str) -> str:
         try:

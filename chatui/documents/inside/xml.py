@@ -56,12 +56,15 @@ class _Builder:
     def data(self, text: str) -> None:
         self._tree.data(text)
 
+    def refuse(self, *_: object) -> None:
+        raise UnreadableFileError(NoTextReason.BROKEN)
+
 
 def _built(blocks: Iterable[bytes], builder: _Builder) -> Iterator[None]:
     """Parses the next block at each step."""
     parser = expat.ParserCreate(namespace_separator=_NAMESPACE_SEPARATOR)
     parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartDoctypeDeclHandler = builder.refuse
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
@@ -96,10 +99,6 @@ def is_inherited(name: str, own: Mapping[str, bool], bases: Mapping[str, str]) -
 def is_on(value: str) -> bool:
     """Whether an attribute that hides something does so: what is not known to be visible is hidden. ``value``: empty if there is none."""
     return value.strip().lower() not in ("", "0", "false", "off", "no")
-
-
-def _refuse(*_: object) -> None:
-    raise UnreadableFileError(NoTextReason.BROKEN)
 
 
 MAX_ENTRIES = 2000

@@ -190,7 +190,7 @@ async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> Non
 
 
 async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    opening = "html.decoded = lambda *given: open('/etc/passwd').read()"
+    opening = "html.wrapped = lambda text: [open('/etc/passwd').read()]"
     changed = reading._PROGRAM.replace("worker.main()", f"from chatui.documents.inside import html; {opening}; worker.main()")
     reading.is_confined()
     monkeypatch.setattr(reading, "_PROGRAM", changed)

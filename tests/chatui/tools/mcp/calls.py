@@ -93,4 +93,4 @@ class Turn:
         return json.loads(asyncio.run(self.result(seconds, **arguments)))
 
     async def result(self, seconds: float = 10, **arguments: Any) -> str:
-        return await Execution("c", self.tool, arguments or {"a": 1}, 16_000).result(seconds)
+        return await Execution(self.tool, arguments or {"a": 1}, 16_000).result(seconds)
