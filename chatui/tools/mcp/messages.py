@@ -47,9 +47,12 @@ def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, An
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
 
 
-def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """A notification, which expects no response."""
-    return {"jsonrpc": "2.0", "method": method, "params": dict(params)}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}}
+
+
+def cancelled(number: int) -> dict[str, Any]:
+    """The notification that the response to the request with that id is not needed any more."""
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number, "reason": "stopped"}}
 
 
 def stateless(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,6 +122,5 @@ def result_of(message: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
 def declined(message: Mapping[str, Any]) -> dict[str, Any]:
     """The response to a server's request: only pings succeed. Sampling, elicitation and roots are always refused."""
     number = message["id"] if isinstance(message["id"], int | str) else None
-    if message["method"] == "ping":
-        return {"jsonrpc": "2.0", "id": number, "result": {}}
-    return {"jsonrpc": "2.0", "id": number, "error": {"code": _NOT_FOUND, "message": "not supported"}}
+    refused = {"error": {"code": _NOT_FOUND, "message": "not supported"}}
+    return {"jsonrpc": "2.0", "id": number, **({"result": {}} if message["method"] == "ping" else refused)}

@@ -189,7 +189,7 @@ class Program:
         """
         try:
             messages.agreed(await self.ask("initialize", messages.hello()))
-            await self._write(messages.notification("notifications/initialized", {}))
+            await self._write(messages.INITIALIZED)
         except ServerRefusedError as error:
             if error.code != messages.UNSUPPORTED_VERSION:
                 raise ServerError("the server refused the handshake") from None
@@ -207,7 +207,7 @@ class Program:
                 return messages.result_of(await waiting)
         except asyncio.CancelledError:
             with suppress(ServerError):
-                self._send(messages.notification("notifications/cancelled", {"requestId": number, "reason": "stopped"}))
+                self._send(messages.cancelled(number))
             raise
         finally:
             del self._waiting[number]
@@ -248,10 +248,7 @@ class Program:
         """Read messages until the program ends or must be killed; then all waiting requests fail."""
         try:
             while line := await self._line():
-                try:
-                    self._take(messages.read(line))
-                except ServerError:
-                    self._take_end(line)
+                self._take(line)
                 # Reading a buffered line does not yield: without this, a flood would block every other tool.
                 await asyncio.sleep(0)
         except OSError:
@@ -296,18 +293,8 @@ class Program:
     def _refuse_long(self, head: bytes, tail: bytes) -> None:
         self._skip()
         begins = _BEGINS_ANSWER.match(head)
-        number = begins and (begins[1] or ((ends := _ENDS_ANSWER.search(tail)) and ends[1]))
-        waiting = self._waiting.get(int(number)) if number else None
-        if waiting is not None and not waiting.done():
-            self._idle_bytes = 0
-            waiting.set_exception(ServerError("the program's answer is too long", Moment.ANSWERED))
-
-    def _take_end(self, line: bytes) -> None:
-        """Take the message at the end of a line that begins with something else, such as a progress bar without a line end."""
-        self._skip()
-        if begin := _BEGINS_MESSAGE.search(line):
-            with suppress(ServerError):
-                self._take(messages.read(line[begin.start() :]))
+        if begins and (number := begins[1] or ((ends := _ENDS_ANSWER.search(tail)) and ends[1])):
+            self._settle(int(number), ServerError("the program's answer is too long", Moment.ANSWERED))
 
     def _skip(self) -> None:
         self._skipped += 1
@@ -333,16 +320,32 @@ class Program:
             words = words[1:]  # it may begin in the middle of a credential, which would then not be recognized
         self._tell(f"{self._end} (exit code {'not known' if code is None else code}{skipped})", words[-LAST_LINES:])
 
-    def _take(self, message: Mapping[str, Any]) -> None:
+    def _take(self, line: bytes) -> None:
+        """Take the message in a line, or at the end of one that begins with something else, such as a progress bar without a line end."""
+        try:
+            message = messages.read(line)
+        except ServerError:
+            self._skip()
+            begin = _BEGINS_MESSAGE.search(line)
+            try:
+                message = messages.read(line[begin.start() :] if begin else b"")
+            except ServerError:
+                return
         if messages.is_request(message):
             with suppress(ServerError):
                 self._send(messages.declined(message))
+        elif type(number := message.get("id")) is int:
+            self._settle(number, message)
+
+    def _settle(self, number: int, answer: Mapping[str, Any] | ServerError) -> None:
+        waiting = self._waiting.get(number)
+        if waiting is None or waiting.done():
             return
-        number = message.get("id")
-        waiting = self._waiting.get(number) if type(number) is int else None
-        if waiting is not None and not waiting.done():
-            self._idle_bytes = 0
-            waiting.set_result(message)
+        self._idle_bytes = 0
+        if isinstance(answer, ServerError):
+            waiting.set_exception(answer)
+        else:
+            waiting.set_result(answer)
 
     async def end(self) -> None:
         """End the program. It ends even if the caller is cancelled meanwhile."""
