@@ -82,7 +82,7 @@ _UNEVALUATED = ('"unevaluatedProperties"', '"unevaluatedItems"')
 
 
 class UnusableError(ValueError):
-    """A schema, or a tool that has it, is invalid, not supported or too large. The message says why, and quotes nothing."""
+    """A schema, or a tool with its definition, is invalid, not supported or too large. The message says why, and quotes nothing."""
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:

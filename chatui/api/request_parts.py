@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
-from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, UnusableError, answer_format
+from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, NAME, AnswerFormat, UnusableError, answer_format
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import ModelChoice
-from chatui.tools import callers, catalogue
-from chatui.tools.callers import NAME, model_name
+from chatui.tools import catalogue
+from chatui.tools.functions import MAX_FUNCTIONS, function_of, model_name
 from chatui.tools.tool import Tool
 from chatui.turns.asks import EarlierCall, EarlierMessage, EarlierReply, FunctionOffer
 
@@ -343,8 +343,8 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
         ApiError: a function, or the choice, cannot be served.
     """
     found = [(place, tool) for place, tool in enumerate(asked.tools or ()) if _is_function(tool, place)]
-    if len(found) > callers.MAX_FUNCTIONS:
-        raise invalid(f"A request may bring {callers.MAX_FUNCTIONS} functions.", param="tools")
+    if len(found) > MAX_FUNCTIONS:
+        raise invalid(f"A request may bring {MAX_FUNCTIONS} functions.", param="tools")
     read = [_function(tool, f"tools[{place}]", asked) for place, tool in found]
     functions = {tool.name: (name, tool) for name, tool in read}
     if len(functions) != len(read):
@@ -399,7 +399,7 @@ def _function(tool: Mapping[str, Any], where: str, asked: ToolFields) -> tuple[s
     if not isinstance(description, str) or not (parameters is None or isinstance(parameters, Mapping)):
         raise invalid("The description has to be text, and the parameters a JSON Schema.", param=where)
     try:
-        return name, callers.function_of(name, description, parameters, is_strict=function.get("strict") is True)
+        return name, function_of(name, description, parameters, is_strict=function.get("strict") is True)
     except UnusableError as error:
         raise invalid(f"This function cannot be offered: {error}.", param=where) from None
 

@@ -267,9 +267,8 @@ def written(url: str, offer: ToolOffer, arguments: Mapping[str, Any], headers: M
     content = {"Content-Type": offer.content_type} if body else {}
     fixed = {"Accept": f"{JSON}, text/plain;q=0.5", **content, **headers}
     names = {name.lower() for name in fixed}
-    return HttpRequest(
-        offer.method, address, {**{name: value for name, value in set_by_model.items() if name.lower() not in names}, **fixed}, body
-    )
+    free = {name: value for name, value in set_by_model.items() if name.lower() not in names}
+    return HttpRequest(offer.method, address, {**free, **fixed}, body)
 
 
 def _segment(name: str, value: Any) -> str:
@@ -337,11 +336,10 @@ class OpenApiServer:
         self._connections = Connections()
 
     async def listed(self) -> Listing:
-        """See ``ToolServer``. The document is read in a thread: it may be large."""
-        return await asyncio.to_thread(listed, self._spec)
+        return await asyncio.to_thread(listed, self._spec)  # the document may be large
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
-        """See ``ToolServer``. There are no sessions: neither cookies nor anything else of one call is there in the next."""
+        """There are no sessions: neither cookies nor anything else of one call is there in the next."""
         spec = self._spec
         secret = credentials.secrets(spec.headers, spec.query)
         ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
@@ -358,7 +356,7 @@ class OpenApiServer:
         return found
 
     async def ping(self, turn: CallingTurn) -> None:
-        """See ``ToolServer``. It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
+        """It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
         try:
             async with self._connections.opened(HttpRequest("HEAD", self._spec.url, {})) as response:
                 if response.status_code >= 500:
@@ -368,18 +366,14 @@ class OpenApiServer:
                 raise
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
-        """See ``ToolServer``."""
+        """There are none."""
 
     async def close(self) -> None:
         await self._connections.close()
 
 
 def listed(spec: OpenApiSpec) -> Listing:
-    """The operations that the operator named.
-
-    Raises:
-        ServerError: the document cannot be read.
-    """
+    """The operations that the operator named. Raises as ``read_document``."""
     document = read_document(spec.document)
     return listing(spec.name, spec.selected, lambda operation_id, name: offered(document, spec, operation_id, name))
 

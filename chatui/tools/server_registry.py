@@ -14,7 +14,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -63,15 +63,11 @@ class Confirmations(BaseModel):
     tools: dict[str, Confirmation] = Field(default_factory=dict)
 
 
-class UnreadableError(Exception):
-    """The file of confirmations is damaged. The text is for the operator."""
-
-
 def read(data_dir: Path) -> Confirmations:
     """The confirmations; none if there is no file yet. Entries that do not match their digest are left out.
 
     Raises:
-        UnreadableError: the file is damaged.
+        UnusableError: the file is damaged.
     """
     try:
         with (data_dir / FILE).open("rb") as file:
@@ -79,17 +75,8 @@ def read(data_dir: Path) -> Confirmations:
     except FileNotFoundError:
         return Confirmations()
     except (OSError, ValidationError) as error:
-        raise UnreadableError(f"{FILE} in the data directory cannot be read ({type(error).__name__})") from None
+        raise UnusableError(f"{FILE} in the data directory cannot be read ({type(error).__name__})") from None
     return Confirmations(tools={name: each for name, each in found.tools.items() if each.offer.digest() == each.digest})
-
-
-def confirmation_stamp(data_dir: Path) -> tuple[int, int]:
-    """A value that changes whenever the file does."""
-    try:
-        status = (data_dir / FILE).stat()
-    except OSError:
-        return 0, 0
-    return status.st_mtime_ns, status.st_ino
 
 
 def write(data_dir: Path, confirmations: Confirmations) -> None:
@@ -254,7 +241,7 @@ def end_from_thread(ended: Sequence[EndedSession]) -> Sequence[Future[None]]:
     path = environment().tools_file
     if path is None or not ended:
         return ()
-    return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers]
+    return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers.values()]
 
 
 def server_of(spec: OpenApiSpec | McpSpec) -> ToolServer:
@@ -269,33 +256,32 @@ class _ToolServers:
         file = definition.read_file(path)
         for problem in file.problems:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
-        self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
+        self.servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
         self._stamp: tuple[int, int] | None = None
         self._made: list[tuple[Tool, ToolOffer]] = []
         self._lock = threading.Lock()
         self._checked_at = float("-inf")
 
-    @property
-    def servers(self) -> Collection[ServerConnection]:
-        """All of them."""
-        return self._servers.values()
-
     def tools(self, data_dir: Path) -> list[Tool]:
         """The confirmed tools, without those that are known to have changed since."""
         with self._lock:
-            stamp = confirmation_stamp(data_dir)
+            try:
+                status = (data_dir / FILE).stat()
+                stamp = status.st_mtime_ns, status.st_ino
+            except OSError:
+                stamp = 0, 0
             if stamp != self._stamp:
                 self._made, self._stamp = list(self._from(data_dir)), stamp
-            return [tool for tool, offer in self._made if not self._servers[offer.server].changed(offer)]
+            return [tool for tool, offer in self._made if not self.servers[offer.server].changed(offer)]
 
     def _from(self, data_dir: Path) -> Iterator[tuple[Tool, ToolOffer]]:
         try:
             confirmations = read(data_dir)
-        except UnreadableError as error:
+        except UnusableError as error:
             log.error("no tool of another server is offered: %s", error)
             return
         for each in confirmations.tools.values():
-            watched = self._servers.get(each.offer.server)
+            watched = self.servers.get(each.offer.server)
             if watched is None or each.offer.remote not in watched.spec.selected:
                 continue
             try:
@@ -307,7 +293,7 @@ class _ToolServers:
         if time.monotonic() - self._checked_at < LISTED_SECONDS:
             return
         self._checked_at = time.monotonic()
-        for watched in self._servers.values():
+        for watched in self.servers.values():
             asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.env import environment
+from chatui.json_schemas import UnusableError
 from chatui.tools import server_registry
-from chatui.tools.server_registry import Review, ReviewState, UnreadableError
+from chatui.tools.server_registry import Review, ReviewState
 from renderer.characters import safe_for_terminal
 
 _WORDS = {
@@ -41,7 +42,7 @@ class Command(BaseCommand):
             raise CommandError("CHATUI_TOOLS_FILE is not set.")
         try:
             known = server_registry.read(env.data_dir)
-        except UnreadableError as error:
+        except UnusableError as error:
             raise CommandError(str(error)) from None
         found = asyncio.run(server_registry.reviewed(env.tools_file, known))
         for problem in found.problems:

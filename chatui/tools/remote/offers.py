@@ -139,11 +139,7 @@ class ToolServer(Protocol):
     """A server whose tools are offered. Its methods run on the event loop of the tools."""
 
     async def listed(self) -> Listing:
-        """The current offers.
-
-        Raises:
-            ServerError: the server is unreachable.
-        """
+        """The current offers. Raises ServerError."""
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
         """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
@@ -154,11 +150,8 @@ class ToolServer(Protocol):
         """
 
     async def ping(self, turn: CallingTurn) -> None:
-        """Ask for an answer of any kind, after a call of this turn got none. The caller limits the time.
-
-        Raises:
-            ServerError: there is none, or it is garbage.
-        """
+        """Ask for an answer of any kind, after a call of this turn got none. The caller limits the time. Raises ServerError if there is
+        none, or garbage."""
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
         """End these sessions, whose conversations or people are gone. Never raises."""

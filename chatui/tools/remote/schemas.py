@@ -116,10 +116,7 @@ class _Reduction:
     def _merged(self, schema: Mapping[str, Any], trail: tuple[str, ...]) -> dict[str, Any]:
         """The objects in ``allOf``, merged into one. If several define the same property, the first takes precedence."""
         merged = {name: value for name, value in schema.items() if name != "allOf"}
-        properties, required = (
-            dict(mapping(schema, "properties")),
-            [each for each in listed_in(schema, "required") if isinstance(each, str)],
-        )
+        properties, required = dict(mapping(schema, "properties")), listed_in(schema, "required")
         for part in schema["allOf"][:MAX_VARIANTS]:
             self._enter(0)
             target = str(part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else ""
@@ -129,7 +126,7 @@ class _Reduction:
             if not isinstance(part, Mapping):
                 raise UnusableError("its schema, or a part of it, is not an object")
             properties = {**mapping(part, "properties"), **properties}
-            required += [each for each in listed_in(part, "required") if isinstance(each, str)]
+            required = [*required, *listed_in(part, "required")]
             merged = {**part, **merged}
         return {**merged, "properties": properties, "required": required} if properties else merged
 
@@ -148,9 +145,11 @@ class _Reduction:
     def _plain(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
         kind = _type_of(schema)
         found: dict[str, Any] = {} if kind is None else {"type": kind}
-        choices = [schema["const"]] if "const" in schema else schema.get("enum")
-        if isinstance(choices, list) and choices:
-            found["enum"] = _choices(choices)
+        choices = [schema["const"]] if "const" in schema else listed_in(schema, "enum")
+        if choices:
+            found["enum"] = [each for each in choices if each is not None]
+            if len(found["enum"]) > MAX_CHOICES or not all(map(_can_be_shown, found["enum"])):
+                raise UnusableError("it has an enumeration that cannot be shown to a model")
         if kind == "array":
             found["items"] = self.of(schema.get("items", True), depth + 1, trail)
         if kind == "object":
@@ -172,11 +171,10 @@ class _Reduction:
             elif not (isinstance(value, Mapping) and value.get("readOnly") is True):
                 properties[name] = self.of(value, depth + 1, trail)
         others = schema.get("additionalProperties")
-        # Unnamed properties are refused unless the server explicitly allows them: a model must not set properties that it was never shown.
-        is_open = not properties if others is None else others is not False
-        found: dict[str, Any] = {"properties": properties, "additionalProperties": is_open}
-        if others is None and properties and not self._is_closed:
-            del found["additionalProperties"]
+        found: dict[str, Any] = {"properties": properties}
+        if others is not None or self._is_closed or not properties:
+            # Unnamed properties are refused unless the server explicitly allows them: a model must not set what it was never shown.
+            found["additionalProperties"] = not properties if others is None else others is not False
         return {**found, "required": [name for name in properties if name in required]} if required & set(properties) else found
 
 
@@ -188,13 +186,6 @@ def _type_of(schema: Mapping[str, Any]) -> str | list[str] | None:
     if kind is None and isinstance(schema.get("properties"), Mapping):
         return "object"
     return kind if kind in _TYPES else None
-
-
-def _choices(choices: list[Any]) -> list[Any]:
-    given = [each for each in choices if each is not None]
-    if len(given) > MAX_CHOICES or not all(map(_can_be_shown, given)):
-        raise UnusableError("it has an enumeration that cannot be shown to a model")
-    return given
 
 
 def _can_be_shown(value: Any) -> bool:
