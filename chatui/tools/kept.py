@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
@@ -58,12 +58,12 @@ class KeptPrograms(Generic[K]):
         self.open.add(kept)
         return kept
 
-    def make_room(self, among: Collection[K]) -> bool:
+    def make_room(self, among: Iterable[K]) -> bool:
         """End the program that has been idle longest. Returns whether any of them is idle."""
-        idle = [each for each in among if not each.waiting]
-        if idle:
-            self.drop(min(idle, key=lambda each: each.used_at))
-        return bool(idle)
+        idle = min((each for each in among if not each.waiting), key=lambda each: each.used_at, default=None)
+        if idle is not None:
+            self.drop(idle)
+        return idle is not None
 
     def release(self, kept: K, idle_seconds: float) -> None:
         """After a call, for which ``waiting`` was counted up: end the program if it is not the current one or not alive any more; otherwise

@@ -6,7 +6,7 @@ An interpreter's state is only in memory, so nothing of a conversation is left a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -47,7 +47,7 @@ class Sessions:
         self._sessions = self._kept.by_key
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
-        """See ``Executor``. The calls of one conversation run one after the other."""
+        """The calls of one conversation run one after the other."""
         session = self._session(asked)
         session.waiting += 1
         try:
@@ -61,7 +61,7 @@ class Sessions:
             self._kept.drop(session, at_once=True)
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """See ``Executor``. Any variable may hold data from a file, so the interpreter is killed."""
+        """Any variable may hold data from a file, so the interpreter is killed."""
         await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
@@ -72,14 +72,13 @@ class Sessions:
         await self._kept.close()
 
     async def _run(self, session: _Session, asked: CodeRequest) -> CodeOutcome:
-        is_new = not session.is_alive
-        if is_new:
+        before = session.program if session.is_alive else None
+        if before is None:
             await self._begin(session, asked)
-        before = session.program
         about = await self._copy_files_in(session, asked) if asked.files else CodeOutcome("")
         interpreter = session.program
         assert interpreter is not None  # noqa: S101 - it was just started
-        about = replace(about, is_new=is_new or interpreter is not before)
+        about = replace(about, is_new=interpreter is not before)
         try:
             answer = await interpreter.run(asked.code, asked.seconds, asked.max_chars)
         except InterpreterEndedError as error:
@@ -132,14 +131,8 @@ class Sessions:
         """The conversation's session, or a new one. If there are too many, the one that was idle longest is ended."""
         if found := self._sessions.get(asked.conversation_id):
             return found
-        everybody = self._sessions.values()
-        own = [session for session in everybody if session.person_id == asked.person_id]
-        if len(own) >= self._limits.max_of_person:
-            self._make_room(own)
-        if len(everybody) >= self._limits.most:
-            self._make_room(list(everybody))
-        return self._kept.add(_Session(key=asked.conversation_id, person_id=asked.person_id))
-
-    def _make_room(self, among: Collection[_Session]) -> None:
-        if not self._kept.make_room(among):
+        own = [session for session in self._sessions.values() if session.person_id == asked.person_id]
+        is_own_full = len(own) >= self._limits.max_of_person and not self._kept.make_room(own)
+        if is_own_full or (len(self._sessions) >= self._limits.most and not self._kept.make_room(self._sessions.values())):
             raise ToolError("Too many interpreters are at work. Try again later in this answer, or answer without Python.")
+        return self._kept.add(_Session(key=asked.conversation_id, person_id=asked.person_id))
