@@ -193,22 +193,14 @@ class Browser:
         self._allowed.allow(page.url for page in self.turn.pages.values() if page.host)
 
     async def search(self, query: str, topn: int = 10) -> str:
-        """Search with the operator's search engine.
-
-        Raises:
-            ToolError: the search failed.
-        """
+        """Search with the operator's search engine. Raises ToolError."""
         if not query.strip():
             raise ToolError("There is nothing to search for.")
         found = await search_engines.search(self.env, query[:1000], topn)
         return self._push(results(query, [each for each in found if not _echoes(each.url, query)]))
 
     async def open(self, id: int | str = -1, cursor: int = -1, loc: int = -1, num_lines: int = -1) -> str:  # noqa: A002 - the trained name
-        """Open a link or an address, or show another part of an open page.
-
-        Raises:
-            ToolError: there is no such page or link, or the address may not be opened or could not be loaded.
-        """
+        """Open a link or an address, or show another part of an open page. Raises ToolError: there is none, or it may not be opened."""
         if isinstance(id, str) and not id.strip().lstrip("-").isdigit():
             return self._push(await self._loaded(id if "://" in id else f"https://{id.strip()}"), loc, num_lines)
         number = int(id)
@@ -225,11 +217,7 @@ class Browser:
         return self._push(await self._loaded(page.links[number]), loc, num_lines)
 
     async def find(self, pattern: str, cursor: int = -1) -> str:
-        """Find a text in a page.
-
-        Raises:
-            ToolError: there is no such page, or it cannot be searched.
-        """
+        """Find a text in a page. Raises ToolError: there is no such page, or it cannot be searched."""
         page, at = await self._page(cursor)
         if page.is_results or page.searched_cursor is not None:
             raise ToolError("Results cannot be searched, only opened pages. Open one first.")

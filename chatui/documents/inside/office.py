@@ -1,8 +1,7 @@
-"""Reads the text of Office documents: DOCX, without deleted and hidden text, and PPTX, slide by slide, without what is hidden.
+"""Reads the text of Office documents: DOCX, PPTX slide by slide, and ODT, without what is deleted or hidden.
 
-The parts of a document are found by its relationships. External targets are never loaded. Both formats have paragraphs, table cells, and
-drawings in two versions. Of word processor documents, headings, tables and notes are read as well; of presentations, titles, tables and
-notes.
+The parts of DOCX and PPTX are found by their relationships. External targets are never loaded. Both formats have paragraphs, table cells,
+and drawings in two versions. Of text documents, headings, lists, tables and notes are read; of presentations, titles, tables and notes.
 """
 
 from __future__ import annotations
@@ -94,6 +93,22 @@ class Paragraphs(ABC, Generic[Place]):
         """Called for each text."""
 
 
+@dataclass(slots=True)
+class Styles:
+    """``hiding``: whether a style hides text, by its name or id, as far as it says so itself. ``bases``: the style that it is based on."""
+
+    hiding: dict[str, bool] = field(default_factory=dict)
+    bases: dict[str, str] = field(default_factory=dict)
+
+    def hide(self, style: str) -> bool:
+        """Whether text in a style is hidden by it, or by the nearest one that it is based on and that says something."""
+        seen: set[str] = set()
+        while style not in self.hiding and style in self.bases and style not in seen:
+            seen.add(style)
+            style = self.bases[style]
+        return self.hiding.get(style, False)
+
+
 _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
 _MAX_DEPTH = 6
 _OFF = ("0", "false", "off", "none")
@@ -105,10 +120,9 @@ def read_word(data: bytes, collector: TextCollector) -> None:
     archive = Archive(data)
     main = main_part(archive)
     related = relations(archive, main)
-    styles = _Styles()
+    styles = _WordStyles()
     if (place := of_kind(related, "styles")) in archive:
-        for element in archive.tree(place).iter():
-            styles.read(element.tag, element.attrib)
+        styles.read(archive.tree(place))
     collector.begin()
     for place in (main, of_kind(related, "footnotes"), of_kind(related, "endnotes")):
         if place == main or place in archive:
@@ -116,46 +130,33 @@ def read_word(data: bytes, collector: TextCollector) -> None:
 
 
 @dataclass(slots=True)
-class _Styles:
+class _WordStyles(Styles):
     """``depths``: the levels of heading styles, by style id. The id may be in any language; the style's name is always in English.
-
-    ``hiding``: whether a style hides text, by style id, as far as it says so itself. ``defaults``: the style of each type of element that
-    names none. ``hides_all``: the document hides its text by default.
+    ``defaults``: the style of each type of element that names none. ``hides_all``: the document hides its text by default.
     """
 
     depths: dict[str, int] = field(default_factory=dict)
-    hiding: dict[str, bool] = field(default_factory=dict)
-    bases: dict[str, str] = field(default_factory=dict)
     defaults: dict[str, str] = field(default_factory=dict)
     hides_all: bool = False
-    _id: str = ""
 
-    def hide(self, style: str) -> bool:
-        """Whether text in a style is hidden by it, or by one that it is based on."""
-        return xml.is_inherited(style, self.hiding, self.bases)
-
-    def read(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Read the start of an element. What is in no style holds for all text."""
-        if name == "docDefaults":
-            self._id = ""
-        elif name == "style":
-            self._id = xml.attribute(attributes, "styleId")
-            if xml.is_on(xml.attribute(attributes, "default")):
-                self.defaults[xml.attribute(attributes, "type")] = self._id
-        else:
-            self._read_property(name, xml.attribute(attributes, "val"))
-
-    def _read_property(self, name: str, value: str) -> None:
-        if name == "name":
-            heading = _HEADING.match(value)
-            self.depths[self._id] = min(int(heading[1]), _MAX_DEPTH) if heading else int(value.lower() == "title")
-        elif name == "basedOn":
-            self.bases[self._id] = value
-        elif name == "vanish" and self._id:
-            # A table's style may hide some of its cells: which ones is not looked at.
-            self.hiding[self._id] = self.hiding.get(self._id, False) or value.lower() not in _OFF
-        elif name == "vanish":
-            self.hides_all = value.lower() not in _OFF
+    def read(self, tree: Element) -> None:
+        """Read a document's styles."""
+        for each in tree.iterfind(".//docDefaults//vanish"):
+            self.hides_all = xml.attribute(each.attrib, "val").lower() not in _OFF
+        for style in tree.iter("style"):
+            key = xml.attribute(style.attrib, "styleId")
+            if xml.is_on(xml.attribute(style.attrib, "default")):
+                self.defaults[xml.attribute(style.attrib, "type")] = key
+            for each in style.iter():
+                value = xml.attribute(each.attrib, "val")
+                if each.tag == "name":
+                    heading = _HEADING.match(value)
+                    self.depths[key] = min(int(heading[1]), _MAX_DEPTH) if heading else int(value.lower() == "title")
+                elif each.tag == "basedOn":
+                    self.bases[key] = value
+                elif each.tag == "vanish":
+                    # A table's style may hide some of its cells: which ones is not looked at.
+                    self.hiding[key] = self.hiding.get(key, False) or value.lower() not in _OFF
 
 
 _TABLES, _DRAWINGS = ("tbl", "tr", "tc"), ("anchor", "inline")
@@ -182,7 +183,7 @@ class _WordPlace:
 
 @dataclass(slots=True)
 class _Text(Paragraphs[_WordPlace]):
-    styles: _Styles = field(default_factory=_Styles)
+    styles: _WordStyles = field(default_factory=_WordStyles)
     _before: str = ""
 
     def enter(self, element: Element, outer: _WordPlace) -> _WordPlace:
@@ -312,3 +313,102 @@ def _within(element: Element) -> Iterator[Element]:
         if child.tag not in _OBJECTS:
             yield child
             yield from _within(child)
+
+
+_MAX_SPACES = 100
+_SKIPPED = ("annotation", "tracked-changes", "scripts", "font-face-decls", "automatic-styles", "binary-data")
+_WHITE = {"s": " ", "tab": "\t", "line-break": "\n"}
+_PARAGRAPHS = ("p", "h")
+_STYLED = (*_PARAGRAPHS, "span", "a")
+
+
+def read_opendocument(data: bytes, collector: TextCollector) -> None:
+    """Read the whole document as one part."""
+    archive = Archive(data)
+    manifest = "META-INF/manifest.xml"
+    if manifest in archive and any(archive.tree(manifest).iter("encryption-data")):
+        raise UnreadableFileError(NoTextReason.ENCRYPTED)
+    styles = Styles()
+    for place in ("styles.xml", "content.xml"):
+        for style in archive.tree(place).iter("style") if place in archive else ():
+            if name := xml.attribute(style.attrib, "name"):
+                styles.bases[name] = xml.attribute(style.attrib, "parent-style-name")
+                for each in style.iter("text-properties"):
+                    if display := xml.attribute(each.attrib, "display"):
+                        styles.hiding[name] = display != "true"
+    collector.begin()
+    _OpenParagraphs(collector, styles).walk(archive.tree("content.xml"))
+
+
+@dataclass(slots=True)
+class _OpenParagraphs:
+    """Writes the text of a document's paragraphs. Repeated rows and cells are read once, because their repeat count may be a million."""
+
+    collector: TextCollector
+    styles: Styles
+    _depth: int = 0
+    _cells: int = 0
+    _before: str = ""
+
+    def walk(self, element: Element) -> None:
+        """Write the text of an element."""
+        name = element.tag
+        if name in _SKIPPED:
+            return
+        if self._is_hidden(element):
+            if "".join(element.itertext()).strip():
+                self.collector.leave_out(HiddenPart.TEXT, "")
+            return
+        self._begin(element)
+        self._put(element.text)
+        for child in element:
+            self.walk(child)
+            self._put(child.tail)
+        if name in _PARAGRAPHS:
+            self._depth -= 1
+            self._before = ""
+            self.collector.put(" " if self._cells else "\n")
+        elif name == "table-cell":
+            self._cells -= 1
+            self.collector.put("\t")
+        elif name == "table-row":
+            self.collector.put("\n")
+
+    def _begin(self, element: Element) -> None:
+        name = element.tag
+        if name in _PARAGRAPHS:
+            self._depth += 1
+            if name == "h":
+                self._before = f"{'#' * _number(xml.attribute(element.attrib, 'outline-level'), _MAX_DEPTH)} "
+        elif name in ("list-item", "table-cell"):
+            self._before = "- " if name == "list-item" else ""
+            self._cells += name == "table-cell"
+        elif name in _WHITE and self._depth:
+            self.collector.put(_WHITE[name] * _number(xml.attribute(element.attrib, "c"), _MAX_SPACES))
+
+    def _put(self, text: str | None) -> None:
+        if text and self._depth:
+            self.collector.put(self._before + " ".join(text.split("\n")))
+            self._before = ""
+
+    def _is_hidden(self, element: Element) -> bool:
+        """Whether a section, row, covered cell, paragraph or hidden text is not shown. What is not known to be visible is hidden."""
+        name, attributes = element.tag, element.attrib
+        if name == "covered-table-cell":
+            return True
+        if name == "table-row":
+            return xml.attribute(attributes, "visibility") not in ("", "visible")
+        if name == "table-row-group":
+            return xml.attribute(attributes, "display") == "false"
+        if name == "section":
+            return xml.attribute(attributes, "display") not in ("", "true") and xml.attribute(attributes, "is-hidden") != "false"
+        if name == "hidden-text":
+            return xml.attribute(attributes, "is-hidden") != "false"
+        # A field in a paragraph may say that all of it is hidden.
+        says_so = name in _PARAGRAPHS and any(xml.attribute(e.attrib, "is-hidden") != "false" for e in element.iter("hidden-paragraph"))
+        return says_so or (name in _STYLED and self.styles.hide(xml.attribute(attributes, "style-name")))
+
+
+def _number(attribute: str, most: int) -> int:
+    """The value of a numeric attribute, at most ``most``; 1 if it is missing or invalid."""
+    return min(max(int(attribute), 1), most) if attribute.isdecimal() and len(attribute) < 9 else 1

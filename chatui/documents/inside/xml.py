@@ -87,15 +87,6 @@ def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = ""
     return ""
 
 
-def is_inherited(name: str, own: Mapping[str, bool], bases: Mapping[str, str]) -> bool:
-    """What a style says, or else the nearest one that it is based on; False if none says anything."""
-    seen: set[str] = set()
-    while name not in own and name in bases and name not in seen:
-        seen.add(name)
-        name = bases[name]
-    return own.get(name, False)
-
-
 def is_on(value: str) -> bool:
     """Whether an attribute that hides something does so: what is not known to be visible is hidden. ``value``: empty if there is none."""
     return value.strip().lower() not in ("", "0", "false", "off", "no")

@@ -57,21 +57,6 @@ def _read(stored: str | None) -> _Protocol | None:
     return _Protocol(version, session) if version in messages.SPOKEN and _SESSION.fullmatch(session) else None
 
 
-class _InMemory:
-    """A ``KeptSession`` of this process."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.session: str | None = None
-
-    async def last(self) -> str | None:
-        return self.session
-
-    async def replace(self, before: str | None, after: str) -> str:
-        self.session = after if self.session == before else self.session
-        return self.session or ""
-
-
 class HttpPeer:
     """An MCP server over HTTP."""
 
@@ -80,7 +65,7 @@ class HttpPeer:
         self._url = url
         self._headers = headers
         self._connections = Connections()
-        self._own = _InMemory()
+        self._own = KeptSession()
         self._without_sessions: _Protocol | None = None
         self._numbers = itertools.count(1)
         self._background: set[asyncio.Task[None]] = set()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 from chatui.tools.remote.offers import ServerError
 
@@ -30,16 +31,22 @@ class ServerRefusedError(Exception):
         self.server_message = server_message
 
 
-class KeptSession(Protocol):
-    """Where the session of a conversation or person is kept. Hold ``lock`` while a new one is made."""
+@dataclass(eq=False, kw_only=True)
+class KeptSession:
+    """Where a session is kept: the product's own in memory, others where ``last`` and ``replace`` are overridden. Hold ``lock`` while a new
+    one is made."""
 
-    lock: asyncio.Lock
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    session: str | None = field(default=None, repr=False)
 
     async def last(self) -> str | None:
         """See ``TurnSessions``."""
+        return self.session
 
     async def replace(self, before: str | None, after: str) -> str:
         """See ``TurnSessions``."""
+        self.session = after if self.session == before else self.session
+        return self.session or ""
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

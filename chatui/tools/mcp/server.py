@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 from chatui.json_schemas import UnusableError, listed_in, mapping
 from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp.http import HttpPeer
-from chatui.tools.mcp.messages import ServerRefusedError
+from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.mcp.stdio import Launch, Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
@@ -116,15 +116,13 @@ STATE_IS_GONE = (
 )
 
 
-@dataclass(slots=True, eq=False)
-class _SessionOfCall:
-    """The ``KeptSession`` of one call. ``key``: the conversation, or the person. ``untold``: those whose state is gone, which the model
-    does not know yet."""
+@dataclass(eq=False, kw_only=True)
+class _SessionOfCall(KeptSession):
+    """``key``: the conversation, or the person. ``untold``: those whose state is gone, which the model does not know yet."""
 
     sessions: TurnSessions = field(repr=False)
     place: SessionPlace
     key: UUID
-    lock: asyncio.Lock
     untold: set[UUID]
 
     async def last(self) -> str | None:
@@ -220,7 +218,8 @@ class McpServer:
         if turn.sessions is None:
             raise ToolError("This tool can only be used in a conversation.")
         place = SessionPlace(self._place, key == turn.asked_by_id)
-        session = _SessionOfCall(turn.sessions, place, key, self._locks.setdefault(key, asyncio.Lock()), self._untold)
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        session = _SessionOfCall(lock=lock, sessions=turn.sessions, place=place, key=key, untold=self._untold)
         if self._spec.sessions == "shared":
             return await self._asked_of_all(params, session)
         if self._http is not None:

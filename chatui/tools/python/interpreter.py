@@ -79,19 +79,8 @@ async def _all_of(pipe: IO[bytes]) -> bytes:
 
 
 async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
-    spawning = asyncio.ensure_future(_create(launch, filter_end, write_end))
-    try:
-        return await asyncio.shield(spawning)
-    except asyncio.CancelledError:
-        # If this were cancelled halfway, asyncio would leave unconnected pipes open.
-        with contextlib.suppress(OSError):
-            await ended(await spawning)
-        raise
-
-
-async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
     identity: dict[str, Any] = {} if launch.user is None else {"user": launch.user, "group": launch.user, "extra_groups": []}
-    return await asyncio.create_subprocess_exec(
+    creating = asyncio.create_subprocess_exec(
         *launch.command(filter_end, write_end),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -102,6 +91,14 @@ async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.su
         start_new_session=True,
         **identity,
     )
+    spawning = asyncio.ensure_future(creating)
+    try:
+        return await asyncio.shield(spawning)
+    except asyncio.CancelledError:
+        # If this were cancelled halfway, asyncio would leave unconnected pipes open.
+        with contextlib.suppress(OSError):
+            await ended(await spawning)
+        raise
 
 
 GRACE_SECONDS = 2.0
