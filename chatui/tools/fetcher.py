@@ -70,13 +70,12 @@ async def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[4][0]) for address in found))
 
 
+@dataclass(frozen=True, slots=True)
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
     """Connects to public addresses only. Tests, which have no public address, set ``resolver`` and ``permits``."""
 
-    def __init__(self, resolver: Resolver = look_up, permits: Callable[[str], bool] = is_public) -> None:
-        self._resolver = resolver
-        self._permits = permits
-        self._network = httpcore.AnyIOBackend()
+    resolver: Resolver = look_up
+    permits: Callable[[str], bool] = is_public
 
     async def connect_tcp(
         self,
@@ -88,11 +87,12 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to one of the host's addresses. A host with any address that is not public is refused as a whole."""
         addresses = await self._addresses(host, port)
-        if not addresses or not all(map(self._permits, addresses)):
+        if not addresses or not all(map(self.permits, addresses)):
             raise httpcore.ConnectError
+        network = httpcore.AnyIOBackend()
         for address in addresses[:MAX_ADDRESSES]:
             try:
-                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await network.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
         raise httpcore.ConnectError
@@ -104,7 +104,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         except ValueError:
             pass
         try:
-            return await self._resolver(bare, port)
+            return await self.resolver(bare, port)
         except (OSError, UnicodeError):
             raise httpcore.ConnectError from None
 
@@ -209,10 +209,6 @@ class FetchLimits:
     types: Collection[str] = _TYPES
 
 
-ANY_HOST = Hosts()
-DEFAULT_LIMITS = FetchLimits()
-
-
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
     """A fetched page. ``url``: after redirects. ``kind``: the media type, without parameters. ``is_cut``: the body was truncated."""
@@ -224,20 +220,13 @@ class FetchedPage:
     is_cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class Fetcher:
-    """Fetches pages, each over its own connection. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
+    """Fetches pages, each over its own connection."""
 
-    def __init__(
-        self,
-        hosts: Hosts = ANY_HOST,
-        limits: FetchLimits = DEFAULT_LIMITS,
-        *,
-        resolver: Resolver = look_up,
-        permits: Callable[[str], bool] = is_public,
-    ) -> None:
-        self._hosts = hosts
-        self._limits = limits
-        self._network = CheckedNetwork(resolver, permits)
+    hosts: Hosts = field(default_factory=Hosts)
+    limits: FetchLimits = field(default_factory=FetchLimits)
+    network: CheckedNetwork = field(default_factory=CheckedNetwork)
 
     async def fetch(self, url: str) -> FetchedPage:
         """The page at this address.
@@ -246,10 +235,10 @@ class Fetcher:
             FetchError: the address may not be requested, or the page could not be loaded, or is not text.
         """
         try:
-            async with asyncio.timeout(self._limits.seconds):
-                for _ in range(self._limits.redirects + 1):
-                    target = parse_target(url, self._limits.ports)
-                    if not self._hosts.allows(target.host):
+            async with asyncio.timeout(self.limits.seconds):
+                for _ in range(self.limits.redirects + 1):
+                    target = parse_target(url, self.limits.ports)
+                    if not self.hosts.allows(target.host):
                         raise FetchError(ADDRESS_REFUSED)
                     found = await self._request(target)
                     if isinstance(found, FetchedPage):
@@ -264,9 +253,9 @@ class Fetcher:
         host = target.url.split("/")[2]
         named = {"Host": host, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
-        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), self._limits.seconds)
+        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), self.limits.seconds)
         async with (
-            httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=self._network) as pool,
+            httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=self.network) as pool,
             pool.stream("GET", target.url, headers=headers, extensions={"timeout": timeouts}) as response,
         ):
             named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
@@ -277,7 +266,7 @@ class Fetcher:
             if response.status not in _SUCCESS:
                 raise FetchError(f"The server answered with the status {response.status}.")
             kind, charset = _kind(named.get("content-type", "text/plain"))
-            if kind not in self._limits.types:
+            if kind not in self.limits.types:
                 raise FetchError("This content cannot be read as text.")
             body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
             return FetchedPage(target.url, kind, charset, body, is_cut)
@@ -285,7 +274,7 @@ class Fetcher:
     async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
         """The body up to the limit, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
         unpack = _unpacker(encoding)
-        most, taken, body = self._limits.bytes, 0, bytearray()
+        most, taken, body = self.limits.bytes, 0, bytearray()
         async for chunk in response.aiter_stream():
             taken += len(chunk)
             body += unpack(chunk, most + 1 - len(body))

@@ -140,7 +140,7 @@ class ServerConnection:
             async with share, self._places, self._breaker.watching():
                 return await self._called(offer, turn, arguments)
         except ServerError as error:
-            unknown = f" {EFFECT_UNKNOWN}" if error.may_have_had_effect else ""
+            unknown = f" {EFFECT_UNKNOWN}" if error.moment in (Moment.LOST, Moment.ANSWERED) else ""
             sentence = f"{'The tool failed' if unknown else 'The tool could not be used'}: {error}.{unknown}"
             self._tell(sentence)
             if error.moment in (Moment.LOST, Moment.UNREAD):

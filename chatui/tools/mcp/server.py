@@ -28,6 +28,7 @@ from chatui.tools.remote.offers import (
     MAX_ARGUMENTS,
     ArgumentPlace,
     Listing,
+    Moment,
     ServerError,
     ToolOffer,
     cleaned,
@@ -169,8 +170,11 @@ class McpServer:
         found: list[Any] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            with without_arguments():
-                page = await self._page(cursor)
+            try:
+                with without_arguments():
+                    page = await self._peer.ask("tools/list", {"cursor": cursor} if cursor else {})
+            except ServerRefusedError:
+                raise ServerError("the server refused to list its tools", Moment.DOWN) from None
             tools, after = page.get("tools"), page.get("nextCursor")
             found += tools if isinstance(tools, list) else []
             if not isinstance(after, str) or not after or after == cursor or len(found) > MAX_LISTED:
@@ -178,12 +182,6 @@ class McpServer:
             cursor = after
         spec, found = self._spec, found[:MAX_LISTED]
         return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found, name))
-
-    async def _page(self, cursor: str | None) -> dict[str, Any]:
-        try:
-            return await self._peer.ask("tools/list", {"cursor": cursor} if cursor else {})
-        except ServerRefusedError:
-            raise ServerError("the server refused to list its tools") from None
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
         key = self._key(turn)

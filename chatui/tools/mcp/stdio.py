@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 from weakref import WeakSet
 
@@ -163,6 +163,8 @@ class Program:
         self._is_stateless = False
         self._place = place
         self._process = process
+        self._stdin = cast(asyncio.StreamWriter, process.stdin)
+        self._stdout, self._stderr = cast(asyncio.StreamReader, process.stdout), cast(asyncio.StreamReader, process.stderr)
         self._tell = tell
         self._end = "the program ended"
         self._skipped = 0
@@ -238,12 +240,6 @@ class Program:
             raise ServerError("the program does not read its input", Moment.UNREAD)
         self._stdin.write(json.dumps(message).encode() + b"\n")
 
-    @property
-    def _stdin(self) -> asyncio.StreamWriter:
-        if self._process.stdin is None:
-            raise ServerError("the program has no input")
-        return self._process.stdin
-
     async def _read(self) -> None:
         """Read messages until the program ends or must be killed; then all waiting requests fail."""
         try:
@@ -282,13 +278,12 @@ class Program:
 
     async def _piece(self) -> bytes:
         """A line, or a piece of one that is too long, which has no end of a line; empty at the end."""
-        output = self._process.stdout
         try:
-            return await output.readuntil(b"\n") if output else b""
+            return await self._stdout.readuntil(b"\n")
         except asyncio.IncompleteReadError as error:
             return error.partial and error.partial + b"\n"
         except asyncio.LimitOverrunError as error:
-            return await output.readexactly(error.consumed) if output else b""
+            return await self._stdout.readexactly(error.consumed)
 
     def _refuse_long(self, head: bytes, tail: bytes) -> None:
         self._skip()
@@ -303,7 +298,7 @@ class Program:
 
     async def _listen(self) -> None:
         """Keep the end of what the program writes to its standard error."""
-        while self._process.stderr is not None and (piece := await self._process.stderr.read(MAX_LINE_BYTES)):
+        while piece := await self._stderr.read(MAX_LINE_BYTES):
             self._last_words = (self._last_words + piece)[-LAST_BYTES:]
             await asyncio.sleep(0.01)  # a program that floods it must not keep the tools' loop busy
 
@@ -354,7 +349,7 @@ class Program:
 
     async def _shut_down(self) -> None:
         """As the protocol requires: close its input, and kill it with its child processes if it is still running."""
-        with suppress(ServerError, ConnectionError):
+        with suppress(ConnectionError):
             self._stdin.close()
         await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)
         self._reading.cancel()

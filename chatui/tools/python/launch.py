@@ -84,8 +84,8 @@ class Launch:
         """
         try:
             return sandbox.program(os.uname().machine)
-        except sandbox.MachineUnsupportedError as error:
-            raise CannotLaunchError(f"there is no system call filter for this processor ({error})") from None
+        except sandbox.NotConfinedError as error:
+            raise CannotLaunchError(str(error)) from None
 
     def _masked(self) -> list[str]:
         return [path for path in self.hidden if any(Path(path).is_relative_to(tree) for tree in (*SYSTEM_DIRECTORIES, *self.trees))]

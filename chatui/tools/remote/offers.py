@@ -106,11 +106,6 @@ class ServerError(Exception):
         super().__init__(text)
         self.moment = moment
 
-    @property
-    def may_have_had_effect(self) -> bool:
-        """Whether the call may have been carried out."""
-        return self.moment in (Moment.LOST, Moment.ANSWERED)
-
 
 @contextmanager
 def sent() -> Iterator[None]:
