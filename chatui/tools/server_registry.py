@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum
+from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -324,14 +324,14 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
     )
 
 
-class ReviewState(Enum):
-    """The review states of a tool."""
+class ReviewState(StrEnum):
+    """The review states of a tool, in the words that the operator reads."""
 
-    CONFIRMED = 1
-    CHANGED = 2
-    NEW = 3
-    UNUSABLE = 4
-    GONE = 5
+    CONFIRMED = "confirmed"
+    CHANGED = "CHANGED, disabled until it is confirmed again"
+    NEW = "not confirmed yet"
+    UNUSABLE = "cannot be offered"
+    GONE = "confirmed, but no longer in the file or at its server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,16 +352,8 @@ class Review:
         return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """All reviews, and a message for each problem with the file or a server."""
-
-    tools: tuple[Review, ...]
-    problems: tuple[str, ...]
-
-
-async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
-    """The reviews of all tools. Queries every server of the file, in parallel."""
+async def reviewed(path: Path, confirmations: Confirmations) -> tuple[list[Review], list[str]]:
+    """The reviews of all tools, and a message for each problem with the file or a server. Queries every server, in parallel."""
     file = definition.read_file(path)
     listings = await asyncio.gather(*map(_listed, file.servers))
     tools: list[Review] = []
@@ -375,7 +367,7 @@ async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
     seen = {each.name for each in tools}
     removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in silent]
     tools += [Review(offer.name, ReviewState.GONE, before=offer) for offer in removed]
-    return Reviewed(tuple(tools), tuple(problems))
+    return tools, problems
 
 
 async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:

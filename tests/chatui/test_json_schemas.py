@@ -22,6 +22,30 @@ print(fault({"anyOf": [{"items": {"type": "string"}}] * 5}, [1] * 3))
 """
 
 
+CITY = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 5}}, "required": ["city"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"city": "Paris"}, None),
+        ({"city": "東京"}, None),
+        ({}, "required"),
+        ({"city": 1}, "city: 1 is not of type"),
+        ({"city": "Stockholm"}, "longer than 5"),
+        ({"city": "Oslo", "x": 1}, "'x' was unexpected"),
+    ],
+)
+def test_a_value_fits_or_the_first_fault_is_said(arguments: dict[str, Any], expected: str | None) -> None:
+    found = fault(CITY, arguments)
+    assert (expected in found) if expected and found else found == expected
+
+
+def test_a_fault_quotes_no_more_than_a_line() -> None:
+    found = fault({"properties": {"a": {"type": "string"}}}, {"a": [["x" * 5000]]})
+    assert found and len(found) <= 300
+
+
 def test_describing_an_error_does_not_fill_the_memory() -> None:
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr[-500:]
@@ -36,6 +60,11 @@ def test_no_schema_and_no_value_stall_the_check() -> None:
     assert fault(wide, [1] * 200_000) == "arguments: too long to be checked"
     assert fault(wide, [1] * 10_000) is None
     assert fault({"pattern": "^(a+)+$"}, "a" * 20_000 + "!")
+    assert fault({"items": {"type": "integer"}}, ["x"] * 200_000)
+    nested: dict[str, Any] = {"type": "integer"}
+    for _ in range(6):
+        nested = {"anyOf": [nested, nested]}
+    assert fault(nested, "x" * 5000)
     assert time.process_time() - began < 3
 
 
@@ -76,6 +105,30 @@ def test_a_schema_that_leads_elsewhere_or_grows_is_refused(schema: dict[str, Any
     with pytest.raises(UnusableError):
         answer_format("a", schema)
     assert time.process_time() - began < 2
+
+
+NESTED: dict[str, Any] = {}
+for _ in range(40):
+    NESTED = {"properties": {"a": NESTED}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}},
+        {"properties": {"a": {"pattern": "("}}},
+        {"properties": {"a": {"pattern": "(?=x)"}}},
+        {"type": "no such type"},
+        {"description": "x" * 20_000},
+        doubling(30),
+        NESTED,
+    ],
+)
+def test_an_unsafe_schema_is_refused_at_once(schema: dict[str, Any]) -> None:
+    began = time.process_time()
+    with pytest.raises(UnusableError):
+        fault(schema, {"a": "x"})
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "5", '{"a":1,"a":2}', "[" * 5000, '{"a": NaN}', '{"enum": ["' + "x" * 70_000 + '"]}'])

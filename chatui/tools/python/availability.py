@@ -41,6 +41,7 @@ def why_off() -> str:
     return _examined().result()
 
 
+@cache
 def launch() -> Launch:
     """The command that starts the sandbox, from the settings.
 
@@ -51,11 +52,6 @@ def launch() -> Launch:
         raise CannotLaunchError("the sandbox needs Linux; CHATUI_PYTHON_SERVICE_URL can name a service on another machine")
     if os.geteuid() == 0:
         raise CannotLaunchError("the product runs as root, for whom there is no sandbox; run it as an ordinary user")
-    return _launch()
-
-
-@cache
-def _launch() -> Launch:
     env = environment()
     return launching.found(env.python_program, (BASE_DIR, env.data_dir), env.python_memory_mb, env.python_data_mb)
 

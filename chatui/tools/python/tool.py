@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import cache, partial
 from typing import Any
 from uuid import UUID
@@ -66,8 +66,6 @@ def _notes_on_interpreter(outcome: CodeOutcome) -> Iterator[str]:
         yield "[This call began with a new interpreter, without the variables and files of earlier calls.]"
 
 
-log = logging.getLogger(__name__)
-
 _CODE = "code"
 _NOTE_CHARS = 1500
 """The part of a reply that is reserved for notes beside the output."""
@@ -123,22 +121,10 @@ def executor() -> Executor:
     return Sessions(lambda: Interpreter.start(availability.launch()), limits)
 
 
-def forget_from_thread(*conversations: UUID) -> None:
-    """End the interpreters of deleted conversations, in this process or at the service.
-
-    Interpreters of other processes end after their idle time.
-    """
-    if _may_be_kept():
-        execution.run_on_tools_loop(_forget(conversations))
-
-
-def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
-    """End the interpreters of several deleted conversations, and wait up to ``seconds``: for a process that exits after an erasure."""
-    if conversations and _may_be_kept():
-        try:
-            execution.run_on_tools_loop(_forget(conversations)).result(seconds)
-        except Exception as error:  # noqa: BLE001 - an error here must not stop the erasure
-            log.warning("not every Python session of the erased conversations could be ended at once (%s)", type(error).__name__)
+def forget_from_thread(*conversations: UUID) -> Sequence[Future[None]]:
+    """End the interpreters of deleted conversations, in this process or at the service. Those of other processes end after their idle time.
+    Returns what may be waited for."""
+    return [execution.run_on_tools_loop(_forget(conversations))] if conversations and _may_be_kept() else ()
 
 
 def forget_ended_from_thread(conversation_id: UUID) -> None:
