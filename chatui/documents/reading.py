@@ -12,7 +12,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -188,13 +187,17 @@ log = logging.getLogger(__name__)
 
 _PROBE_BYTES = 10_000
 _BOMBS = {"time": ProcessLimits(cpu_seconds=1), "memory": ProcessLimits(cpu_seconds=5, memory_bytes=1 << 28)}
-_once = threading.Lock()
 
 
+@cache
 def is_confined() -> bool:
     """Whether files can be read safely here. This is tested once per process, in 0.1 seconds. Missing requirements are logged."""
-    with _once:
-        return _is_confined()
+    if not sys.platform.startswith("linux"):
+        return True  # Other systems have no filter: the resource limits must suffice.
+    found = escapes()
+    if found:
+        log.error("uploaded files are not read: %s", "; ".join(found))
+    return not found
 
 
 def faults() -> list[str]:
@@ -212,13 +215,3 @@ def escapes() -> list[str]:
         return ["no process could be confined"]
     *found, last = "".join(part.text for part in answer.parts).splitlines()
     return [f"a process that reads a file could {way}" for way in found] if last == probes.DONE else ["not all attempts were made"]
-
-
-@cache
-def _is_confined() -> bool:
-    if not sys.platform.startswith("linux"):
-        return True  # Other systems have no filter: the resource limits must suffice.
-    found = escapes()
-    if found:
-        log.error("uploaded files are not read: %s", "; ".join(found))
-    return not found

@@ -329,7 +329,7 @@ _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml
 
 
 class OpenApiServer:
-    """A ``ToolServer`` that an OpenAPI document describes."""
+    """A server that an OpenAPI document describes, as ``McpServer``."""
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec

@@ -37,7 +37,7 @@ from chatui.tools.openapi import OpenApiServer
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
-from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, ToolServer, without_arguments
+from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, without_arguments
 from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError
 
 FILE = "confirmed_tools.json"
@@ -112,7 +112,7 @@ MAX_CALLS = 20
 class ServerConnection:
     """The connection to a tool server. Use it on the tools' event loop; only ``changed`` may be called in any thread."""
 
-    def __init__(self, spec: ServerSpec, server: ToolServer) -> None:
+    def __init__(self, spec: ServerSpec, server: McpServer | OpenApiServer) -> None:
         self.spec = spec
         self._server = server
         self._breaker = Breaker()
@@ -203,7 +203,7 @@ class ServerConnection:
         await self._server.close()
 
 
-async def listed(server: ToolServer) -> Listing:
+async def listed(server: McpServer | OpenApiServer) -> Listing:
     """What the server offers now. Raises ServerError."""
     late = f"the server did not list its tools within {LIST_SECONDS:g} seconds"
     found: Listing = await _within(LIST_SECONDS, server.listed(), late)
@@ -244,7 +244,7 @@ def end_from_thread(ended: Sequence[EndedSession]) -> Sequence[Future[None]]:
     return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers.values()]
 
 
-def server_of(spec: OpenApiSpec | McpSpec) -> ToolServer:
+def server_of(spec: OpenApiSpec | McpSpec) -> McpServer | OpenApiServer:
     """The server that a table in the file describes."""
     return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
 

@@ -96,7 +96,7 @@ class HttpPeer:
             gone = protocol
 
     async def ping(self) -> None:
-        """See ``ToolServer``. It is asked in the product's own session. A server that refuses has answered, too."""
+        """See ``McpServer``. It is asked in the product's own session. A server that refuses has answered, too."""
         is_stateless = (await self._negotiated(self._own)).is_stateless
         try:
             with suppress(ServerRefusedError):

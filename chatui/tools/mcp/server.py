@@ -137,7 +137,7 @@ class _SessionOfCall(KeptSession):
 
 
 class McpServer:
-    """A ``ToolServer`` for the MCP protocol."""
+    """A server whose tools are offered. Its methods run on the event loop of the tools."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
@@ -150,7 +150,9 @@ class McpServer:
         self._is_used = asyncio.Lock()
 
     async def listed(self) -> Listing:
-        """What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it."""
+        """The current offers. What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it.
+        Raises ServerError.
+        """
         async with self._nobodys():
             return await self._listed()
 
@@ -184,6 +186,12 @@ class McpServer:
         return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found, name))
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
+        """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
+
+        Raises:
+            ServerError: the call failed.
+            ToolError: the server reports an error. The text is for the model.
+        """
         key = self._key(turn)
         try:
             found = await self._called(offer, arguments, turn, key)
@@ -242,13 +250,16 @@ class McpServer:
         return f"{self._spec.name} {hashlib.sha256(where.encode()).hexdigest()[:16]}"
 
     async def ping(self, turn: CallingTurn) -> None:
-        """A program is the one of the call. If that has ended, or does not answer, which ends it and no other, the one for listings says
+        """Ask for an answer of any kind, after a call of this turn got none. Raises ServerError if there is none, or garbage.
+
+        A program is the one of the call. If that has ended, or does not answer, which ends it and no other, the one for listings says
         whether the server is down."""
         if not await self._programs.answers_ping(self._key(turn)):
             async with self._nobodys() as peer:
                 await peer.ping()
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
+        """End these sessions, whose conversations or people are gone. Never raises."""
         for each in ended:
             self._programs.end(each.key)
         if self._http is not None:

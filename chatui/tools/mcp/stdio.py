@@ -136,7 +136,7 @@ class StdioPeer:
         return await (await self._started()).ask(method, params)
 
     async def ping(self) -> None:
-        """See ``ToolServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
+        """See ``McpServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
         async with self._is_starting:
             program = self._program
         if program is None or not await program.answers_ping():

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 from uuid import UUID
 
 from chatui.tools.file_access import TurnFiles
@@ -52,26 +50,6 @@ class CodeOutcome:
     copied_in: tuple[str, ...] = field(default=(), repr=False)
     not_copied_in: tuple[str, ...] = field(default=(), repr=False)
     deleted: tuple[str, ...] = field(default=(), repr=False)
-
-
-class Executor(Protocol):
-    """Runs code, with state that lasts between the calls of a conversation."""
-
-    async def run(self, asked: CodeRequest) -> CodeOutcome:
-        """Run code. If this is cancelled, the code ends within a second.
-
-        Raises:
-            ToolError: the code could not be started. The text is for the model.
-        """
-
-    async def forget(self, conversation_id: UUID) -> None:
-        """End the interpreter of a conversation. Never raises."""
-
-    async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """Remove files that the person has deleted, with everything that code derived from them. Never raises."""
-
-    def has(self, conversation_id: UUID) -> bool:
-        """Whether this process may have an interpreter for that conversation. May be called in any thread."""
 
 
 MAX_END_BYTES = 16_000

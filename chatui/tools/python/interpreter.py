@@ -162,19 +162,24 @@ class Interpreter:
             InterpreterEndedError: the interpreter died, or had to be killed.
         """
         reader = AnswerReader(max_chars)
+        late = f"it took longer than {seconds:g} seconds and could not be interrupted"
+        async with self._awake(seconds + GRACE_SECONDS, late, reader):
+            return await self._watched(code, reader, seconds)
+
+    @contextlib.asynccontextmanager
+    async def _awake(self, seconds: float, late: str, reader: AnswerReader | None = None) -> AsyncIterator[None]:
+        """A block in which the interpreter is awake. If it fails or takes longer than ``seconds``, the interpreter is killed."""
         self._signal(signal.SIGCONT)
         try:
-            async with asyncio.timeout(seconds + GRACE_SECONDS):
-                answer = await self._watched(code, reader, seconds)
-        except TimeoutError:
+            async with asyncio.timeout(seconds):
+                yield
+        except BaseException as error:
             self.kill()
-            raise InterpreterEndedError(f"it took longer than {seconds:g} seconds and could not be interrupted", reader.finish()) from None
-        except BaseException:
-            self.kill()
+            if isinstance(error, TimeoutError):
+                raise InterpreterEndedError(late, reader.finish() if reader else None) from None
             raise
         # Threads that the code left running are paused between calls.
         self._signal(signal.SIGSTOP)
-        return answer
 
     async def copy_in(self, files: Sequence[ConversationFile]) -> tuple[str, ...]:
         """Copy files into ``/mnt/data``; the program inside writes them. Returns the names of those that fit.
@@ -184,7 +189,7 @@ class Interpreter:
         """
         if not files:
             return ()
-        async with self._awake():
+        async with self._awake(START_SECONDS, "it did not accept its files"):
             copied_in = tuple([file.name for file in files if await self._copied_in(file)])
         await self.take(0, 0)
         return copied_in
@@ -205,25 +210,10 @@ class Interpreter:
         """
         if not names:
             return
-        async with self._awake():
+        async with self._awake(START_SECONDS, "it did not accept its files"):
             for name in names:
                 if (await self._ask({"delete": name})).has_failed:
                     raise InterpreterEndedError("it did not delete its files")
-
-    @contextlib.asynccontextmanager
-    async def _awake(self) -> AsyncIterator[None]:
-        """A block that adds or deletes files. If that fails or takes too long, the interpreter is killed."""
-        self._signal(signal.SIGCONT)
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                yield
-        except TimeoutError:
-            self.kill()
-            raise InterpreterEndedError("it did not accept its files") from None
-        except BaseException:
-            self.kill()
-            raise
-        self._signal(signal.SIGSTOP)
 
     async def take(self, max_files: int, max_bytes: int) -> CopiedFiles:
         """The files that the last call created or changed. Call it between two calls. See ``DataFiles``."""

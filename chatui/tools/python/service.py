@@ -29,7 +29,7 @@ _NAME_BYTES = 2000
 
 
 class Service:
-    """An ``Executor`` that sends the service only the code and an id for the conversation."""
+    """As ``Sessions``, at the service, which is sent only the code and an id for the conversation."""
 
     def __init__(self, url: str, key: str) -> None:
         """``url``: the base URL."""

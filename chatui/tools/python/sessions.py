@@ -38,7 +38,7 @@ class _Session(Kept[Interpreter]):
 
 
 class Sessions:
-    """An ``Executor`` with interpreters in this process. Use it on one event loop."""
+    """Runs code in interpreters of this process, with state that lasts between the calls of a conversation. Use it on one event loop."""
 
     def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
@@ -47,7 +47,11 @@ class Sessions:
         self._sessions = self._kept.by_key
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
-        """The calls of one conversation run one after the other."""
+        """Run code. The calls of one conversation run one after the other. If this is cancelled, the code ends within a second.
+
+        Raises:
+            ToolError: the code could not be started. The text is for the model.
+        """
         session = self._session(asked)
         session.waiting += 1
         try:
@@ -57,14 +61,16 @@ class Sessions:
             self._kept.release(session, self._limits.idle_seconds)
 
     async def forget(self, conversation_id: UUID) -> None:
+        """End the interpreter of a conversation. Never raises."""
         if session := self._sessions.get(conversation_id):
             self._kept.drop(session, at_once=True)
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """Any variable may hold data from a file, so the interpreter is killed."""
+        """Remove files that the person has deleted. Any variable may hold data from one, so the interpreter is killed. Never raises."""
         await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
+        """Whether this process may have an interpreter for that conversation. May be called in any thread."""
         return conversation_id in self._sessions
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from chatui.env import environment
 from chatui.tools import execution
 from chatui.tools.file_access import FileNotStoredError, StoredFileInfo
 from chatui.tools.python import availability
-from chatui.tools.python.answers import CodeOutcome, CodeRequest, Executor
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
 from chatui.tools.python.launch import MEBIBYTE
 from chatui.tools.python.service import Service
@@ -110,7 +110,7 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
 
 
 @cache
-def executor() -> Executor:
+def executor() -> Sessions | Service:
     """The executor of this process. It belongs to the event loop of the tools, on which it is created."""
     env = environment()
     if env.python_service_url:

@@ -9,17 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.json_schemas import UnusableError
-from chatui.tools.file_access import EndedSession
-from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, CallingTurn, one_line
+from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, one_line
 
 MAX_ARGUMENTS = 50
 
@@ -128,31 +127,6 @@ def without_arguments() -> Iterator[None]:
         if error.moment is not Moment.NOT_RUN:
             error.moment = Moment.DOWN
         raise
-
-
-class ToolServer(Protocol):
-    """A server whose tools are offered. Its methods run on the event loop of the tools."""
-
-    async def listed(self) -> Listing:
-        """The current offers. Raises ServerError."""
-
-    async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
-        """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
-
-        Raises:
-            ServerError: the call failed.
-            ToolError: the server reports an error. The text is for the model.
-        """
-
-    async def ping(self, turn: CallingTurn) -> None:
-        """Ask for an answer of any kind, after a call of this turn got none. The caller limits the time. Raises ServerError if there is
-        none, or garbage."""
-
-    async def end(self, ended: Sequence[EndedSession]) -> None:
-        """End these sessions, whose conversations or people are gone. Never raises."""
-
-    async def close(self) -> None:
-        """Close its connections and processes."""
 
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]{0,19}")
