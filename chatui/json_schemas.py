@@ -313,5 +313,4 @@ def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
 
 
 def as_text(schema: Mapping[str, Any] | None) -> str:
-    """The schema as a person edits it."""
     return "" if schema is None else json.dumps(schema, indent=2, ensure_ascii=False)

@@ -11,8 +11,6 @@ HEAD_BYTES = 8192
 
 
 class NoTextReason(StrEnum):
-    """The reasons why a file has no text."""
-
     NONE = ""
     SCANNED = "scanned"  # only pages without text, such as scans
     BLANK = "blank"  # an empty file

@@ -37,8 +37,6 @@ AT_A_TIME = 2
 
 
 class ReadingState(StrEnum):
-    """The result of reading a file."""
-
     READ = "read"
     EMPTY = "empty"  # nothing readable, as in a scanned PDF
     UNSUPPORTED = "unsupported"  # refused by its type, pictures included
@@ -70,7 +68,6 @@ class FileReading:
 
     @property
     def state(self) -> ReadingState:
-        """The result in one word."""
         return _STATES.get(self.reason, ReadingState.FAILED)
 
 

@@ -49,7 +49,6 @@ class AllowedAddresses:
                 self.allow((match[0].rstrip(_TAIL), match[0]))  # without and with the sentence's punctuation
 
     def allow(self, addresses: Iterable[str]) -> None:
-        """Add the addresses of links that the model is shown."""
         for address in addresses:
             self._known.setdefault(_key(address), _bare(address))
 
@@ -314,7 +313,6 @@ def browser_tools() -> list[Tool]:
 
 
 def new_browser(turn: CallingTurn) -> Browser:
-    """A browser for a turn, as configured by the operator."""
     env = environment()
     return Browser(turn, env, Fetcher(Hosts(env.browser_allow_hosts, env.browser_deny_hosts)))
 

@@ -150,7 +150,6 @@ class Hosts:
     denied: Collection[str] = ()
 
     def allows(self, host: str) -> bool:
-        """Whether requests may be sent to this host."""
         return not _is_listed(host, self.denied) and (not self.allowed or _is_listed(host, self.allowed))
 
 

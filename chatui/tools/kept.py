@@ -37,7 +37,6 @@ class Kept(Generic[P]):
 
     @property
     def is_alive(self) -> bool:
-        """Whether another call can use the program."""
         return self.program is not None and self.program.is_alive
 
 
@@ -53,7 +52,6 @@ class KeptPrograms(Generic[K]):
         self._ending: set[asyncio.Task[None]] = set()
 
     def add(self, kept: K) -> K:
-        """Keep a program."""
         self.by_key[kept.key] = kept
         self.open.add(kept)
         return kept
@@ -99,7 +97,6 @@ class KeptPrograms(Generic[K]):
             task.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """End all programs, and wait for them."""
         for kept in list(self.by_key.values()):
             self.drop(kept, at_once=True)
         if self._ending:

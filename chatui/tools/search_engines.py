@@ -80,7 +80,6 @@ ENGINES: Mapping[str, Engine] = {
 
 
 def is_configured(env: Environment) -> bool:
-    """Whether a search engine is configured."""
     engine = ENGINES.get(env.search)
     return engine is not None and bool(env.search_url or engine.url) and (env.search == "searxng" or bool(env.search_key))
 

@@ -192,11 +192,9 @@ class ServerConnection:
             self._listing, self._listed_at = await listed(self._server), time.monotonic()
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
-        """End these sessions, as far as they are this server's."""
         await self._server.end(ended)
 
     async def close(self) -> None:
-        """Close the server's connections and processes."""
         if self._checking is not None:
             self._checking.cancel()
             await asyncio.wait({self._checking})

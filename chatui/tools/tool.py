@@ -111,7 +111,6 @@ class Tool:
 
     @property
     def shown_title(self) -> str:
-        """The title that people see."""
         return self.title or self.name.replace("_", " ").capitalize()
 
     @property
@@ -124,7 +123,6 @@ class Tool:
 
     @property
     def definition(self) -> FunctionTool:
-        """The tool's definition for the prompt."""
         parameters = self.parameters if self.parameters.get("properties") else None
         return FunctionTool(self.name, self.description, parameters, self.recipient)
 
@@ -135,11 +133,9 @@ class Tool:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be used now."""
         return self.is_ready is None or self.is_ready()
 
     def for_turn(self, turn: CallingTurn) -> Tool:
-        """The tool for the calls of one turn."""
         return replace(self, run=self.begin(turn)) if self.begin else self
 
 

@@ -150,7 +150,6 @@ class _Cells:
     _hidden_columns: bytearray = field(default_factory=bytearray)
 
     def begin(self, sheet: str) -> None:
-        """Start a new sheet."""
         self._sheet, self._hidden_columns = sheet, bytearray(_MAX_COLUMNS + 1)
         self._row = self._last_row = self._last_column = 0
 

@@ -40,11 +40,9 @@ class KeptSession:
     session: str | None = field(default=None, repr=False)
 
     async def last(self) -> str | None:
-        """See ``TurnSessions``."""
         return self.session
 
     async def replace(self, before: str | None, after: str) -> str:
-        """See ``TurnSessions``."""
         self.session = after if self.session == before else self.session
         return self.session or ""
 

@@ -132,7 +132,6 @@ class StdioPeer:
         return self._program.run if self._program is not None and self._program.is_alive else ""
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """See ``HttpPeer``."""
         return await (await self._started()).ask(method, params)
 
     async def ping(self) -> None:
@@ -143,7 +142,6 @@ class StdioPeer:
             await self._started()
 
     async def close(self) -> None:
-        """End the program."""
         if self._program is not None:
             await self._program.end()
 
@@ -180,7 +178,6 @@ class Program:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
         return not self._reading.done() and self._ending is None
 
     async def introduce(self) -> None:
@@ -198,7 +195,6 @@ class Program:
             self._is_stateless = True
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """See ``HttpPeer``."""
         if not self.is_alive:
             raise ServerError("the program has ended")
         number = next(self._numbers)
@@ -489,5 +485,4 @@ class Programs:
             self._kept.drop(kept, at_once=True)
 
     async def close(self) -> None:
-        """End all programs, and wait for them."""
         await self._kept.close()

@@ -86,7 +86,6 @@ class AnswerReader:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether the output exceeds the limit."""
         return self._output.dropped > 0
 
     def finish(self) -> CodeOutcome:

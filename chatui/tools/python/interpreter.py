@@ -222,7 +222,6 @@ class Interpreter:
         return await asyncio.to_thread(self._data.take, max_files, max_bytes, self.max_taken_bytes)
 
     def kill(self) -> None:
-        """Kill the interpreter at once, with all its state."""
         self.is_alive = False
         self._signal(signal.SIGKILL)
 

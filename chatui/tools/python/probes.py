@@ -194,7 +194,6 @@ def _fill(place: str) -> bool:
 
 
 def main() -> None:
-    """Make every attempt."""
     # Since Python 3.12, os.fork warns in a process with several threads. The output must be JSON alone.
     warnings.simplefilter("ignore")
     found = {}

@@ -32,7 +32,6 @@ class Service:
     """As ``Sessions``, at the service, which is sent only the code and an id for the conversation."""
 
     def __init__(self, url: str, key: str) -> None:
-        """``url``: the base URL."""
         self._url = url.rstrip("/")
         self._used: dict[UUID, None] = {}
         self._telling = asyncio.Semaphore(MAX_TELLING)

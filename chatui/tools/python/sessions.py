@@ -74,7 +74,6 @@ class Sessions:
         return conversation_id in self._sessions
 
     async def close(self) -> None:
-        """End all interpreters, and wait for them."""
         await self._kept.close()
 
     async def _run(self, session: _Session, asked: CodeRequest) -> CodeOutcome:

@@ -49,8 +49,6 @@ _GATEWAYS = (502, 503, 504)
 
 
 class StatusError(ServerError):
-    """The server responded with an error status."""
-
     def __init__(self, status: int) -> None:
         moment = Moment.NOT_RUN if status < 500 else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
         super().__init__(f"the server answered with status {status}", moment)
@@ -105,7 +103,6 @@ class Connections:
             await response.aclose()
 
     async def close(self) -> None:
-        """Close idle connections."""
         await self._transport.aclose()
 
 

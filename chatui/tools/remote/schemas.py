@@ -72,8 +72,6 @@ class OfferedArguments:
 
 
 class _Reduction:
-    """One reduction, with its remaining limits."""
-
     def __init__(self, document: Any, is_closed: bool, has_patterns: bool) -> None:
         self._document = document
         self._is_closed = is_closed
