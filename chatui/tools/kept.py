@@ -88,6 +88,11 @@ class KeptPrograms(Generic[K]):
             self.open.discard(kept)
             self.end(kept)
 
+    def forget(self, key: UUID) -> None:
+        """End the program of a conversation or person that is gone."""
+        if kept := self.by_key.get(key):
+            self.drop(kept, at_once=True)
+
     def end(self, kept: K) -> None:
         """End a program in the background."""
         program, kept.program = kept.program, None

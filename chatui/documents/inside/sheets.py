@@ -9,7 +9,7 @@ its row or column number, not after a million empty cells. Hidden sheets, rows a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from xml.etree.ElementTree import Element
@@ -34,25 +34,21 @@ _DECIMALS = re.compile(r"-?[0-9]{1,15}\.[0-9]{10,20}\Z")
 
 @dataclass(slots=True)
 class Formats:
-    """The styles of a workbook, from the starts of their elements. Afterwards, ``shown`` formats its numbers."""
+    """The styles of a workbook. ``shown`` formats its numbers. ``_own``: whether a format of its own is of dates."""
 
     is_from_1904: bool = False
     _own: dict[str, bool] = field(default_factory=dict)
     _hiding: set[str] = field(default_factory=set)
     _of_cells: list[str] = field(default_factory=list)
-    _is_of_cells: bool = False
 
-    def read(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Read a format. Those of named styles are ignored, because no cell uses them."""
-        if name == "numFmt":
-            code = attributes.get("formatCode", "")
-            self._own[attributes.get("numFmtId", "")] = bool(_CODES.search(_NO_CODES.sub("", code)))
+    def read(self, tree: Element) -> None:
+        """Read the formats. Those of named styles are ignored, because no cell uses them."""
+        for each in tree.iter("numFmt"):
+            name, code = each.get("numFmtId", ""), each.get("formatCode", "")
+            self._own[name] = bool(_CODES.search(_NO_CODES.sub("", code)))
             if _NOTHING.fullmatch(code):
-                self._hiding.add(attributes.get("numFmtId", ""))
-        elif name in ("cellXfs", "cellStyleXfs"):
-            self._is_of_cells = name == "cellXfs"
-        elif name == "xf" and self._is_of_cells:
-            self._of_cells.append(attributes.get("numFmtId", ""))
+                self._hiding.add(name)
+        self._of_cells = [each.get("numFmtId", "") for each in tree.iterfind(".//cellXfs/xf")]
 
     def shown(self, number: str, style: str) -> str:
         """A cell's number as text. ``style``: the cell's style index."""
@@ -100,8 +96,7 @@ def read(data: bytes, collector: TextCollector) -> None:
     formats = Formats()
     sheets = _sheets(archive, main, collector, formats)
     if (place := of_kind(related, "styles")) in archive:
-        for element in archive.tree(place).iter():
-            formats.read(element.tag, element.attrib)
+        formats.read(archive.tree(place))
     collector.places = len(sheets)
     cells = _Cells(collector, list(_strings(archive, of_kind(related, "sharedStrings"))), formats)
     for name, relation in sheets:

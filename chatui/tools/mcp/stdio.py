@@ -481,8 +481,7 @@ class Programs:
 
     def end(self, key: UUID) -> None:
         """End the program of a conversation or person that is gone."""
-        if kept := self._kept.by_key.get(key):
-            self._kept.drop(kept, at_once=True)
+        self._kept.forget(key)
 
     async def close(self) -> None:
         await self._kept.close()

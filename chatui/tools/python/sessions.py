@@ -62,8 +62,7 @@ class Sessions:
 
     async def forget(self, conversation_id: UUID) -> None:
         """End the interpreter of a conversation. Never raises."""
-        if session := self._sessions.get(conversation_id):
-            self._kept.drop(session, at_once=True)
+        self._kept.forget(conversation_id)
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """Remove files that the person has deleted. Any variable may hold data from one, so the interpreter is killed. Never raises."""
