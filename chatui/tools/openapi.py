@@ -23,7 +23,8 @@ from chatui.json_schemas import UnusableError, listed_in, mapping, target_of
 from chatui.tools.file_access import EndedSession
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
-from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, HttpResponse, StatusError
+from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, StatusError, kind_of, whole
+from chatui.tools.remote.exchange import MAX_BYTES as MAX_ANSWER_BYTES
 from chatui.tools.remote.offers import (
     MAX_ARGUMENTS,
     ArgumentPlace,
@@ -34,7 +35,6 @@ from chatui.tools.remote.offers import (
     cleaned,
     description_of,
     listing,
-    sent,
 )
 from chatui.tools.remote.schemas import OfferedArguments, reduced
 from chatui.tools.tool import CallingTurn, ToolError
@@ -343,16 +343,18 @@ class OpenApiServer:
         spec = self._spec
         secret = credentials.secrets(spec.headers, spec.query)
         ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
-        answer = await self._connections.answer(ask)
-        if answer.status >= 500:
-            raise StatusError(answer.status)
-        if answer.status in FORBIDDEN:
-            log.warning("tool server %s: the server answered with status %s", spec.name, answer.status)
-        with sent():
-            found = credentials.without(_read(answer), secret)
-        if answer.status >= 400:
+        async with self._connections.opened(ask) as response:
+            status = response.status_code
+            body, is_cut = await whole(response, MAX_ANSWER_BYTES)
+            found = _read(status, kind_of(response), body, is_cut)
+        if status >= 500:
+            raise StatusError(status)
+        if status in FORBIDDEN:
+            log.warning("tool server %s: the server answered with status %s", spec.name, status)
+        found = credentials.without(found, secret)
+        if status >= 400:
             quoted = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:ERROR_CHARS]
-            raise ToolError(f"The server answered with status {answer.status}: {quoted}" if quoted else f"Status {answer.status}.")
+            raise ToolError(f"The server answered with status {status}: {quoted}" if quoted else f"Status {status}.")
         return found
 
     async def ping(self, turn: CallingTurn) -> None:
@@ -378,16 +380,16 @@ def listed(spec: OpenApiSpec) -> Listing:
     return listing(spec.name, spec.selected, lambda operation_id, name: offered(document, spec, operation_id, name))
 
 
-def _read(answer: HttpResponse) -> Any:
+def _read(status: int, kind: str, body: bytes, is_cut: bool) -> Any:
     """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
-    text = answer.body.decode("utf-8", "replace")
-    if answer.kind == "application/json" or answer.kind.endswith("+json"):
+    text = body.decode("utf-8", "replace")
+    if kind == "application/json" or kind.endswith("+json"):
         try:
-            return json.loads(text) if text.strip() and not answer.is_cut else text
+            return json.loads(text) if text.strip() and not is_cut else text
         except (ValueError, RecursionError):
             return text
-    if answer.kind in _TEXT or not text:
+    if kind in _TEXT or not text:
         return text
-    if answer.status >= 400:
+    if status >= 400:
         return ""
     raise ServerError("the server's answer is neither JSON nor text")

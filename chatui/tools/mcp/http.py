@@ -130,8 +130,8 @@ class HttpPeer:
         if protocol := _read(stored):
             with suppress(ServerError, TimeoutError):
                 headers = {**self._headers(), "Mcp-Session-Id": protocol.session, "MCP-Protocol-Version": protocol.version}
-                async with asyncio.timeout(GOODBYE_SECONDS):
-                    await self._connections.answer(HttpRequest("DELETE", self._url, headers))
+                async with asyncio.timeout(GOODBYE_SECONDS), self._connections.opened(HttpRequest("DELETE", self._url, headers)):
+                    pass
 
     async def close(self) -> None:
         """End the product's own session, if there is one."""

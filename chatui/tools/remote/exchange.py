@@ -33,16 +33,6 @@ class HttpRequest:
     body: bytes = field(default=b"", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
-    """A tool server's response. ``kind``: its type without parameters, in lower case. ``is_cut``: it was longer than MAX_BYTES."""
-
-    status: int
-    kind: str
-    body: bytes = field(repr=False)
-    is_cut: bool = False
-
-
 FORBIDDEN = (401, 403)
 _GATEWAYS = (502, 503, 504)
 """What a proxy answers whose server does not."""
@@ -62,18 +52,9 @@ class Connections:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._transport = _transport()
 
-    async def answer(self, ask: HttpRequest) -> HttpResponse:
-        """The whole response, up to MAX_BYTES.
-
-        Raises:
-            ServerError: see ``opened`` and ``pieces``.
-        """
-        async with self.opened(ask) as response:
-            return HttpResponse(response.status_code, kind_of(response), *await whole(response, MAX_BYTES))
-
     @asynccontextmanager
     async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:
-        """The response, whose body is read with ``pieces``.
+        """The response, whose body is read with ``pieces`` or ``whole``.
 
         Raises:
             ServerError: the server could not be reached, or responded with a redirect or a compressed body.

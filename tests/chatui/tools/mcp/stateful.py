@@ -137,7 +137,7 @@ class Offered:
 
     @staticmethod
     def _close(process: Any) -> None:
-        for server in process.servers:
+        for server in process.servers.values():
             asyncio.run_coroutine_threadsafe(server.close(), tools_loop()).result(60)
 
 
