@@ -326,7 +326,7 @@ def read_opendocument(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part."""
     archive = Archive(data)
     manifest = "META-INF/manifest.xml"
-    if manifest in archive and any(archive.tree(manifest).iter("encryption-data")):
+    if manifest in archive and any(each.tag == "encryption-data" for each in archive.tree(manifest).iter()):
         raise UnreadableFileError(NoTextReason.ENCRYPTED)
     styles = Styles()
     for place in ("styles.xml", "content.xml"):

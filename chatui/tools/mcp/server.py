@@ -148,13 +148,26 @@ class McpServer:
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._untold: set[UUID] = set()
         self._is_used = asyncio.Lock()
+        # The server in stored sessions: its name, and a digest, since another server of the same name must not get them.
+        self._place = f"{spec.name} {hashlib.sha256((spec.url or json.dumps(spec.command)).encode()).hexdigest()[:16]}"
 
     async def listed(self) -> Listing:
         """The current offers. What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it.
         Raises ServerError.
         """
-        async with self._nobodys():
-            return await self._listed()
+        spec, found, cursor = self._spec, list[Any](), None
+        async with self._nobodys() as peer:
+            for _ in range(MAX_PAGES):
+                try:
+                    with without_arguments():
+                        page = await peer.ask("tools/list", {"cursor": cursor} if cursor else {})
+                except ServerRefusedError:
+                    raise ServerError("the server refused to list its tools", Moment.DOWN) from None
+                found += listed_in(page, "tools")
+                before, cursor = cursor, page.get("nextCursor")
+                if not isinstance(cursor, str) or not cursor or cursor == before or len(found) > MAX_LISTED:
+                    break
+        return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found[:MAX_LISTED], name))
 
     @asynccontextmanager
     async def _nobodys(self) -> AsyncIterator[HttpPeer | StdioPeer]:
@@ -167,23 +180,6 @@ class McpServer:
                 yield self._peer
             finally:
                 await self._peer.close()
-
-    async def _listed(self) -> Listing:
-        found: list[Any] = []
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            try:
-                with without_arguments():
-                    page = await self._peer.ask("tools/list", {"cursor": cursor} if cursor else {})
-            except ServerRefusedError:
-                raise ServerError("the server refused to list its tools", Moment.DOWN) from None
-            tools, after = page.get("tools"), page.get("nextCursor")
-            found += tools if isinstance(tools, list) else []
-            if not isinstance(after, str) or not after or after == cursor or len(found) > MAX_LISTED:
-                break
-            cursor = after
-        spec, found = self._spec, found[:MAX_LISTED]
-        return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found, name))
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
         """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
@@ -242,12 +238,6 @@ class McpServer:
             with suppress(ToolError):  # the call was made; the model is told with a later one
                 await session.replace(before, now)
         return found
-
-    @property
-    def _place(self) -> str:
-        """The server in stored sessions: its name, and a digest, since another server of the same name must not get them."""
-        where = self._spec.url or json.dumps(self._spec.command)
-        return f"{self._spec.name} {hashlib.sha256(where.encode()).hexdigest()[:16]}"
 
     async def ping(self, turn: CallingTurn) -> None:
         """Ask for an answer of any kind, after a call of this turn got none. Raises ServerError if there is none, or garbage.

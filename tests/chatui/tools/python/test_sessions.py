@@ -117,7 +117,7 @@ def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -
         running = [
             asyncio.create_task(sessions.run(code_request(code))) for code in ("import time; time.sleep(30)", "import os; os.getppid()")
         ]
-        while not sessions._sessions or not sessions._sessions[ONE].interpreter:
+        while not sessions._sessions or not sessions._sessions[ONE].program:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.2)
         await sessions.forget(ONE)
