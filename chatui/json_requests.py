@@ -34,7 +34,7 @@ async def request_json(
     try:
         async with (
             asyncio.timeout(seconds),
-            httpx.AsyncClient(trust_env=uses_environment, verify=_tls(uses_environment), timeout=seconds) as client,
+            httpx.AsyncClient(trust_env=uses_environment, verify=tls(uses_environment=uses_environment), timeout=seconds) as client,
             client.stream(method, url, headers=headers, **content) as response,
         ):
             body = bytearray()
@@ -59,6 +59,6 @@ def _object(body: bytearray) -> dict[str, Any] | None:
 
 
 @cache
-def _tls(uses_environment: bool) -> ssl.SSLContext:
-    """Shared: reading all certificates takes longer than most requests."""
+def tls(*, uses_environment: bool = False) -> ssl.SSLContext:
+    """What connections of the product share: reading all certificates takes longer than most requests."""
     return httpx.create_ssl_context(trust_env=uses_environment)

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from renderer import strict_json
@@ -32,15 +33,6 @@ MAX_SCHEMA_BYTES = 2**19
 """The largest size of all compiled expressions of a schema, in bytes."""
 MAX_PATTERNS = 100
 _SMALLEST = 2**10
-
-
-def size_of(schema: Any) -> int | None:
-    """The approximate size of a schema's compiled expressions, in bytes; None if it is too large."""
-    found = list(_patterns(schema))
-    if len(found) > MAX_PATTERNS:
-        return None
-    size = sum(map(_size, found))
-    return size if size <= MAX_SCHEMA_BYTES else None
 
 
 def _patterns(value: Any) -> Iterator[str]:
@@ -89,16 +81,12 @@ _REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
 _UNEVALUATED = ('"unevaluatedProperties"', '"unevaluatedItems"')
 
 
-class SchemaUnusableError(Exception):
-    """The schema is invalid, not supported or too large. The message says why, and quotes nothing."""
+class UnusableError(ValueError):
+    """A schema, or a tool with its definition, is invalid, not supported or too large. The message says why, and quotes nothing."""
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Check that values can be validated against a schema.
-
-    Raises:
-        SchemaUnusableError: they cannot.
-    """
+    """Check that values can be validated against a schema. Raises UnusableError if not."""
     _validator(_as_text(schema))
 
 
@@ -107,7 +95,7 @@ def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> st
     message calls the value.
 
     Raises:
-        SchemaUnusableError: values cannot be validated against this schema.
+        UnusableError: values cannot be validated against this schema.
     """
     import jsonschema_rs  # 3 MB, and only some answers and tool calls have a schema
 
@@ -132,7 +120,7 @@ def _as_text(schema: Mapping[str, Any]) -> str:
     try:
         return json.dumps(schema, sort_keys=True)
     except (RecursionError, TypeError, ValueError):
-        raise SchemaUnusableError("its schema is not JSON") from None
+        raise UnusableError("its schema is not JSON") from None
 
 
 @lru_cache(maxsize=100)
@@ -140,30 +128,24 @@ def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
     """The validator for a schema, and the schema's size in characters for MAX_WORK."""
     import jsonschema_rs  # see ``fault``
 
-    if len(schema) > SCHEMA_CHARS or _depth(schema) > SCHEMA_DEPTH:
-        raise SchemaUnusableError("its schema is too large")
+    # The nesting of braces and brackets. Those inside strings count as well, which can only make it larger.
+    depth = accumulate((char in "{[") - (char in "}]") for char in schema)
+    if len(schema) > SCHEMA_CHARS or max(depth) > SCHEMA_DEPTH:
+        raise UnusableError("its schema is too large")
     if any(word in schema for word in _REFERENCES):
-        raise SchemaUnusableError("its schema has references")
+        raise UnusableError("its schema has references")
     if any(word in schema for word in _UNEVALUATED):
-        raise SchemaUnusableError("its schema has unevaluatedProperties or unevaluatedItems")
+        raise UnusableError("its schema has unevaluatedProperties or unevaluatedItems")
     read = json.loads(schema)
-    if (size := size_of(read)) is None:
-        raise SchemaUnusableError("its patterns are too large")
+    patterns = list(_patterns(read))
+    if len(patterns) > MAX_PATTERNS or (size := sum(map(_size, patterns))) > MAX_SCHEMA_BYTES:
+        raise UnusableError("its patterns are too large")
     limits = jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
     try:
         checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=limits)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
-        raise SchemaUnusableError("its schema is not a JSON Schema that can be checked here") from None
+        raise UnusableError("its schema is not a JSON Schema that can be checked here") from None
     return checker, max(len(schema), size // BYTES_PER_CHAR)
-
-
-def _depth(text: str) -> int:
-    """The deepest nesting of braces and brackets. Those inside strings count as well, which can only make it larger."""
-    deepest = depth = 0
-    for char in text:
-        depth += (char in "{[") - (char in "}]")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 MAX_VALUES = 4000
@@ -176,7 +158,7 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema with its references inlined, and without the keys that only they need.
 
     Raises:
-        SchemaUnusableError: a reference is to another document, to nothing or to itself, or the result is too large.
+        UnusableError: a reference is to another document, to nothing or to itself, or the result is too large.
     """
     written = _Inliner(schema).inline(schema, 0, ())
     return dict(written) if isinstance(written, Mapping) else {}
@@ -192,7 +174,7 @@ class _Inliner:
         self._left -= 1
         self._chars_left -= len(value) if isinstance(value, str) else sum(map(len, value)) if isinstance(value, Mapping) else 0
         if min(self._left, self._chars_left) < 0 or depth > 2 * SCHEMA_DEPTH:
-            raise SchemaUnusableError("its schema is too large when its references are inlined")
+            raise UnusableError("its schema is too large when its references are inlined")
         if isinstance(value, list):
             return [self.inline(each, depth + 1, trail) for each in value]
         if not isinstance(value, Mapping):
@@ -200,11 +182,13 @@ class _Inliner:
         target = value.get("$ref")
         if isinstance(target, str):
             if target in trail:
-                raise SchemaUnusableError("its schema refers to itself")
+                raise UnusableError("its schema refers to itself")
             beside = {name: each for name, each in value.items() if name != "$ref"}
             found = target_of(self._document, target)
             return self.inline({**found, **beside} if isinstance(found, Mapping) else found, depth + 1, (*trail, target))
-        left_out = _LEFT_OUT if _is_schema(value) else ()
+        # Otherwise it is the value of ``properties``, where ``definitions`` could be the name of a property.
+        is_schema = any(isinstance(value.get(name), str | list) for name in ("type", "anyOf", "allOf", "oneOf", "enum", "$schema", "$id"))
+        left_out = _LEFT_OUT if is_schema else ()
         return {name: self.inline(each, depth + 1, trail) for name, each in value.items() if name not in left_out}
 
 
@@ -212,15 +196,15 @@ def target_of(document: Any, reference: str) -> Any:
     """What a reference within a document points to (RFC 6901, as a fragment).
 
     Raises:
-        SchemaUnusableError: it points to another document, or to nothing.
+        UnusableError: it points to another document, or to nothing.
     """
     if not reference.startswith("#"):
-        raise SchemaUnusableError("its schema refers to another document")
+        raise UnusableError("its schema refers to another document")
     place = document
     for part in reference[1:].split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if not isinstance(place, Mapping) or name not in place:
-            raise SchemaUnusableError("its schema refers to something that does not exist")
+            raise UnusableError("its schema refers to something that does not exist")
         place = place[name]
     return place
 
@@ -235,11 +219,6 @@ def listed_in(value: Mapping[str, Any], name: str) -> list[Any]:
     """The list under a key of an untrusted document; empty if there is none."""
     found = value.get(name)
     return found if isinstance(found, list) else []
-
-
-def _is_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether this mapping is a schema rather than the value of ``properties``, where ``definitions`` could be the name of a property."""
-    return any(isinstance(schema.get(name), str | list) for name in ("type", "anyOf", "allOf", "oneOf", "enum", "$schema", "$id"))
 
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -274,11 +253,11 @@ class AnswerFormat:
             return f"it is not JSON (character {error.position}): {error}"
         try:
             return fault(self.checked_schema, value, "the answer")
-        except SchemaUnusableError as error:
+        except UnusableError as error:
             return str(error)
 
     def stored(self) -> dict[str, Any]:
-        """The format as it is stored in a database row."""
+        """The format as it is stored in a database row, and read by ``from_stored``."""
         return {"name": self.name, "schema": self.schema, "description": self.description, "strict": self.is_strict}
 
 
@@ -286,28 +265,24 @@ def answer_format(name: str, schema: Any, description: str = "", *, is_strict: b
     """A format from untrusted input. ``schema``: None for any JSON object.
 
     Raises:
-        SchemaUnusableError: the name or the schema cannot be used.
+        UnusableError: the name or the schema cannot be used.
     """
     if not NAME.fullmatch(name):
-        raise SchemaUnusableError("its name must have 1 to 64 letters, digits, _ and -")
+        raise UnusableError("its name must have 1 to 64 letters, digits, _ and -")
     if schema is not None:
         if not isinstance(schema, Mapping):
-            raise SchemaUnusableError("its schema is not an object")
+            raise UnusableError("its schema is not an object")
         if len(json.dumps(schema)) > MAX_CHARS:
-            raise SchemaUnusableError("its schema is too large")
+            raise UnusableError("its schema is too large")
         schema = inlined(schema)
         check_schema(schema)
-        _check_storable(schema)
+        written = json.dumps(schema, ensure_ascii=False)
+        if "\\u0000" in written or any("\ud800" <= char <= "\udfff" for char in written):
+            raise UnusableError("it has characters that cannot be stored")
     return AnswerFormat(name, schema, one_line(description)[:DESCRIPTION_CHARS], is_strict)
 
 
-def _check_storable(schema: Mapping[str, Any]) -> None:
-    written = json.dumps(schema, ensure_ascii=False)
-    if "\\u0000" in written or any("\ud800" <= char <= "\udfff" for char in written):
-        raise SchemaUnusableError("it has characters that cannot be stored")
-
-
-class NotJsonError(SchemaUnusableError):
+class NotJsonError(UnusableError):
     """The text is not a JSON object. ``line`` and ``column`` count from 1."""
 
     def __init__(self, text: str, position: int) -> None:
@@ -317,9 +292,9 @@ class NotJsonError(SchemaUnusableError):
 
 
 def schema_of(text: str) -> dict[str, Any]:
-    """The schema that a person wrote. Raises SchemaUnusableError if it is not a JSON object."""
+    """The schema that a person wrote. Raises UnusableError if it is not a JSON object."""
     if len(text) > MAX_CHARS:
-        raise SchemaUnusableError("its schema is too large")
+        raise UnusableError("its schema is too large")
     try:
         value = strict_json.loads(text, exact=True)
     except strict_json.JsonError as error:
@@ -330,7 +305,7 @@ def schema_of(text: str) -> dict[str, Any]:
 
 
 def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
-    """The format that a database row stores (see ``AnswerFormat.stored``)."""
+    """The format that a database row stores; None if it stores none."""
     if not stored:
         return None
     strict = stored.get("strict") is not False
@@ -338,5 +313,4 @@ def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
 
 
 def as_text(schema: Mapping[str, Any] | None) -> str:
-    """The schema as a person edits it."""
     return "" if schema is None else json.dumps(schema, indent=2, ensure_ascii=False)

@@ -109,19 +109,18 @@ _HARMLESS_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX and FIOCLEX. Not TIOCSTI, which injects input into a terminal."""
 
 
-class MachineUnsupportedError(Exception):
-    """There is no filter for this processor architecture."""
+class NotConfinedError(Exception):
+    """The process could not be confined, or there is no filter for this processor. It must not read anything untrusted."""
 
 
 def program(machine: str) -> bytes:
     """The filter for a model's code, in the format of bubblewrap's ``--seccomp``. ``machine``: the processor, as ``os.uname`` names it.
-
-    Raises:
-        MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
+    Raises NotConfinedError for others than x86-64 and 64-bit ARM.
     """
-    restricted = call_numbers(RESTRICTED, _known(machine))
+    beginning = _beginning(machine)
+    restricted = call_numbers(RESTRICTED, machine)
     lines = [
-        *_beginning(machine),
+        *beginning,
         *_answers(call_numbers(ALLOWED, machine).values(), _ALLOW),
         *_answers(call_numbers(REFUSED, machine).values(), _ERROR | errno.EPERM),
         *_answers(call_numbers(UNIMPLEMENTED, machine).values(), _ERROR | errno.ENOSYS),
@@ -136,24 +135,17 @@ def program(machine: str) -> bytes:
 
 
 def program_of_reader(machine: str) -> bytes:
-    """The filter for a process that reads its input, writes its output, and does nothing else until it exits.
-
-    Raises:
-        MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
-    """
-    allowed = call_numbers(ALLOWED, _known(machine))
+    """The filter for a process that reads its input, writes its output, and does nothing else until it exits. Raises as ``program``."""
+    beginning = _beginning(machine)
+    allowed = call_numbers(ALLOWED, machine)
     names = ALLOWED_FOR_READING.replace("\n", "; ").strip("; ").split("; ")
     numbers = [allowed[name] for name in names if name in allowed]
-    return b"".join([*_beginning(machine), *_answers(numbers, _ALLOW), _line(_RETURN, _ERROR | errno.EPERM)])
-
-
-def _known(machine: str) -> str:
-    if machine not in _ARCHITECTURE:
-        raise MachineUnsupportedError(machine)
-    return machine
+    return b"".join([*beginning, *_answers(numbers, _ALLOW), _line(_RETURN, _ERROR | errno.EPERM)])
 
 
 def _beginning(machine: str) -> list[bytes]:
+    if machine not in _ARCHITECTURE:
+        raise NotConfinedError(f"there is no system call filter for this processor ({machine})")
     return [
         _line(_LOAD, _MACHINE),
         _line(_EQUAL, _ARCHITECTURE[machine], 1, 0),
@@ -182,10 +174,6 @@ def _line(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 NICENESS = 10
 OPEN_FILES = 32
 _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 1, 38, 22, 2
-
-
-class NotConfinedError(Exception):
-    """The process could not be confined. It must not read anything untrusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +210,7 @@ def confine() -> None:
     """
     if not sys.platform.startswith("linux"):
         return
-    try:
-        program = program_of_reader(os.uname().machine)
-    except MachineUnsupportedError:
-        raise NotConfinedError("there is no system call filter for this processor") from None
+    program = program_of_reader(os.uname().machine)
     library = ctypes.CDLL(None, use_errno=True)
     lines = ctypes.create_string_buffer(program, len(program))
     filter_program = _FilterProgram(len(program) // 8, ctypes.addressof(lines))

@@ -16,12 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chatui.accounts.api_keys import LiveKey
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
-from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, SchemaUnusableError, answer_format
+from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, NAME, AnswerFormat, UnusableError, answer_format
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers.choice import ModelChoice
-from chatui.tools import callers, catalogue
-from chatui.tools.callers import NAME, model_name
-from chatui.tools.tool import Tool, ToolUnusableError
+from chatui.tools import catalogue
+from chatui.tools.functions import MAX_FUNCTIONS, function_of, model_name
+from chatui.tools.tool import Tool
 from chatui.turns.asks import EarlierCall, EarlierMessage, EarlierReply, FunctionOffer
 
 # Without fail_fast, a hundred thousand wrong items would be as many errors, which take seconds, and only the first is reported.
@@ -307,7 +307,7 @@ def _described(described: Mapping[str, Any], param: str) -> AnswerFormat:
         raise invalid("The schema has to be an object.", param=f"{param}.schema")
     try:
         return answer_format(name, schema, description, is_strict=described.get("strict") is True)
-    except SchemaUnusableError as error:
+    except UnusableError as error:
         raise invalid(f"The format cannot be used: {error}.", param=f"{param}.schema") from None
 
 
@@ -322,8 +322,8 @@ def parse_tools(asked: ProgramRequest, key: LiveKey) -> tuple[FunctionOffer, dic
         ApiError: a function, or the choice, cannot be served.
     """
     found = [(place, tool) for place, tool in enumerate(asked.tools or ()) if _is_function(tool, place)]
-    if len(found) > callers.MAX_FUNCTIONS:
-        raise invalid(f"A request may bring {callers.MAX_FUNCTIONS} functions.", param="tools")
+    if len(found) > MAX_FUNCTIONS:
+        raise invalid(f"A request may bring {MAX_FUNCTIONS} functions.", param="tools")
     read = [_function(tool, f"tools[{place}]", asked) for place, tool in found]
     functions = {tool.name: (name, tool) for name, tool in read}
     if len(functions) != len(read):
@@ -377,8 +377,8 @@ def _function(tool: Mapping[str, Any], where: str, asked: ProgramRequest) -> tup
     if not isinstance(description, str) or not (parameters is None or isinstance(parameters, Mapping)):
         raise invalid("The description has to be text, and the parameters a JSON Schema.", param=where)
     try:
-        return name, callers.function_of(name, description, parameters, is_strict=function.get("strict") is True)
-    except ToolUnusableError as error:
+        return name, function_of(name, description, parameters, is_strict=function.get("strict") is True)
+    except UnusableError as error:
         raise invalid(f"This function cannot be offered: {error}.", param=where) from None
 
 

@@ -9,7 +9,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from chatui import json_schemas
-from chatui.json_schemas import SCHEMA_CHARS, SCHEMA_DEPTH, AnswerFormat, SchemaUnusableError
+from chatui.json_schemas import SCHEMA_CHARS, SCHEMA_DEPTH, AnswerFormat, UnusableError
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
@@ -58,7 +58,7 @@ def read(text: str) -> AnswerFormat:
     except json_schemas.NotJsonError as error:
         where = {"line": number_format(error.line), "column": number_format(error.column)}
         raise ValidationError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
-    except SchemaUnusableError:
+    except UnusableError:
         most = {"chars": number_format(SCHEMA_CHARS, force_grouping=True), "depth": SCHEMA_DEPTH}
         sentence = _(
             "This JSON schema cannot be used here. It can have up to %(chars)s characters and %(depth)s levels, and its references may "

@@ -17,7 +17,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import programs
 from chatui.store import transcripts
-from chatui.tools.callers import model_name
+from chatui.tools.functions import model_name
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, may_see, show

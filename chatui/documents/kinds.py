@@ -11,8 +11,6 @@ HEAD_BYTES = 8192
 
 
 class NoTextReason(StrEnum):
-    """The reasons why a file has no text."""
-
     NONE = ""
     SCANNED = "scanned"  # only pages without text, such as scans
     BLANK = "blank"  # an empty file
@@ -34,17 +32,6 @@ class HiddenPart(StrEnum):
     SLIDE = "slide"
     OBJECTS = "objects"  # on a slide
     TEXT = "text"  # of a text document, which has no names for it
-
-
-class Content(StrEnum):
-    """The content types that the first bytes can show."""
-
-    TEXT = "text"
-    PDF = "pdf"
-    ZIP = "zip"
-    OFFICE_97 = "office 97"  # also the container of an encrypted newer Office file
-    PICTURE = "picture"
-    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,43 +90,23 @@ _PDF_BYTES = 1024
 
 def detect(name: str, data: bytes) -> DetectedKind:
     """The detected type of a file, or the reason why it is not read."""
-    ending = ending_of(name)
-    if ending in PICTURES:
+    # The extension of the name in the logical order of its characters, not in the displayed one.
+    stem, _, ending = re.split(r"[/\\]", name)[-1].rstrip(". ").lower().rpartition(".")
+    ending = ending if stem else ""
+    head = data[:HEAD_BYTES]
+    is_marked = head.startswith(_MARKS)
+    if ending in PICTURES or (not is_marked and any(sign.match(head) for sign in _PICTURE_SIGNS)):
         return DetectedKind("picture", NoTextReason.PICTURE)
     kind = "pdf" if ending == "pdf" else UNPACKED.get(ending) or TEXTS.get(ending, "text")
     if not data:
         return DetectedKind(kind, NoTextReason.BLANK)
-    found = content(data, kind)
-    if found is Content.PICTURE:
-        return DetectedKind("picture", NoTextReason.PICTURE)
-    if found is Content.OFFICE_97 and ending in UNPACKED:
+    if head.startswith(_OFFICE_97) and ending in UNPACKED:
         return DetectedKind(kind, NoTextReason.ENCRYPTED)
-    expected = {"pdf": Content.PDF, **dict.fromkeys(UNPACKED.values(), Content.ZIP)}.get(kind, Content.TEXT)
-    return DetectedKind(kind) if found is expected else DetectedKind("" if kind == "text" else kind, NoTextReason.TYPE)
-
-
-def content(data: bytes, kind: str = "") -> Content:
-    """The content type by the first bytes. ``kind``: the type by the name, because a PDF may begin with other bytes."""
-    head = data[:HEAD_BYTES]
-    if any(sign.match(head) for sign in _PICTURE_SIGNS) and not head.startswith(_MARKS):
-        return Content.PICTURE
-    if head.lstrip(b" \t\r\n").startswith(b"%PDF-") or (kind == "pdf" and b"%PDF-" in head[:_PDF_BYTES]):
-        return Content.PDF
-    if _ZIP.match(head):
-        return Content.ZIP
-    if head.startswith(_OFFICE_97):
-        return Content.OFFICE_97
-    return Content.TEXT if _is_text(head) else Content.OTHER
-
-
-def ending_of(name: str) -> str:
-    """The extension of a file name in lower case, in the logical order of its characters, not in the displayed one."""
-    last = re.split(r"[/\\]", name)[-1].rstrip(". ")
-    stem, dot, ending = last.rpartition(".")
-    return ending.lower() if dot and stem else ""
-
-
-def _is_text(head: bytes) -> bool:
-    if head.startswith(_MARKS):
-        return True
-    return b"\0" not in head and len(_NEVER_IN_TEXT.findall(head)) * _FEW <= len(head)
+    is_pdf = head.lstrip(b" \t\r\n").startswith(b"%PDF-") or (kind == "pdf" and b"%PDF-" in head[:_PDF_BYTES])
+    is_zip = _ZIP.match(head) is not None
+    if kind == "pdf" or kind in UNPACKED:
+        is_kind = is_pdf if kind == "pdf" else is_zip and not is_pdf
+    else:
+        few_controls = b"\0" not in head and len(_NEVER_IN_TEXT.findall(head)) * _FEW <= len(head)
+        is_kind = not (is_pdf or is_zip or head.startswith(_OFFICE_97)) and (is_marked or few_controls)
+    return DetectedKind(kind) if is_kind else DetectedKind("" if kind == "text" else kind, NoTextReason.TYPE)

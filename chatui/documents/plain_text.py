@@ -69,8 +69,3 @@ def clean(text: str) -> str:
     if plain.isascii():
         return plain
     return "".join(unicodedata.normalize("NFC", piece) for piece in _PIECE.findall(plain))
-
-
-def has_no_invisible(text: str) -> bool:
-    """Whether the text contains nothing that ``clean`` removes."""
-    return drop(text) == text

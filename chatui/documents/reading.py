@@ -12,7 +12,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -27,6 +26,7 @@ from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.env import BASE_DIR
 from chatui.processes import LateError
 from chatui.sandbox import ProcessLimits
+from renderer.characters import drop
 
 MAX_BYTES = 20_000_000
 """The largest file. A larger one is not read."""
@@ -37,8 +37,6 @@ AT_A_TIME = 2
 
 
 class ReadingState(StrEnum):
-    """The result of reading a file."""
-
     READ = "read"
     EMPTY = "empty"  # nothing readable, as in a scanned PDF
     UNSUPPORTED = "unsupported"  # refused by its type, pictures included
@@ -70,7 +68,6 @@ class FileReading:
 
     @property
     def state(self) -> ReadingState:
-        """The result in one word."""
         return _STATES.get(self.reason, ReadingState.FAILED)
 
 
@@ -93,7 +90,10 @@ async def read(name: str, data: bytes, limits: ProcessLimits | None = None) -> F
     if detected.reason:
         return FileReading(detected.kind, reason=detected.reason)
     if detected.kind in kinds.PLAIN and data[:TEXT_BYTES].isascii():
-        return await asyncio.to_thread(_of_ascii, detected.kind, data)
+        text = await asyncio.to_thread(plain_text.of_ascii, data[:TEXT_BYTES])
+        if not text.strip():
+            return FileReading(detected.kind, reason=NoTextReason.BLANK)
+        return FileReading(detected.kind, (TextPart("", text),), is_cut=len(data) > TEXT_BYTES)
     if not await asyncio.to_thread(is_confined):
         return FileReading(detected.kind, reason=NoTextReason.UNAVAILABLE)
     worker_kind = "plain" if detected.kind in kinds.PLAIN else detected.kind
@@ -104,13 +104,6 @@ async def read(name: str, data: bytes, limits: ProcessLimits | None = None) -> F
 @cache
 def _readers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(AT_A_TIME, "reading files")
-
-
-def _of_ascii(kind: str, data: bytes) -> FileReading:
-    text = plain_text.of_ascii(data[:TEXT_BYTES])
-    if not text.strip():
-        return FileReading(kind, reason=NoTextReason.BLANK)
-    return FileReading(kind, (TextPart("", text),), is_cut=len(data) > TEXT_BYTES)
 
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.documents.inside import worker; worker.main()"
@@ -154,16 +147,14 @@ def _parsed_answer(output: bytes, max_bytes: int) -> FileReading:
     Raises:
         ValueError, KeyError, TypeError: the answer is invalid.
     """
-    length = int.from_bytes(output[:LENGTH_BYTES], "big")
-    head = output[LENGTH_BYTES : LENGTH_BYTES + length]
-    if len(output) < LENGTH_BYTES + length or length > _MAX_HEAD_BYTES:
+    at = LENGTH_BYTES + int.from_bytes(output[:LENGTH_BYTES], "big")
+    if not at <= min(len(output), LENGTH_BYTES + _MAX_HEAD_BYTES):
         raise ValueError
-    about: dict[str, Any] = json.loads(head)
+    about: dict[str, Any] = json.loads(output[LENGTH_BYTES:at])
     sizes = [size for _, size in about["parts"]]
-    at = LENGTH_BYTES + length
-    if len(sizes) > MAX_PARTS or any(type(size) is not int or size < 0 for size in sizes) or at + sum(sizes) != len(output):
+    if len(sizes) > MAX_PARTS or any(type(size) is not int or size < 0 for size in sizes):
         raise ValueError
-    if sum(sizes) > max_bytes:
+    if sum(sizes) > max_bytes or at + sum(sizes) != len(output):
         raise ValueError
     parts = []
     for label, size in about["parts"]:
@@ -183,9 +174,8 @@ def _checked(text: str, max_chars: int) -> str:
     Raises:
         ValueError: the text is too long, or contains invisible characters.
     """
-    if len(text) > max_chars or not all(
-        plain_text.has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)
-    ):
+    slices = (text[at : at + _SLICE_CHARS] for at in range(0, len(text), _SLICE_CHARS))
+    if len(text) > max_chars or any(drop(each) != each for each in slices):
         raise ValueError
     return text
 
@@ -194,19 +184,24 @@ log = logging.getLogger(__name__)
 
 _PROBE_BYTES = 10_000
 _BOMBS = {"time": ProcessLimits(cpu_seconds=1), "memory": ProcessLimits(cpu_seconds=5, memory_bytes=1 << 28)}
-_once = threading.Lock()
 
 
+@cache
 def is_confined() -> bool:
     """Whether files can be read safely here. This is tested once per process, in 0.1 seconds. Missing requirements are logged."""
-    with _once:
-        return _is_confined()
+    if not sys.platform.startswith("linux"):
+        return True  # Other systems have no filter: the resource limits must suffice.
+    found = escapes()
+    if found:
+        log.error("uploaded files are not read: %s", "; ".join(found))
+    return not found
 
 
 def faults() -> list[str]:
     """The problems with reading files here, including with limits; empty if there are none. Takes one to two seconds."""
+    found = {name: read_confined(f"bomb of {name}", b"", _PROBE_BYTES, limits) for name, limits in _BOMBS.items()}
     return escapes() + [
-        f"a process was not ended at its {name} limit" for name, limits in _BOMBS.items() if not _ends(f"bomb of {name}", limits)
+        f"a process was not ended at its {name} limit" for name, each in found.items() if each.reason is not NoTextReason.LIMIT
     ]
 
 
@@ -217,17 +212,3 @@ def escapes() -> list[str]:
         return ["no process could be confined"]
     *found, last = "".join(part.text for part in answer.parts).splitlines()
     return [f"a process that reads a file could {way}" for way in found] if last == probes.DONE else ["not all attempts were made"]
-
-
-@cache
-def _is_confined() -> bool:
-    if not sys.platform.startswith("linux"):
-        return True  # Other systems have no filter: the resource limits must suffice.
-    found = escapes()
-    if found:
-        log.error("uploaded files are not read: %s", "; ".join(found))
-    return not found
-
-
-def _ends(kind: str, limits: ProcessLimits) -> bool:
-    return read_confined(kind, b"", _PROBE_BYTES, limits).reason is NoTextReason.LIMIT

@@ -18,7 +18,7 @@ from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.display import conversation_actions
 from chatui.display.conversation_list import conversation_url
-from chatui.json_schemas import DEFAULT_NAME, AnswerFormat, SchemaUnusableError, answer_format, schema_of
+from chatui.json_schemas import DEFAULT_NAME, AnswerFormat, UnusableError, answer_format, schema_of
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.tools import catalogue
@@ -189,7 +189,7 @@ _IDS = {"conversation": "conversation", "folder": "folder", "question": "questio
 def _format(schema: str) -> AnswerFormat:
     try:
         return answer_format(DEFAULT_NAME, schema_of(schema))
-    except SchemaUnusableError:
+    except UnusableError:
         raise AskRefusedError(ProductCode.COMMAND) from None
 
 

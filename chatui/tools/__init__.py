@@ -1,9 +1,9 @@
 """What a model may call: our tools, functions of packages and programs, tools of other servers; and the only fetcher.
 
 Begin with ``tool`` and ``catalogue``: which tools there are, who may use them, and which are not offered together because one reads private
-data and another sends something out. ``functions`` makes tools of Python functions, ``callers`` of a program's functions, ``openapi`` and
-``mcp`` of the operations of other servers, which the operator confirms (``server_registry``, ``server_review``; ``remote`` cleans their
-texts). ``execution`` runs a tool with a time limit, ``replies`` writes its answer.
+data and another sends something out. ``functions`` makes tools of a package's and of a program's functions, ``openapi`` and ``mcp``
+of the operations of other servers, which the operator confirms (``server_registry``; ``remote`` cleans their texts).
+``execution`` runs a tool with a time limit, ``replies`` writes its answer.
 
 Only ``fetcher`` connects to addresses that strangers choose. A tool of others gets its checked arguments and nothing else; our own also get
 ``tool.CallingTurn``, with files and questions, never reasoning. That a call runs only once, and after its approval, is ``turns.calls``.

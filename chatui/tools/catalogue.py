@@ -24,11 +24,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import Field
 
 from chatui.env import environment
+from chatui.json_schemas import UnusableError, check_schema
 from chatui.tools import document_search
-from chatui.tools import tool as arguments
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.python.tool import PYTHON
-from chatui.tools.tool import NAME, Tool, ToolError, ToolUnusableError, line_of
+from chatui.tools.tool import NAME, Tool, ToolError, line_of
 
 _DEMO_CELSIUS = 20
 
@@ -83,7 +83,7 @@ def of_demo() -> dict[str, Tool]:
 @cache
 def installed() -> dict[str, Tool]:
     """The installed tools by name. Unusable tools and tools with a duplicate name are left out, and logged with the reason."""
-    from chatui.tools.browser.tools import browser_tools  # takes 2 MB, and most installations offer no tools
+    from chatui.tools.browser import browser_tools  # takes 2 MB, and most installations offer no tools
 
     clock = tool_of(current_time, "current_time", _OWN)
     found = {each.name: each for each in (clock, PYTHON, *browser_tools())}
@@ -101,13 +101,12 @@ def _loaded(entry: EntryPoint) -> Tool | None:
     source = entry.dist.name if entry.dist else entry.module
     try:
         found = tool_of(entry.load(), entry.name, source)
-        arguments.fault(found.parameters, {})
-    except ToolUnusableError as error:
+        check_schema(found.parameters)
+        return found
+    except UnusableError as error:
         log.error("tool %s of %s is not offered: %s", entry.name, source, error)
     except Exception as error:  # noqa: BLE001 - a package that cannot be imported must not keep the product from starting
         log.error("tool %s of %s is not offered: it could not be loaded (%s)", entry.name, source, type(error).__name__)
-    else:
-        return found
     return None
 
 
@@ -206,7 +205,8 @@ def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreig
     distinct: list[Tool] = []
     left_out: dict[str, tuple[str, ...]] = {}
     readers = {name for name in used if name not in tools or tools[name].reads_private_data}
-    for candidate in sorted(tools.values(), key=_order):
+    ranked = sorted(tools.values(), key=lambda tool: (tool.sends_outside * (1 + tool.reads_private_data), tool.name))
+    for candidate in ranked:
         others = against(candidate, distinct)
         if others or (candidate.sends_outside and (has_foreign_text or readers - {candidate.name})):
             left_out[candidate.name] = tuple(each.name for each in others) or tuple(sorted((readers - {candidate.name}) & set(tools)))
@@ -223,9 +223,3 @@ def against(tool: Tool, others: Iterable[Tool]) -> list[Tool]:
     return [
         other for other in others if (tool.reads_private_data and other.sends_outside) or (tool.sends_outside and other.reads_private_data)
     ]
-
-
-def _order(tool: Tool) -> tuple[int, str]:
-    if tool.reads_private_data and tool.sends_outside:
-        return 2, tool.name
-    return int(tool.sends_outside), tool.name

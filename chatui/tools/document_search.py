@@ -7,7 +7,7 @@ allows that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatui.tools.file_access import Excerpt
@@ -33,31 +33,20 @@ def _begin(turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
         if document and document.casefold() not in (name.casefold() for name in names):
             raise ToolError(f"There is no document with this name to search. There are: {', '.join(names[:_MAX_NAMES])}.")
         found = await turn.documents.find(str(arguments["query"]), document, MAX_EXCERPTS)
-        return shown([(_cursor(turn.pages, each), each) for each in found]) if found else _NOTHING
+        return "\n\n".join([_HEAD, *(_shown(turn.pages, each) for each in found)]) if found else _NOTHING
 
     return call
 
 
-def _cursor(pages: dict[int, CitableSource], excerpt: Excerpt) -> int:
-    """The cursor by which the model cites an excerpt. An excerpt has the same cursor throughout a conversation."""
-    cited = CitableSource(excerpt.url, _title(excerpt))
-    known = next((cursor for cursor, page in pages.items() if page == cited), None)
-    cursor = max(pages, default=-1) + 1 if known is None else known
+def _shown(pages: dict[int, CitableSource], excerpt: Excerpt) -> str:
+    """An excerpt for the model, with numbered lines like the browser's pages, and with the cursor by which the model cites it: the same
+    throughout a conversation."""
+    title = f"{excerpt.document}{', ' if excerpt.place else ''}{excerpt.place}"
+    cited = CitableSource(excerpt.url, title)
+    cursor = next((cursor for cursor, page in pages.items() if page == cited), max(pages, default=-1) + 1)
     pages[cursor] = cited
-    return cursor
-
-
-def shown(found: Sequence[tuple[int, Excerpt]]) -> str:
-    """The reply for the model: each excerpt with its cursor for citations and with numbered lines, like the browser's pages."""
-    return "\n\n".join([_HEAD, *(f"[{cursor}] {_title(each)}\n{_numbered(each.text)}" for cursor, each in found)])
-
-
-def _title(excerpt: Excerpt) -> str:
-    return f"{excerpt.document}{', ' if excerpt.place else ''}{excerpt.place}"
-
-
-def _numbered(text: str) -> str:
-    return "\n".join(f"L{number}: {line}" for number, line in enumerate(text.splitlines()))
+    lines = "\n".join(f"L{number}: {line}" for number, line in enumerate(excerpt.text.splitlines()))
+    return f"[{cursor}] {title}\n{lines}"
 
 
 FIND = Tool(

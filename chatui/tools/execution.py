@@ -45,7 +45,7 @@ def is_cancelled() -> bool:
 def cancel_all() -> None:
     """Cancel all running calls, because the process exits."""
     for execution in list(_running):
-        execution.cancel(ToolCancel(execution.call_id, "shutdown"))
+        execution.cancel("shutdown")
 
 
 def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
@@ -53,20 +53,11 @@ def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Fut
     return asyncio.run_coroutine_threadsafe(task, tools_loop())
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCancel:
-    """The event ``tool.cancel`` (specification section 9): the call is cancelled. ``reason``: a word for the log."""
-
-    call_id: str
-    reason: str
-
-
 @dataclass(slots=True, eq=False)
 class Execution:
     """One execution of one call. Await ``result`` once; ``cancel`` may be called at any time, on the same event loop. ``note``: a sentence
     of the product's for the model, beside the result."""
 
-    call_id: str
     tool: Tool
     arguments: Mapping[str, Any] = field(repr=False)
     max_chars: int
@@ -91,40 +82,42 @@ class Execution:
             if self.tool.is_async:
                 self._future = asyncio.run_coroutine_threadsafe(self._awaited(), tools_loop())
             else:
-                await self._start_thread(until)
+                while not _places().acquire(blocking=False):
+                    if time.monotonic() + _WAIT_SECONDS >= until:
+                        raise ToolsBusyError
+                    await asyncio.sleep(_WAIT_SECONDS)
+                # A daemon: a function that never ends must not keep the process from exiting.
+                threading.Thread(target=self._in_thread, name=f"tool {self.tool.name}", daemon=True).start()
             async with asyncio.timeout(until - time.monotonic()):
                 return await asyncio.wrap_future(self._future)
         except TimeoutError:
-            self.cancel(ToolCancel(self.call_id, "deadline"))
+            self.cancel("deadline")
             raise
         except asyncio.CancelledError:
-            self.cancel(ToolCancel(self.call_id, "stopped"))
+            self.cancel("stopped")
             raise
         finally:
             _running.discard(self)
 
-    def cancel(self, event: ToolCancel) -> None:
-        """Cancel the call. A coroutine is cancelled; a function can check ``is_cancelled``."""
+    def cancel(self, reason: str) -> None:
+        """Cancel the call: the event ``tool.cancel`` (specification section 9). A coroutine is cancelled; a function can check
+        ``is_cancelled``. ``reason``: a word for the log."""
         if not self._cancel.is_set():
-            # The call's id is not logged, because it is text from the model server.
-            log.info("tool.cancel (%s)", event.reason)
+            log.info("tool.cancel (%s)", reason)
         self._cancel.set()
         self._future.cancel()
-
-    async def _start_thread(self, until: float) -> None:
-        while not _places().acquire(blocking=False):
-            if time.monotonic() + _WAIT_SECONDS >= until:
-                raise ToolsBusyError
-            await asyncio.sleep(_WAIT_SECONDS)
-        # A daemon: a function that never ends must not keep the process from exiting.
-        threading.Thread(target=self._in_thread, name=f"tool {self.tool.name}", daemon=True).start()
 
     def _in_thread(self) -> None:
         _cancelled.set(self._cancel)
         try:
-            self._settle(result=replies.bounded_json(self.tool.run(self.arguments), self.max_chars))
-        except BaseException as error:  # noqa: BLE001 - any exception is the tool's failure, even SystemExit
-            self._settle(error=_failure(error))
+            try:
+                found = replies.bounded_json(self.tool.run(self.arguments), self.max_chars)
+            except BaseException as error:  # noqa: BLE001 - any exception is the tool's failure, even SystemExit
+                self._future.set_exception(_failure(error))
+            else:
+                self._future.set_result(found)
+        except concurrent.futures.InvalidStateError:
+            log.info("a late reply of a tool was dropped")
         finally:
             _places().release()
 
@@ -140,15 +133,6 @@ class Execution:
                 raise
             # This may be a CancelledError that the tool itself raised. Passed on, it would look as if the person had pressed Stop.
             raise _failure(error) from None
-
-    def _settle(self, result: str = "", error: Exception | None = None) -> None:
-        try:
-            if error is None:
-                self._future.set_result(result)
-            else:
-                self._future.set_exception(error)
-        except concurrent.futures.InvalidStateError:
-            log.info("a late reply of a tool was dropped")
 
 
 _running: set[Execution] = set()

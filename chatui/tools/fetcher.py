@@ -11,18 +11,17 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 import httpcore
 import httpx
 
 from chatui.documents.inside.html import URL_CHARS, joined
+from chatui.json_requests import tls
 
 _IPV4_EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped
@@ -31,13 +30,18 @@ _IPV4_EMBEDDING = (
     (IPv6Network("2002::/16"), 80),  # 6to4
 )
 """IPv6 networks whose addresses embed an IPv4 address, and the number of bits after that address."""
-_NOT_PUBLIC_V4 = tuple(
-    map(IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"))
+_NOT_PUBLIC = tuple(
+    map(
+        ip_network,
+        (
+            *("0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
+            *("64:ff9b:1::/48", "2001::/32", "fec0::/10", "100::/64", "5f00::/16", "3fff::/20"),
+        ),
+    )
 )
 """This network, carrier-grade NAT, Azure's host (a public address that leads to the machine's own settings), protocol assignments (metadata
-on some clouds), 6to4 relays and benchmarks. Older versions of Python do not recognize most of them."""
-_NOT_PUBLIC_V6 = tuple(map(IPv6Network, ("64:ff9b:1::/48", "2001::/32", "fec0::/10", "100::/64", "5f00::/16", "3fff::/20")))
-"""Local NAT64, Teredo, site-local, discard-only, segment routing and documentation. Not all versions of Python recognize all of them."""
+on some clouds), 6to4 relays and benchmarks; local NAT64, Teredo, site-local, discard-only, segment routing and documentation. Not all
+versions of Python recognize all of them."""
 
 
 def is_public(address: str) -> bool:
@@ -46,21 +50,14 @@ def is_public(address: str) -> bool:
         found = ip_address(address)
     except ValueError:
         return False
-    return _is_public_v4(found) if isinstance(found, IPv4Address) else _is_public_v6(found)
-
-
-def _is_public_v4(address: IPv4Address) -> bool:
-    is_special = address.is_multicast or address.is_reserved or any(address in network for network in _NOT_PUBLIC_V4)
-    return address.is_global and not is_special
-
-
-def _is_public_v6(address: IPv6Address) -> bool:
-    if address.scope_id is not None or any(address in network for network in _NOT_PUBLIC_V6):
-        return False
-    for network, bits_after in _IPV4_EMBEDDING:
-        if address in network:
-            return _is_public_v4(IPv4Address(int(address) >> bits_after & 0xFFFFFFFF))
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+    if isinstance(found, IPv6Address):
+        if found.scope_id is not None:
+            return False
+        embedded = next((bits for network, bits in _IPV4_EMBEDDING if found in network), None)
+        if embedded is not None:
+            found = IPv4Address(int(found) >> embedded & 0xFFFFFFFF)
+    is_special = found.is_multicast or found.is_reserved or found.is_unspecified
+    return found.is_global and not is_special and not any(found in network for network in _NOT_PUBLIC)
 
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
@@ -73,13 +70,12 @@ async def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[4][0]) for address in found))
 
 
+@dataclass(frozen=True, slots=True)
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
     """Connects to public addresses only. Tests, which have no public address, set ``resolver`` and ``permits``."""
 
-    def __init__(self, resolver: Resolver = look_up, permits: Callable[[str], bool] = is_public) -> None:
-        self._resolver = resolver
-        self._permits = permits
-        self._network = httpcore.AnyIOBackend()
+    resolver: Resolver = look_up
+    permits: Callable[[str], bool] = is_public
 
     async def connect_tcp(
         self,
@@ -91,11 +87,12 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to one of the host's addresses. A host with any address that is not public is refused as a whole."""
         addresses = await self._addresses(host, port)
-        if not addresses or not all(map(self._permits, addresses)):
+        if not addresses or not all(map(self.permits, addresses)):
             raise httpcore.ConnectError
+        network = httpcore.AnyIOBackend()
         for address in addresses[:MAX_ADDRESSES]:
             try:
-                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await network.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
         raise httpcore.ConnectError
@@ -107,7 +104,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         except ValueError:
             pass
         try:
-            return await self._resolver(bare, port)
+            return await self.resolver(bare, port)
         except (OSError, UnicodeError):
             raise httpcore.ConnectError from None
 
@@ -153,10 +150,7 @@ class Hosts:
     denied: Collection[str] = ()
 
     def allows(self, host: str) -> bool:
-        """Whether requests may be sent to this host."""
-        if _is_listed(host, self.denied):
-            return False
-        return not self.allowed or _is_listed(host, self.allowed)
+        return not _is_listed(host, self.denied) and (not self.allowed or _is_listed(host, self.allowed))
 
 
 def parse_target(url: str, ports: Collection[int] = (80, 443)) -> Target:
@@ -214,10 +208,6 @@ class FetchLimits:
     types: Collection[str] = _TYPES
 
 
-ANY_HOST = Hosts()
-DEFAULT_LIMITS = FetchLimits()
-
-
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
     """A fetched page. ``url``: after redirects. ``kind``: the media type, without parameters. ``is_cut``: the body was truncated."""
@@ -229,20 +219,13 @@ class FetchedPage:
     is_cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class Fetcher:
-    """Fetches pages, each over its own connection. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
+    """Fetches pages, each over its own connection."""
 
-    def __init__(
-        self,
-        hosts: Hosts = ANY_HOST,
-        limits: FetchLimits = DEFAULT_LIMITS,
-        *,
-        resolver: Resolver = look_up,
-        permits: Callable[[str], bool] = is_public,
-    ) -> None:
-        self._hosts = hosts
-        self._limits = limits
-        self._network = CheckedNetwork(resolver, permits)
+    hosts: Hosts = field(default_factory=Hosts)
+    limits: FetchLimits = field(default_factory=FetchLimits)
+    network: CheckedNetwork = field(default_factory=CheckedNetwork)
 
     async def fetch(self, url: str) -> FetchedPage:
         """The page at this address.
@@ -251,9 +234,12 @@ class Fetcher:
             FetchError: the address may not be requested, or the page could not be loaded, or is not text.
         """
         try:
-            async with asyncio.timeout(self._limits.seconds):
-                for _ in range(self._limits.redirects + 1):
-                    found = await self._request(self._checked_target(url))
+            async with asyncio.timeout(self.limits.seconds):
+                for _ in range(self.limits.redirects + 1):
+                    target = parse_target(url, self.limits.ports)
+                    if not self.hosts.allows(target.host):
+                        raise FetchError(ADDRESS_REFUSED)
+                    found = await self._request(target)
                     if isinstance(found, FetchedPage):
                         return found
                     url = found
@@ -261,19 +247,15 @@ class Fetcher:
             raise FetchError(NOT_LOADED) from None
         raise FetchError("The page redirects too often.")
 
-    def _checked_target(self, url: str) -> Target:
-        target = parse_target(url, self._limits.ports)
-        if not self._hosts.allows(target.host):
-            raise FetchError(ADDRESS_REFUSED)
-        return target
-
     async def _request(self, target: Target) -> FetchedPage | str:
         """The page, or the address that it redirects to."""
-        named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
+        host = target.url.split("/")[2]
+        named = {"Host": host, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
+        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), self.limits.seconds)
         async with (
-            httpcore.AsyncConnectionPool(ssl_context=_tls(), max_connections=1, network_backend=self._network) as pool,
-            pool.stream("GET", target.url, headers=headers, extensions={"timeout": self._timeouts()}) as response,
+            httpcore.AsyncConnectionPool(ssl_context=tls(), max_connections=1, network_backend=self.network) as pool,
+            pool.stream("GET", target.url, headers=headers, extensions={"timeout": timeouts}) as response,
         ):
             named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             if response.status in _REDIRECTS and "location" in named:
@@ -283,7 +265,7 @@ class Fetcher:
             if response.status not in _SUCCESS:
                 raise FetchError(f"The server answered with the status {response.status}.")
             kind, charset = _kind(named.get("content-type", "text/plain"))
-            if kind not in self._limits.types:
+            if kind not in self.limits.types:
                 raise FetchError("This content cannot be read as text.")
             body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
             return FetchedPage(target.url, kind, charset, body, is_cut)
@@ -291,16 +273,13 @@ class Fetcher:
     async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
         """The body up to the limit, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
         unpack = _unpacker(encoding)
-        most, taken, body = self._limits.bytes, 0, bytearray()
+        most, taken, body = self.limits.bytes, 0, bytearray()
         async for chunk in response.aiter_stream():
             taken += len(chunk)
             body += unpack(chunk, most + 1 - len(body))
             if len(body) > most or taken > most:
                 return bytes(body[:most]), True
         return bytes(body), False
-
-    def _timeouts(self) -> dict[str, float]:
-        return dict.fromkeys(("connect", "read", "write", "pool"), self._limits.seconds)
 
 
 def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
@@ -316,12 +295,3 @@ def _kind(content_type: str) -> tuple[str, str]:
     kind, *parameters = (part.strip() for part in content_type.split(";"))
     charset = next((each.partition("=")[2].strip("\"' ") for each in parameters if each.lower().startswith("charset=")), "")
     return kind.lower(), charset
-
-
-def _host_header(target: Target) -> str:
-    return target.url.partition("://")[2].partition("/")[0].partition("?")[0]
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)

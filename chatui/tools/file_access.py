@@ -43,11 +43,7 @@ class TurnFiles(Protocol):
     """The files of one turn and of its conversation. All methods may be called from any event loop."""
 
     async def store(self, made: CreatedFile) -> StoredFileInfo:
-        """Store a file with the turn, for the person.
-
-        Raises:
-            FileNotStoredError: the file is too large, there are too many files, or it cannot be stored now.
-        """
+        """Store a file with the turn, for the person. Raises FileNotStoredError: it is too large, one too many, or cannot be stored now."""
 
     async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         """The files of the conversation, the newest of each name, up to ``max_bytes``. Empty if they cannot be read now. Of the uploaded
@@ -103,15 +99,8 @@ class TurnSessions(Protocol):
     """The sessions with tool servers that the turn may use, whichever process began them. Call both methods from any event loop."""
 
     async def last(self, place: SessionPlace) -> str | None:
-        """The session that was used last; empty if it has ended, None if there never was one.
-
-        Raises:
-            ToolError: it cannot be read now.
-        """
+        """The session that was used last; empty if it has ended, None if there never was one. Raises ToolError if it cannot be read now."""
 
     async def replace(self, place: SessionPlace, before: str | None, after: str) -> str:
-        """Store ``after`` if ``before`` is still the last one. Returns the one that is stored now.
-
-        Raises:
-            ToolError: it cannot be stored now, or the turn has ended.
-        """
+        """Store ``after`` if ``before`` is still the last one. Returns the one that is stored now. Raises ToolError if none can be stored
+        now, or the turn has ended."""

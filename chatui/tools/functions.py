@@ -1,16 +1,26 @@
-"""Creates tools from Python functions. The schema comes from the type hints, the description from the docstring."""
+"""Makes tools of functions: of a package's Python functions, by their type hints and docstrings, and of those that a program sends.
+
+A program's functions are offered to the model, but never executed here. A program may write anything in its instructions anyway, so its
+texts are not restricted. It only matters that they are of limited length and cannot end a definition or a message, and that its schema can
+be checked in bounded time.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import re
 import string
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from pydantic import PydanticUserError, TypeAdapter
 
+from chatui import json_schemas
+from chatui.json_schemas import UnusableError
+from chatui.tools.remote.offers import cleaned
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, ToolUnusableError, one_line
+from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,16 +48,15 @@ def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for
     """The tool for a function. ``name``: the name of its entry point, which the decorator can replace.
 
     Raises:
-        ToolUnusableError: its name, arguments or texts cannot be shown to a model.
+        UnusableError: its name, arguments or texts cannot be shown to a model.
     """
     if not callable(function):
-        raise ToolUnusableError("it is not a function")
+        raise UnusableError("it is not a function")
     about: Mapping[str, Any] = getattr(function, _ABOUT, {})
     own = about.get("name") or name
     if not NAME.fullmatch(own) or own in TRAINED_NAMES:
-        raise ToolUnusableError(f"{own!r} is not a tool name: at most 64 of a-z, 0-9 and _, and no name that the model was trained with")
-    adapter = _adapter(function)
-    parameters = _parameters(adapter)
+        raise UnusableError(f"{own!r} is not a tool name: at most 64 of a-z, 0-9 and _, and no name that the model was trained with")
+    adapter, parameters = _arguments(function)
     label = about.get("label") or DEFAULT_LABEL
     check_label(label, parameters)
     return Tool(
@@ -70,42 +79,86 @@ def _description(function: Callable[..., Any]) -> str:
     first, *_ = inspect.cleandoc(inspect.getdoc(function) or "").split("\n\n")
     text = one_line(first)
     if not text:
-        raise ToolUnusableError("it has no docstring, so the model would not know what it is for")
+        raise UnusableError("it has no docstring, so the model would not know what it is for")
     if len(text) > DESCRIPTION_CHARS:
-        raise ToolUnusableError(f"the first paragraph of its docstring is longer than {DESCRIPTION_CHARS} characters")
+        raise UnusableError(f"the first paragraph of its docstring is longer than {DESCRIPTION_CHARS} characters")
     return text
 
 
-def _adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:
+def _arguments(function: Callable[..., Any]) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    """What converts the arguments and calls the function, and their schema."""
     kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
     if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
-        raise ToolUnusableError("a tool's arguments must have names: no *args, no **kwargs, no /")
+        raise UnusableError("a tool's arguments must have names: no *args, no **kwargs, no /")
     try:
-        return TypeAdapter(cast(Any, function))
-    except (PydanticUserError, NameError) as error:
-        raise ToolUnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
-
-
-def _parameters(adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    try:
+        adapter = TypeAdapter[Any](cast(Any, function))
         schema = adapter.json_schema()
-    except PydanticUserError as error:
-        raise ToolUnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
-    return {**reduced(schema, has_patterns=True), "additionalProperties": False}
+    except (PydanticUserError, NameError) as error:
+        raise UnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
+    return adapter, {**reduced(schema, has_patterns=True), "additionalProperties": False}
 
 
 def check_label(label: str, parameters: Mapping[str, Any]) -> None:
     """Check a tool's label.
 
     Raises:
-        ToolUnusableError: the label is not readable, or names an argument that does not exist.
+        UnusableError: the label is not readable, or names an argument that does not exist.
     """
     if len(label) > LABEL_CHARS or (label != one_line(label.replace("{", "").replace("}", "")) and "{" not in label):
-        raise ToolUnusableError(f"its label is not one line of at most {LABEL_CHARS} characters")
+        raise UnusableError(f"its label is not one line of at most {LABEL_CHARS} characters")
     try:
         named = [field for _, field, form, conversion in string.Formatter().parse(label) if field is not None and not (form or conversion)]
         plain = [field for _, field, *_ in string.Formatter().parse(label) if field is not None]
     except ValueError:
-        raise ToolUnusableError("its label has a brace without a name") from None
+        raise UnusableError("its label has a brace without a name") from None
     if named != plain or not set(named) <= set(parameters["properties"]):
-        raise ToolUnusableError("its label names an argument that it does not have")
+        raise UnusableError("its label names an argument that it does not have")
+
+
+MAX_FUNCTIONS = 128
+"""The most functions in one request."""
+PROGRAM_DESCRIPTION_CHARS = 2000
+SOURCE = "program"
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,53}")
+"""The names that a model can use: with the prefix ``functions.``, they must fit into the header of a call."""
+_MAX_NAME_CHARS = 54
+_HASH = 8
+
+
+def model_name(name: str) -> str:
+    """The name of a function for the model: its own name if that is possible. The result depends only on the name."""
+    if _PLAIN.fullmatch(name) and name not in TRAINED_NAMES:
+        return name
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_HASH]
+    return f"f_{plain}"[: _MAX_NAME_CHARS - _HASH - 1] + f"_{digest}"
+
+
+def function_of(name: str, description: str, parameters: Mapping[str, Any] | None, *, is_strict: bool = False) -> Tool:
+    """A program's function as a tool. ``is_strict``: its calls may only have arguments that the schema names, even if the schema allows
+    others.
+
+    Raises:
+        UnusableError: its name or schema cannot be shown to a model, or the schema cannot be checked. The message quotes neither.
+    """
+    if not json_schemas.NAME.fullmatch(name):
+        raise UnusableError("its name must be 1 to 64 letters, digits, _ or -")
+    return Tool(
+        name=model_name(name),
+        description=cleaned(description[: 2 * PROGRAM_DESCRIPTION_CHARS], PROGRAM_DESCRIPTION_CHARS),
+        parameters=_program_parameters(parameters, is_strict),
+        source=SOURCE,
+        is_run_by_caller=True,
+    )
+
+
+def _program_parameters(schema: Mapping[str, Any] | None, is_strict: bool) -> dict[str, Any]:
+    if not schema:
+        return {"type": "object", "properties": {}, "additionalProperties": True}
+    try:
+        found = reduced({"type": "object", **schema} if "type" not in schema else schema, schema, is_closed=is_strict)
+    except (RecursionError, OverflowError):
+        raise UnusableError("its schema is nested too deeply") from None
+    if found.get("type") != "object":
+        raise UnusableError("its parameters must be a JSON Schema of an object")
+    return {"properties": {}, **found}

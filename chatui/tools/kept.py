@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 
+class Program(Protocol):
+    """A program that keeps state."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether another call can use it."""
+
+    async def end(self) -> None:
+        """End it, and wait until it has ended."""
+
+
+P = TypeVar("P", bound=Program)
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
-class Kept:
-    """A program, the base of others. ``key``: its conversation or person. ``waiting``: how many calls use it or wait for it."""
+class Kept(Generic[P]):
+    """The place of a program. ``key``: its conversation or person. ``program``: None until it has started, and after it was ended.
+    ``waiting``: how many calls use it or wait for it."""
 
     key: UUID
     person_id: UUID
+    program: P | None = None
     waiting: int = 0
     used_at: float = 0.0
     idle: asyncio.TimerHandle | None = field(default=None, repr=False)
 
     @property
     def is_alive(self) -> bool:
-        """Whether another call can use it."""
-        raise NotImplementedError
-
-    def end(self) -> Coroutine[Any, Any, None] | None:
-        """Begin to end it. Returns what ends it; None if there is nothing to end."""
-        raise NotImplementedError
+        return self.program is not None and self.program.is_alive
 
 
-K = TypeVar("K", bound=Kept)
+K = TypeVar("K", bound=Kept[Any])
 
 
 class KeptPrograms(Generic[K]):
@@ -41,17 +52,16 @@ class KeptPrograms(Generic[K]):
         self._ending: set[asyncio.Task[None]] = set()
 
     def add(self, kept: K) -> K:
-        """Keep a program."""
         self.by_key[kept.key] = kept
         self.open.add(kept)
         return kept
 
-    def make_room(self, among: Collection[K]) -> bool:
+    def make_room(self, among: Iterable[K]) -> bool:
         """End the program that has been idle longest. Returns whether any of them is idle."""
-        idle = [each for each in among if not each.waiting]
-        if idle:
-            self.drop(min(idle, key=lambda each: each.used_at))
-        return bool(idle)
+        idle = min((each for each in among if not each.waiting), key=lambda each: each.used_at, default=None)
+        if idle is not None:
+            self.drop(idle)
+        return idle is not None
 
     def release(self, kept: K, idle_seconds: float) -> None:
         """After a call, for which ``waiting`` was counted up: end the program if it is not the current one or not alive any more; otherwise
@@ -66,11 +76,7 @@ class KeptPrograms(Generic[K]):
         kept.used_at = loop.time()
         if kept.idle is not None:
             kept.idle.cancel()
-        kept.idle = loop.call_later(idle_seconds, self._drop_if_idle, kept)
-
-    def _drop_if_idle(self, kept: K) -> None:
-        if not kept.waiting:
-            self.drop(kept)
+        kept.idle = loop.call_later(idle_seconds, lambda: None if kept.waiting else self.drop(kept))
 
     def drop(self, kept: K, *, at_once: bool = False) -> None:
         """Take no more calls for this program, and end it after those that it is answering."""
@@ -82,15 +88,20 @@ class KeptPrograms(Generic[K]):
             self.open.discard(kept)
             self.end(kept)
 
+    def forget(self, key: UUID) -> None:
+        """End the program of a conversation or person that is gone."""
+        if kept := self.by_key.get(key):
+            self.drop(kept, at_once=True)
+
     def end(self, kept: K) -> None:
         """End a program in the background."""
-        if (ending := kept.end()) is not None:
-            task = asyncio.get_running_loop().create_task(ending)
+        program, kept.program = kept.program, None
+        if program is not None:
+            task = asyncio.get_running_loop().create_task(program.end())
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """End all programs, and wait for them."""
         for kept in list(self.by_key.values()):
             self.drop(kept, at_once=True)
         if self._ending:

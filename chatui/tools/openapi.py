@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,25 @@ from urllib.parse import quote, unquote, urlencode
 
 import yaml
 
-from chatui.json_schemas import SchemaUnusableError, listed_in, mapping, target_of
+from chatui.json_schemas import UnusableError, listed_in, mapping, target_of
 from chatui.tools.file_access import EndedSession
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
-from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, HttpResponse, StatusError
-from chatui.tools.remote.offers import ArgumentPlace, Listing, Moment, ServerError, ToolOffer, argument_name, cleaned, sent, tool_name
-from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import DESCRIPTION_CHARS, CallingTurn, ToolError, ToolUnusableError
+from chatui.tools.remote.exchange import FORBIDDEN, Connections, HttpRequest, StatusError, kind_of, whole
+from chatui.tools.remote.exchange import MAX_BYTES as MAX_ANSWER_BYTES
+from chatui.tools.remote.offers import (
+    MAX_ARGUMENTS,
+    ArgumentPlace,
+    Listing,
+    Moment,
+    ServerError,
+    ToolOffer,
+    cleaned,
+    description_of,
+    listing,
+)
+from chatui.tools.remote.schemas import OfferedArguments, reduced
+from chatui.tools.tool import CallingTurn, ToolError
 
 MAX_BYTES = 4_000_000
 MAX_TOKENS = 400_000
@@ -37,12 +48,12 @@ MAX_HOPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its definition in the document, and the parameters that all operations of its path share."""
+    """One operation: its definition in the document, and its parameters, after those that all operations of its path share."""
 
     method: str
     path: str
     definition: Mapping[str, Any] = field(repr=False)
-    shared: tuple[Any, ...] = field(repr=False)
+    parameters: tuple[Any, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +66,32 @@ class OpenApiDocument:
         """The operation with that id.
 
         Raises:
-            ToolUnusableError: no operation has that id, or several have it.
+            UnusableError: no operation has that id, or several have it.
         """
         items = [(str(path), self.resolved(item)) for path, item in mapping(self.root, "paths").items()]
         found = [
-            Operation(method.upper(), path, definition, tuple(listed_in(item, "parameters")))
+            Operation(method.upper(), path, definition, (*listed_in(item, "parameters"), *listed_in(definition, "parameters")))
             for path, item in items
             for method in METHODS
             if (definition := mapping(item, method)).get("operationId") == operation_id
         ]
         if len(found) != 1:
-            raise ToolUnusableError("the document has no operation with that id" if not found else "the document has that id several times")
+            raise UnusableError("the document has no operation with that id" if not found else "the document has that id several times")
         return found[0]
 
     def resolved(self, value: Any) -> Mapping[str, Any]:
         """The target of a reference within the document, or the value itself if it is another mapping, or else an empty mapping.
 
         Raises:
-            ToolUnusableError: the reference leads out of the document, has no target, or is circular.
+            UnusableError: the reference leads out of the document, has no target, or is circular.
         """
         for _ in range(MAX_HOPS):
             if not isinstance(value, Mapping):
                 return {}
             if "$ref" not in value:
                 return value
-            try:
-                value = target_of(self.root, str(value["$ref"]))
-            except SchemaUnusableError as error:
-                raise ToolUnusableError(str(error)) from None
-        raise ToolUnusableError("a reference is circular")
+            value = target_of(self.root, str(value["$ref"]))
+        raise UnusableError("a reference is circular")
 
 
 def read_document(path: Path) -> OpenApiDocument:
@@ -129,8 +137,6 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 _ANY = ("application/*", "*/*")
-BODY = "body"
-MAX_PARAMETERS = 50
 MAX_NAMED = 5
 _TEMPLATE = re.compile(r"\{([^{}/]*)\}")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
@@ -140,24 +146,22 @@ def offered(document: OpenApiDocument, spec: OpenApiSpec, operation_id: str, nam
     """The operation as a tool with that name.
 
     Raises:
-        ToolUnusableError: the operation needs something that cannot be provided, or cannot be described to a model.
+        UnusableError: the operation needs something that cannot be provided, or cannot be described to a model.
     """
     operation = document.operation(operation_id)
-    description = cleaned(_words(operation.definition), DESCRIPTION_CHARS)
-    if not any(map(str.isalnum, description)):
-        raise ToolUnusableError("it has neither summary nor description, so the model would not know what it is for")
-    gathered = _Arguments(document, _taken_by_operator(document, spec), {each.lower() for each in spec.header_parameters})
-    gathered.parameters(operation)
-    content_type = gathered.body(operation.definition)
-    if not _PLAIN_PATH.fullmatch(operation.path) or set(_TEMPLATE.findall(operation.path)) != gathered.in_path:
-        raise ToolUnusableError("its path and its path parameters do not match")
+    gathered = _Arguments(document, spec)
+    gathered.add_parameters(operation)
+    content_type = gathered.add_body(operation.definition)
+    in_path = {place.name for place in gathered.places.values() if place.part == "path"}
+    if not _PLAIN_PATH.fullmatch(operation.path) or set(_TEMPLATE.findall(operation.path)) != in_path:
+        raise UnusableError("its path and its path parameters do not match")
     if any(part in (".", "..") for part in operation.path.split("/")) or operation.path.startswith("//"):
-        raise ToolUnusableError("its path has dots or slashes that could change the address")
+        raise UnusableError("its path has dots or slashes that could change the address")
     return ToolOffer(
         name=name,
         server=spec.name,
         remote=operation_id,
-        description=description,
+        description=description_of(_words(operation.definition)),
         parameters=gathered.schema(),
         places=gathered.places,
         method=operation.method,
@@ -166,62 +170,44 @@ def offered(document: OpenApiDocument, spec: OpenApiSpec, operation_id: str, nam
     )
 
 
-class _Arguments:
-    """Collects the arguments that a model may set, under our own names, and their positions in the request."""
+class _Arguments(OfferedArguments):
+    """The arguments that a model may set. ``_taken``: parameters that carry credentials: those that the operator sets, and those that the
+    document declares."""
 
-    def __init__(self, document: OpenApiDocument, taken: Collection[tuple[str, str]], headers: Collection[str]) -> None:
-        self.places: dict[str, ArgumentPlace] = {}
-        self.in_path: set[str] = set()
-        self._properties: dict[str, Any] = {}
-        self._required: list[str] = []
+    def __init__(self, document: OpenApiDocument, spec: OpenApiSpec) -> None:
+        super().__init__()
         self._document = document
-        self._taken = taken
-        self._headers = headers
+        self._headers = {each.lower() for each in spec.header_parameters}
+        schemes = map(document.resolved, mapping(mapping(document.root, "components"), "securitySchemes").values())
+        declared = {(str(each.get("in")), str(each.get("name")).lower()) for each in schemes if each.get("type") == "apiKey"}
+        self._taken = declared | {("header", name.lower()) for name in spec.headers} | {("query", name.lower()) for name in spec.query}
 
-    def schema(self) -> dict[str, Any]:
-        """The schema of all arguments together, reduced like any other."""
-        whole = {"type": "object", "properties": self._properties, "additionalProperties": False, "required": self._required}
-        return reduced(whole if self._required else {name: value for name, value in whole.items() if name != "required"})
-
-    def parameters(self, operation: Operation) -> None:
+    def add_parameters(self, operation: Operation) -> None:
         """Add an operation's parameters. They take precedence over those of the path with the same name and location."""
-        declared = (*operation.shared, *listed_in(operation.definition, "parameters"))
-        if len(declared) > MAX_PARAMETERS:
-            raise ToolUnusableError("it has too many parameters")
-        found = map(self._document.resolved, declared)
-        for each in {(str(definition.get("in")), str(definition.get("name"))): definition for definition in found}.items():
-            self._parameter(*each)
+        if len(operation.parameters) > MAX_ARGUMENTS:
+            raise UnusableError("it has too many parameters")
+        found = map(self._document.resolved, operation.parameters)
+        for (part, wire), definition in {(str(each.get("in")), str(each.get("name"))): each for each in found}.items():
+            if (part, wire.lower()) in self._taken:
+                continue
+            is_free_header = part == "header" and wire.lower() in self._headers and not NEVER_SET.fullmatch(wire)
+            if is_free_header or part in ("path", "query"):
+                self._add_parameter(part, wire, definition)
+            elif definition.get("required") is True:
+                raise UnusableError(f"it needs a parameter in {cleaned(part, 10)!r} that a model must not set")
 
-    def _parameter(self, key: tuple[str, str], definition: Mapping[str, Any]) -> None:
-        part, wire = key
-        is_needed = definition.get("required") is True or part == "path"
-        if (part, wire.lower()) in self._taken:
-            return
-        if not self._may_be_set(part, wire):
-            if is_needed:
-                raise ToolUnusableError(f"it needs a parameter in {cleaned(part, 10)!r} that a model must not set")
-            return
-        name = argument_name(wire, self._properties)
-        if name is None:
-            raise ToolUnusableError("it has a parameter whose name cannot be shown to a model")
-        schema = definition.get("schema")
-        if schema is None:
-            raise ToolUnusableError("it has a parameter without a schema")
-        if part == "path":
-            self.in_path.add(wire)
+    def _add_parameter(self, part: str, wire: str, definition: Mapping[str, Any]) -> None:
+        if (schema := definition.get("schema")) is None:
+            raise UnusableError("it has a parameter without a schema")
         style = definition.get("style") or ("form" if part == "query" else "simple")
-        explode = definition.get("explode", style in ("form", "deepObject"))
         if style not in ("form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"):
-            raise ToolUnusableError("it has a parameter with an unsupported style")
-        place = ArgumentPlace.model_validate({"part": part, "name": wire, "style": style, "explode": explode is True})
-        self._add(name, {"description": definition.get("description"), **reduced(schema, self._document.root)}, place, is_needed=is_needed)
+            raise UnusableError("it has a parameter with an unsupported style")
+        explode = definition.get("explode", style in ("form", "deepObject")) is True
+        place = ArgumentPlace.model_validate({"part": part, "name": wire, "style": style, "explode": explode})
+        described = {"description": definition.get("description"), **reduced(schema, self._document.root)}
+        self.add(wire, place, described, is_needed=definition.get("required") is True or part == "path")
 
-    def _may_be_set(self, part: str, wire: str) -> bool:
-        if part == "header":
-            return wire.lower() in self._headers and not NEVER_SET.fullmatch(wire)
-        return part in ("path", "query")
-
-    def body(self, definition: Mapping[str, Any]) -> str:
+    def add_body(self, definition: Mapping[str, Any]) -> str:
         """Add the argument ``body``. Returns its content type; empty if there is no body.
 
         An operation that has a body which cannot be sent is unusable, even if the document does not require the body: the server may take a
@@ -234,30 +220,17 @@ class _Arguments:
         written = next((each for each in (JSON, FORM, *_ANY) if each in content), None)
         if written is None:
             kinds = ", ".join(cleaned(each, 60) for each in list(content)[:MAX_NAMED]) or "the document names none"
-            raise ToolUnusableError(f"it has a body whose media type cannot be sent ({kinds})")
+            raise UnusableError(f"it has a body whose media type cannot be sent ({kinds})")
         schema = reduced(self._document.resolved(content[written]).get("schema", True), self._document.root)
-        name = BODY if BODY not in self._properties else "request_body"
-        self._add(name, schema, ArgumentPlace(part="body", name=""), is_needed=body.get("required") is True)
+        name = "request_body" if "body" in self.places else "body"
+        self.add(name, ArgumentPlace(part="body", name=""), schema, is_needed=body.get("required") is True)
         return JSON if written in _ANY else written
-
-    def _add(self, name: str, schema: dict[str, Any], place: ArgumentPlace, *, is_needed: bool) -> None:
-        self._properties[name] = {key: value for key, value in schema.items() if value is not None}
-        self.places[name] = place
-        if is_needed:
-            self._required.append(name)
 
 
 def _words(definition: Mapping[str, Any]) -> str:
     parts = [definition.get("summary"), definition.get("description")]
     sentences = [each.strip() for each in parts if isinstance(each, str) and each.strip()]
     return " ".join(each if each.endswith((".", "!", "?")) else f"{each}." for each in sentences)
-
-
-def _taken_by_operator(document: OpenApiDocument, spec: OpenApiSpec) -> set[tuple[str, str]]:
-    """The parameters that carry credentials: those that the operator sets, and those that the document declares."""
-    own = {("header", name.lower()) for name in spec.headers} | {("query", name.lower()) for name in spec.query}
-    schemes = map(document.resolved, mapping(mapping(document.root, "components"), "securitySchemes").values())
-    return own | {(str(each.get("in")), str(each.get("name")).lower()) for each in schemes if each.get("type") == "apiKey"}
 
 
 MAX_ADDRESS = 8000
@@ -294,9 +267,8 @@ def written(url: str, offer: ToolOffer, arguments: Mapping[str, Any], headers: M
     content = {"Content-Type": offer.content_type} if body else {}
     fixed = {"Accept": f"{JSON}, text/plain;q=0.5", **content, **headers}
     names = {name.lower() for name in fixed}
-    return HttpRequest(
-        offer.method, address, {**{name: value for name, value in set_by_model.items() if name.lower() not in names}, **fixed}, body
-    )
+    free = {name: value for name, value in set_by_model.items() if name.lower() not in names}
+    return HttpRequest(offer.method, address, {**free, **fixed}, body)
 
 
 def _segment(name: str, value: Any) -> str:
@@ -357,35 +329,36 @@ _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml
 
 
 class OpenApiServer:
-    """A ``ToolServer`` that an OpenAPI document describes."""
+    """A server that an OpenAPI document describes, as ``McpServer``."""
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec
         self._connections = Connections()
 
     async def listed(self) -> Listing:
-        """See ``ToolServer``. The document is read in a thread: it may be large."""
-        return await asyncio.to_thread(listed, self._spec)
+        return await asyncio.to_thread(listed, self._spec)  # the document may be large
 
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
-        """See ``ToolServer``. There are no sessions: neither cookies nor anything else of one call is there in the next."""
+        """There are no sessions: neither cookies nor anything else of one call is there in the next."""
         spec = self._spec
         secret = credentials.secrets(spec.headers, spec.query)
         ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
-        answer = await self._connections.answer(ask)
-        if answer.status >= 500:
-            raise StatusError(answer.status)
-        if answer.status in FORBIDDEN:
-            log.warning("tool server %s: the server answered with status %s", spec.name, answer.status)
-        with sent():
-            found = credentials.without(_read(answer), secret)
-        if answer.status >= 400:
+        async with self._connections.opened(ask) as response:
+            status = response.status_code
+            body, is_cut = await whole(response, MAX_ANSWER_BYTES)
+            found = _read(status, kind_of(response), body, is_cut)
+        if status >= 500:
+            raise StatusError(status)
+        if status in FORBIDDEN:
+            log.warning("tool server %s: the server answered with status %s", spec.name, status)
+        found = credentials.without(found, secret)
+        if status >= 400:
             quoted = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:ERROR_CHARS]
-            raise ToolError(f"The server answered with status {answer.status}: {quoted}" if quoted else f"Status {answer.status}.")
+            raise ToolError(f"The server answered with status {status}: {quoted}" if quoted else f"Status {status}.")
         return found
 
     async def ping(self, turn: CallingTurn) -> None:
-        """See ``ToolServer``. It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
+        """It is asked for nothing, and without credentials, so that a refusal is an answer, too."""
         try:
             async with self._connections.opened(HttpRequest("HEAD", self._spec.url, {})) as response:
                 if response.status_code >= 500:
@@ -395,40 +368,28 @@ class OpenApiServer:
                 raise
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
-        """See ``ToolServer``."""
+        """There are none."""
 
     async def close(self) -> None:
         await self._connections.close()
 
 
 def listed(spec: OpenApiSpec) -> Listing:
-    """The operations that the operator named.
-
-    Raises:
-        ServerError: the document cannot be read.
-    """
-    read = read_document(spec.document)
-    offers: dict[str, ToolOffer] = {}
-    problems: dict[str, str] = {}
-    for operation_id in spec.selected:
-        try:
-            name = tool_name(spec.name, operation_id, {offer.name for offer in offers.values()})
-            offers[operation_id] = offered(read, spec, operation_id, name)
-        except ToolUnusableError as error:
-            problems[operation_id] = str(error)
-    return Listing(offers=offers, problems=problems)
+    """The operations that the operator named. Raises as ``read_document``."""
+    document = read_document(spec.document)
+    return listing(spec.name, spec.selected, lambda operation_id, name: offered(document, spec, operation_id, name))
 
 
-def _read(answer: HttpResponse) -> Any:
+def _read(status: int, kind: str, body: bytes, is_cut: bool) -> Any:
     """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
-    text = answer.body.decode("utf-8", "replace")
-    if answer.kind == "application/json" or answer.kind.endswith("+json"):
+    text = body.decode("utf-8", "replace")
+    if kind == "application/json" or kind.endswith("+json"):
         try:
-            return json.loads(text) if text.strip() and not answer.is_cut else text
+            return json.loads(text) if text.strip() and not is_cut else text
         except (ValueError, RecursionError):
             return text
-    if answer.kind in _TEXT or not text:
+    if kind in _TEXT or not text:
         return text
-    if answer.status >= 400:
+    if status >= 400:
         return ""
     raise ServerError("the server's answer is neither JSON nor text")

@@ -7,7 +7,7 @@ some servers restart their numbering with each completion.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +16,7 @@ from uuid import uuid4
 from renderer.errors import ErrorCode
 from renderer.events import FrameOpened, RawEvent
 from renderer.frame_kinds import addresses_tool
-from renderer.frames import Header, Role
+from renderer.frames import Role
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _CUT = "… [cut here: the reply was longer]"
@@ -54,7 +54,8 @@ def bounded_json(value: object, max_chars: int) -> str:
         return _ENCODER.encode(value)
     parts: list[str] = []
     length = 0
-    for part in _parts(value, max_chars):
+    # Strings in it are cut first, so that no piece is long.
+    for part in _ENCODER.iterencode(_shortened(value, max_chars)):
         parts.append(part[: max_chars - length])
         length += len(part)
         if length > max_chars:
@@ -79,11 +80,6 @@ def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> ToolReply:
     """The reply to a call that failed, was refused, timed out or was cancelled."""
     error = {"code": code.value, "message": sentence}
     return ToolReply(_ENCODER.encode({"ok": False, "content": None, "error": error, "provenance": provenance.as_json()}), code)
-
-
-def _parts(value: Any, max_chars: int) -> Iterator[str]:
-    """The JSON in pieces. Strings in it are cut first, so that no piece is long."""
-    return _ENCODER.iterencode(_shortened(value, max_chars))
 
 
 def _shortened(value: Any, max_chars: int, depth: int = 0) -> Any:
@@ -114,13 +110,10 @@ class CallIds:
         if not isinstance(event, FrameOpened) or event.header.call_id is None:
             return event
         call_id = event.header.call_id
-        if event.header.role == Role.TOOL:
-            return replace(event, header=replace(event.header, call_id=self._renamed.get(call_id, call_id)))
-        return replace(event, header=self._unique(event.header, call_id)) if addresses_tool(event.header) else event
-
-    def _unique(self, header: Header, call_id: str) -> Header:
-        if call_id in self._used:
-            self._renamed[call_id] = f"call_{uuid4().hex}"
-            header = replace(header, call_id=self._renamed[call_id])
-        self._used.add(self._renamed.get(call_id, call_id))
-        return header
+        if event.header.role != Role.TOOL:
+            if not addresses_tool(event.header):
+                return event
+            if call_id in self._used:
+                self._renamed[call_id] = f"call_{uuid4().hex}"
+            self._used.add(self._renamed.get(call_id, call_id))
+        return replace(event, header=replace(event.header, call_id=self._renamed.get(call_id, call_id)))

@@ -2,18 +2,21 @@
 
 The confirmed definitions are stored in the data directory, and a model is only ever shown these. So nothing here waits for a server, and
 one that is down does not delay the start. A server's current tools are checked in the background, and before a call if the last check is
-old.
+old. The operator reviews what has changed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -23,9 +26,9 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chatui.env import environment
+from chatui.json_schemas import UnusableError, check_schema
 from chatui.operator_files import replace_file
 from chatui.tools import functions
-from chatui.tools import tool as arguments
 from chatui.tools.execution import run_on_tools_loop, tools_loop
 from chatui.tools.file_access import EndedSession
 from chatui.tools.mcp.server import McpServer
@@ -33,8 +36,8 @@ from chatui.tools.openapi import OpenApiServer
 from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
-from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, ToolServer, without_arguments
-from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, ToolUnusableError
+from chatui.tools.remote.offers import Listing, Moment, ServerError, ToolOffer, without_arguments
+from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError
 
 FILE = "confirmed_tools.json"
 _MAX_BYTES = 10_000_000
@@ -58,25 +61,12 @@ class Confirmations(BaseModel):
     version: int = Field(1, ge=1, le=1)
     tools: dict[str, Confirmation] = Field(default_factory=dict)
 
-    def of(self, offer: ToolOffer) -> Confirmation | None:
-        """The confirmation under the name of this offer."""
-        return self.tools.get(offer.name)
-
-    def is_confirmed(self, offer: ToolOffer) -> bool:
-        """Whether exactly this offer was confirmed."""
-        found = self.of(offer)
-        return found is not None and found.digest == offer.digest()
-
-
-class UnreadableError(Exception):
-    """The file of confirmations is damaged. The text is for the operator."""
-
 
 def read(data_dir: Path) -> Confirmations:
     """The confirmations; none if there is no file yet. Entries that do not match their digest are left out.
 
     Raises:
-        UnreadableError: the file is damaged.
+        UnusableError: the file is damaged.
     """
     try:
         with (data_dir / FILE).open("rb") as file:
@@ -84,17 +74,8 @@ def read(data_dir: Path) -> Confirmations:
     except FileNotFoundError:
         return Confirmations()
     except (OSError, ValidationError) as error:
-        raise UnreadableError(f"{FILE} in the data directory cannot be read ({type(error).__name__})") from None
+        raise UnusableError(f"{FILE} in the data directory cannot be read ({type(error).__name__})") from None
     return Confirmations(tools={name: each for name, each in found.tools.items() if each.offer.digest() == each.digest})
-
-
-def confirmation_stamp(data_dir: Path) -> tuple[int, int]:
-    """A value that changes whenever the file does."""
-    try:
-        status = (data_dir / FILE).stat()
-    except OSError:
-        return 0, 0
-    return status.st_mtime_ns, status.st_ino
 
 
 def write(data_dir: Path, confirmations: Confirmations) -> None:
@@ -121,7 +102,7 @@ MAX_CALLS = 20
 class ServerConnection:
     """The connection to a tool server. Use it on the tools' event loop; only ``changed`` may be called in any thread."""
 
-    def __init__(self, spec: ServerSpec, server: ToolServer) -> None:
+    def __init__(self, spec: ServerSpec, server: McpServer | OpenApiServer) -> None:
         self.spec = spec
         self._server = server
         self._breaker = Breaker()
@@ -144,19 +125,17 @@ class ServerConnection:
             ToolError: the call failed. The text is for the model.
         """
         try:
-            async with self._share(turn.asked_by_id), self._places, self._breaker.watching():
+            # One person has a third of the places, so that a slow tool of theirs does not delay what others call.
+            share = self._shares.setdefault(turn.asked_by_id, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
+            async with share, self._places, self._breaker.watching():
                 return await self._called(offer, turn, arguments)
         except ServerError as error:
-            unknown = f" {EFFECT_UNKNOWN}" if error.may_have_had_effect else ""
+            unknown = f" {EFFECT_UNKNOWN}" if error.moment in (Moment.LOST, Moment.ANSWERED) else ""
             sentence = f"{'The tool failed' if unknown else 'The tool could not be used'}: {error}.{unknown}"
             self._tell(sentence)
             if error.moment in (Moment.LOST, Moment.UNREAD):
                 self._check_soon(turn)
             raise ToolError(sentence) from None
-
-    def _share(self, person: UUID) -> asyncio.Semaphore:
-        """The places that one person can have, so that a slow tool of theirs does not delay what others call."""
-        return self._shares.setdefault(person, asyncio.Semaphore(max(1, MAX_CALLS // 3)))
 
     async def _called(self, offer: ToolOffer, turn: CallingTurn, arguments: Mapping[str, Any]) -> Any:
         began = time.monotonic()
@@ -203,18 +182,16 @@ class ServerConnection:
             self._listing, self._listed_at = await listed(self._server), time.monotonic()
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
-        """End these sessions, as far as they are this server's."""
         await self._server.end(ended)
 
     async def close(self) -> None:
-        """Close the server's connections and processes."""
         if self._checking is not None:
             self._checking.cancel()
             await asyncio.wait({self._checking})
         await self._server.close()
 
 
-async def listed(server: ToolServer) -> Listing:
+async def listed(server: McpServer | OpenApiServer) -> Listing:
     """What the server offers now. Raises ServerError."""
     late = f"the server did not list its tools within {LIST_SECONDS:g} seconds"
     found: Listing = await _within(LIST_SECONDS, server.listed(), late)
@@ -252,10 +229,10 @@ def end_from_thread(ended: Sequence[EndedSession]) -> Sequence[Future[None]]:
     path = environment().tools_file
     if path is None or not ended:
         return ()
-    return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers]
+    return [run_on_tools_loop(server.end(ended)) for server in _known(path).servers.values()]
 
 
-def server_of(spec: OpenApiSpec | McpSpec) -> ToolServer:
+def server_of(spec: OpenApiSpec | McpSpec) -> McpServer | OpenApiServer:
     """The server that a table in the file describes."""
     return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
 
@@ -267,45 +244,44 @@ class _ToolServers:
         file = definition.read_file(path)
         for problem in file.problems:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
-        self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
+        self.servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
         self._stamp: tuple[int, int] | None = None
         self._made: list[tuple[Tool, ToolOffer]] = []
         self._lock = threading.Lock()
         self._checked_at = float("-inf")
 
-    @property
-    def servers(self) -> Collection[ServerConnection]:
-        """All of them."""
-        return self._servers.values()
-
     def tools(self, data_dir: Path) -> list[Tool]:
         """The confirmed tools, without those that are known to have changed since."""
         with self._lock:
-            stamp = confirmation_stamp(data_dir)
+            try:
+                status = (data_dir / FILE).stat()
+                stamp = status.st_mtime_ns, status.st_ino
+            except OSError:
+                stamp = 0, 0
             if stamp != self._stamp:
                 self._made, self._stamp = list(self._from(data_dir)), stamp
-            return [tool for tool, offer in self._made if not self._servers[offer.server].changed(offer)]
+            return [tool for tool, offer in self._made if not self.servers[offer.server].changed(offer)]
 
     def _from(self, data_dir: Path) -> Iterator[tuple[Tool, ToolOffer]]:
         try:
             confirmations = read(data_dir)
-        except UnreadableError as error:
+        except UnusableError as error:
             log.error("no tool of another server is offered: %s", error)
             return
         for each in confirmations.tools.values():
-            watched = self._servers.get(each.offer.server)
+            watched = self.servers.get(each.offer.server)
             if watched is None or each.offer.remote not in watched.spec.selected:
                 continue
             try:
                 yield tool_of(each.offer, watched), each.offer
-            except ToolUnusableError as error:
+            except UnusableError as error:
                 log.error("tool %s is not offered: %s", each.offer.name, error)
 
     def refresh_if_due(self) -> None:
         if time.monotonic() - self._checked_at < LISTED_SECONDS:
             return
         self._checked_at = time.monotonic()
-        for watched in self._servers.values():
+        for watched in self.servers.values():
             asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
 
 
@@ -318,9 +294,9 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
     """The tool for an offer. Its label is the operator's.
 
     Raises:
-        ToolUnusableError: the tool cannot be offered.
+        UnusableError: the tool cannot be offered.
     """
-    arguments.fault(offer.parameters, {})
+    check_schema(offer.parameters)
     label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL
     functions.check_label(label, offer.parameters)
     return Tool(
@@ -334,3 +310,74 @@ def tool_of(offer: ToolOffer, watched: ServerConnection) -> Tool:
         seconds=watched.spec.seconds + _SLACK_SECONDS,
         revision=offer.digest(),
     )
+
+
+class ReviewState(StrEnum):
+    """The review states of a tool, in the words that the operator reads."""
+
+    CONFIRMED = "confirmed"
+    CHANGED = "CHANGED, disabled until it is confirmed again"
+    NEW = "not confirmed yet"
+    UNUSABLE = "cannot be offered"
+    GONE = "confirmed, but no longer in the file or at its server"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The review of one tool. ``offer``: the current offer; None if it cannot be confirmed. ``before``: the confirmed offer."""
+
+    name: str
+    state: ReviewState
+    offer: ToolOffer | None = None
+    before: ToolOffer | None = None
+    problem: str = ""
+    confirmed_at: datetime | None = None
+
+    def diff(self) -> list[str]:
+        """The changes, as the lines of a unified diff; the whole offer if nothing was confirmed."""
+        before = self.before.lines() if self.before else []
+        after = self.offer.lines() if self.offer else []
+        return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
+
+
+async def reviewed(path: Path, confirmations: Confirmations) -> tuple[list[Review], list[str]]:
+    """The reviews of all tools, and a message for each problem with the file or a server. Queries every server, in parallel."""
+    file = definition.read_file(path)
+    listings = await asyncio.gather(*map(_listed, file.servers))
+    tools: list[Review] = []
+    problems, silent = list(file.problems), set[str]()
+    for spec, listing in zip(file.servers, listings, strict=True):
+        if isinstance(listing, str):
+            problems.append(f"{spec.name}: {listing}")
+            silent.add(spec.name)
+        else:
+            tools += _of_server(spec, listing, confirmations)
+    seen = {each.name for each in tools}
+    removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in silent]
+    tools += [Review(offer.name, ReviewState.GONE, before=offer) for offer in removed]
+    return tools, problems
+
+
+async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
+    server = server_of(spec)
+    try:
+        return await listed(server)
+    except ServerError as error:
+        return str(error)
+    finally:
+        await server.close()
+
+
+def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Confirmations) -> Iterator[Review]:
+    for remote, problem in listing.problems.items():
+        yield Review(f"{spec.name}/{remote}", ReviewState.UNUSABLE, problem=problem)
+    for offer in listing.offers.values():
+        known = confirmations.tools.get(offer.name)
+        before = known.offer if known else None
+        try:
+            tool_of(offer, ServerConnection(spec, server_of(spec)))
+        except UnusableError as error:
+            yield Review(offer.name, ReviewState.UNUSABLE, before=before, problem=str(error))
+            continue
+        state = ReviewState.NEW if known is None else ReviewState.CONFIRMED if known.digest == offer.digest() else ReviewState.CHANGED
+        yield Review(offer.name, state, offer, before, confirmed_at=known.confirmed_at if known else None)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from chatui import json_schemas
-from chatui.json_schemas import SchemaUnusableError
 from chatui.tools.file_access import TurnDocuments, TurnFiles, TurnSessions
 from renderer import characters
 from renderer.harmony.prompt import FunctionTool
@@ -39,10 +38,6 @@ class ToolError(Exception):
 
     Its text is shown only to the model. Of other exceptions, the model is shown nothing.
     """
-
-
-class ToolUnusableError(ValueError):
-    """An installed or configured tool cannot be offered. The text is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +111,6 @@ class Tool:
 
     @property
     def shown_title(self) -> str:
-        """The title that people see."""
         return self.title or self.name.replace("_", " ").capitalize()
 
     @property
@@ -129,7 +123,6 @@ class Tool:
 
     @property
     def definition(self) -> FunctionTool:
-        """The tool's definition for the prompt."""
         parameters = self.parameters if self.parameters.get("properties") else None
         return FunctionTool(self.name, self.description, parameters, self.recipient)
 
@@ -140,24 +133,10 @@ class Tool:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be used now."""
         return self.is_ready is None or self.is_ready()
 
     def for_turn(self, turn: CallingTurn) -> Tool:
-        """The tool for the calls of one turn."""
         return replace(self, run=self.begin(turn)) if self.begin else self
-
-
-def fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """The first error in the arguments, in words for the model; None if they are valid. Only the first, because there could be very many.
-
-    Raises:
-        ToolUnusableError: the schema is invalid or too complex.
-    """
-    try:
-        return json_schemas.fault(schema, dict(arguments))
-    except SchemaUnusableError as error:
-        raise ToolUnusableError(str(error)) from None
 
 
 def one_line(text: str) -> str:
@@ -171,18 +150,8 @@ _NOT_PLAIN = re.compile(r"[^\w .,'°%+-]|_")
 
 
 def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """The line for a call. The arguments have been checked against the tool's schema."""
-    return tool.label.format_map(_Shown(arguments))
-
-
-class _Shown(dict[str, str]):
-    """The arguments as they are. A missing one is an ellipsis."""
-
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
-        super().__init__({name: _shown(value) for name, value in arguments.items()})
-
-    def __missing__(self, name: str) -> str:
-        return "…"
+    """The line for a call, in which a missing argument is an ellipsis. The arguments have been checked against the tool's schema."""
+    return tool.label.format_map(defaultdict(lambda: "…", {name: _shown(value) for name, value in arguments.items()}))
 
 
 def _shown(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatui import json_schemas
-from chatui.json_schemas import AnswerFormat, SchemaUnusableError, answer_format, fault, from_stored, inlined, schema_of
+from chatui.json_schemas import AnswerFormat, UnusableError, answer_format, fault, from_stored, inlined, schema_of
 
 MANY = """
 import resource, sys
@@ -20,6 +20,30 @@ print(fault({"anyOf": [{"items": {"type": "string"}}] * 500}, [1] * 10_000))
 print(fault({"anyOf": [{"items": {"type": "string"}}] * 500}, [1] * 300_000))
 print(fault({"anyOf": [{"items": {"type": "string"}}] * 5}, [1] * 3))
 """
+
+
+CITY = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 5}}, "required": ["city"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"city": "Paris"}, None),
+        ({"city": "東京"}, None),
+        ({}, "required"),
+        ({"city": 1}, "city: 1 is not of type"),
+        ({"city": "Stockholm"}, "longer than 5"),
+        ({"city": "Oslo", "x": 1}, "'x' was unexpected"),
+    ],
+)
+def test_a_value_fits_or_the_first_fault_is_said(arguments: dict[str, Any], expected: str | None) -> None:
+    found = fault(CITY, arguments)
+    assert (expected in found) if expected and found else found == expected
+
+
+def test_a_fault_quotes_no_more_than_a_line() -> None:
+    found = fault({"properties": {"a": {"type": "string"}}}, {"a": [["x" * 5000]]})
+    assert found and len(found) <= 300
 
 
 def test_describing_an_error_does_not_fill_the_memory() -> None:
@@ -36,6 +60,11 @@ def test_no_schema_and_no_value_stall_the_check() -> None:
     assert fault(wide, [1] * 200_000) == "arguments: too long to be checked"
     assert fault(wide, [1] * 10_000) is None
     assert fault({"pattern": "^(a+)+$"}, "a" * 20_000 + "!")
+    assert fault({"items": {"type": "integer"}}, ["x"] * 200_000)
+    nested: dict[str, Any] = {"type": "integer"}
+    for _ in range(6):
+        nested = {"anyOf": [nested, nested]}
+    assert fault(nested, "x" * 5000)
     assert time.process_time() - began < 3
 
 
@@ -73,14 +102,38 @@ def doubling(levels: int) -> dict[str, Any]:
 )
 def test_a_schema_that_leads_elsewhere_or_grows_is_refused(schema: dict[str, Any]) -> None:
     began = time.process_time()
-    with pytest.raises(SchemaUnusableError):
+    with pytest.raises(UnusableError):
         answer_format("a", schema)
     assert time.process_time() - began < 2
 
 
+NESTED: dict[str, Any] = {}
+for _ in range(40):
+    NESTED = {"properties": {"a": NESTED}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}},
+        {"properties": {"a": {"pattern": "("}}},
+        {"properties": {"a": {"pattern": "(?=x)"}}},
+        {"type": "no such type"},
+        {"description": "x" * 20_000},
+        doubling(30),
+        NESTED,
+    ],
+)
+def test_an_unsafe_schema_is_refused_at_once(schema: dict[str, Any]) -> None:
+    began = time.process_time()
+    with pytest.raises(UnusableError):
+        fault(schema, {"a": "x"})
+    assert time.process_time() - began < 1
+
+
 @pytest.mark.parametrize("text", ["", "no", "[]", "5", '{"a":1,"a":2}', "[" * 5000, '{"a": NaN}', '{"enum": ["' + "x" * 70_000 + '"]}'])
 def test_an_invalid_schema_is_refused(text: str) -> None:
-    with pytest.raises(SchemaUnusableError):
+    with pytest.raises(UnusableError):
         schema_of(text)
 
 
@@ -115,7 +168,7 @@ def test_a_row_stores_the_whole_format() -> None:
 
 def test_references_that_come_to_megabytes_are_refused_before_they_are_written() -> None:
     long, there = {"long": {"const": "x" * 50_000}}, {"$ref": "#/$defs/long"}
-    with pytest.raises(SchemaUnusableError):
+    with pytest.raises(UnusableError):
         inlined({"$defs": long, "anyOf": [there] * 1000})
     assert len(inlined({"$defs": long, "anyOf": [there] * 2})["anyOf"]) == 2, "the twin"
 
@@ -124,11 +177,11 @@ LARGE = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
 from chatui.json_schemas import answer_format
-from chatui.json_schemas import SchemaUnusableError
+from chatui.json_schemas import UnusableError
 for count in (1, 90, 400):
     try:
         answer_format("it", {"allOf": [{"pattern": r"\\\\p{L}{%d}" % (250 - place % 200)} for place in range(count)]})
-    except SchemaUnusableError as error:
+    except UnusableError as error:
         print(error)
 """
 
@@ -146,7 +199,7 @@ def test_keywords_that_examine_every_level_again_are_refused(word: str) -> None:
     schema: dict[str, Any] = {"properties": {"a": True}}
     for _ in range(28):
         schema = {"if": schema, "then": True, word: False}
-    with pytest.raises(SchemaUnusableError):
+    with pytest.raises(UnusableError):
         answer_format("it", {"type": "object", **schema})
 
 

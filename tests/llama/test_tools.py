@@ -15,7 +15,7 @@ from chatui.backends.base import Backend, Endpoint, EndReason
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.tools.browser.tools import browser_tools
+from chatui.tools.browser import browser_tools
 from chatui.tools.python.tool import PYTHON
 from chatui.tools.replies import ToolReply
 from chatui.turns.calls.requested import Requested, reply_frame, requested

@@ -94,20 +94,15 @@ class HtmlReader:
 
     def _leave(self, tag: str) -> None:
         self._pre -= tag == "pre"
-        self._end_link(tag)
-        self._break(tag)
-
-    def _end_link(self, tag: str) -> None:
-        if tag != "a" or self._link is None:
-            return
-        (target, words), self._link = self._link, None
-        text = " ".join("".join(words).split())[:TITLE_CHARS]
-        if not text or len(self.links) >= MAX_LINKS:
+        if tag == "a" and self._link is not None:
+            (target, words), self._link = self._link, None
+            text = " ".join("".join(words).split())[:TITLE_CHARS]
+            if text and len(self.links) < MAX_LINKS:
+                where = host(target)
+                text = f"【{len(self.links)}†{text}{'' if where == self._host else f'†{where}'}】"
+                self.links.append(target)
             self._append(text)
-            return
-        where = host(target)
-        self._append(f"【{len(self.links)}†{text}{'' if where == self._host else f'†{where}'}】")
-        self.links.append(target)
+        self._break(tag)
 
     def _add_text(self, text: str) -> None:
         plain = clean(text) if self._has_links else drop(text)
@@ -150,13 +145,9 @@ def host(url: str) -> str:
         return ""
 
 
-def decoded(page: bytes, charset: str, kind: str) -> str:
-    """The text of a page, decoded with the encoding of the response header (``charset``), or that of the page, or UTF-8."""
-    return page.decode(encoding_of(page, charset, kind), "replace")
-
-
-def encoding_of(page: bytes, charset: str, kind: str) -> str:
-    """The encoding of a page, if the web standard has it; otherwise UTF-8. Python has others, which could hide markup from checks."""
+def encoding_of(page: bytes, charset: str = "", kind: str = "html") -> str:
+    """The encoding of a page: that of the response header (``charset``) or its own, if the web standard has it; otherwise UTF-8. Python has
+    others, which could hide markup from checks."""
     named = charset
     if not named and "html" in kind and (found := re.search(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_-]{2,40})", page[:4096])):
         named = found[1].decode("ascii")
@@ -172,14 +163,14 @@ def prepare(data: bytes) -> None:
 
     plain_text.prepare()
     LexborHTMLParser("")
-    encoding_of(data, "", "html")
+    encoding_of(data)
 
 
 def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part, which begins with its title."""
     text = plain_text.marked(data)
     reader = HtmlReader("", has_links=False, max_chars=collector.max_bytes)
-    reader.read(decoded(data, "", "html") if text is None else text)
+    reader.read(data.decode(encoding_of(data), "replace") if text is None else text)
     collector.begin()
     if reader.title:
         collector.put(f"{reader.title}\n\n")
@@ -202,7 +193,7 @@ def read_page(data: bytes, collector: TextCollector) -> None:
     """Read a fetched page as three parts: its title, its lines of text, and the targets of its links, one a line. ``data``: a line of
     JSON (``url``, ``kind``, ``charset``), then the page."""
     about, page = _page(data)
-    text = decoded(page, about["charset"], about["kind"])
+    text = page.decode(encoding_of(page, about["charset"], about["kind"]), "replace")
     reader = HtmlReader(about["url"])
     if "html" in about["kind"]:
         reader.read(text)

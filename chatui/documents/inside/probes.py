@@ -46,13 +46,11 @@ def _fork() -> None:
 
 
 def spin(data: bytes, collector: TextCollector) -> None:
-    """Loop forever."""
     while True:
         pass
 
 
 def fill(data: bytes, collector: TextCollector) -> None:
-    """Allocate as much memory as possible."""
     taken = []
     while True:
         taken.append(bytes(1 << 24))

@@ -9,14 +9,15 @@ its row or column number, not after a million empty cells. Hidden sheets, rows a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from xml.etree.ElementTree import Element
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.office import main_part, of_kind, relations
 from chatui.documents.inside.text_collector import FullError, TextCollector, UnreadableFileError
-from chatui.documents.inside.xml import Archive, Listener
+from chatui.documents.inside.xml import Archive
 from chatui.documents.kinds import HiddenPart, NoTextReason
 
 _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
@@ -33,29 +34,26 @@ _DECIMALS = re.compile(r"-?[0-9]{1,15}\.[0-9]{10,20}\Z")
 
 @dataclass(slots=True)
 class Formats:
-    """The styles of a workbook, from the starts of their elements. Afterwards, ``shown`` formats its numbers."""
+    """The styles of a workbook. ``shown`` formats its numbers. ``_own``: whether a format of its own is of dates."""
 
     is_from_1904: bool = False
     _own: dict[str, bool] = field(default_factory=dict)
     _hiding: set[str] = field(default_factory=set)
     _of_cells: list[str] = field(default_factory=list)
-    _is_of_cells: bool = False
 
-    def read(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Read a format. Those of named styles are ignored, because no cell uses them."""
-        if name == "numFmt":
-            code = attributes.get("formatCode", "")
-            self._own[attributes.get("numFmtId", "")] = bool(_CODES.search(_NO_CODES.sub("", code)))
+    def read(self, tree: Element) -> None:
+        """Read the formats. Those of named styles are ignored, because no cell uses them."""
+        for each in tree.iter("numFmt"):
+            name, code = each.get("numFmtId", ""), each.get("formatCode", "")
+            self._own[name] = bool(_CODES.search(_NO_CODES.sub("", code)))
             if _NOTHING.fullmatch(code):
-                self._hiding.add(attributes.get("numFmtId", ""))
-        elif name in ("cellXfs", "cellStyleXfs"):
-            self._is_of_cells = name == "cellXfs"
-        elif name == "xf" and self._is_of_cells:
-            self._of_cells.append(attributes.get("numFmtId", ""))
+                self._hiding.add(name)
+        self._of_cells = [each.get("numFmtId", "") for each in tree.iterfind(".//cellXfs/xf")]
 
     def shown(self, number: str, style: str) -> str:
         """A cell's number as text. ``style``: the cell's style index."""
-        if self._is_date(style):
+        name = self._name(style)
+        if self._own.get(name, _number(name) in _BUILT_IN):
             return self._date(number)
         # The result of 0.1 + 0.2 is stored with all of its digits.
         return f"{float(number):.15g}" if _DECIMALS.match(number) else number
@@ -65,14 +63,8 @@ class Formats:
         return bool(self._hiding) and self._name(style) in self._hiding
 
     def _name(self, style: str) -> str:
-        at = int(style) if style.isdecimal() and len(style) < 9 else 0
+        at = _number(style) or 0
         return self._of_cells[at] if at < len(self._of_cells) else ""
-
-    def _is_date(self, style: str) -> bool:
-        name = self._name(style)
-        if name in self._own:
-            return self._own[name]
-        return name.isdecimal() and len(name) < 9 and int(name) in _BUILT_IN
 
     def _date(self, number: str) -> str:
         try:
@@ -103,67 +95,44 @@ def read(data: bytes, collector: TextCollector) -> None:
     related = relations(archive, main)
     formats = Formats()
     sheets = _sheets(archive, main, collector, formats)
-    strings = _Strings()
-    if (place := of_kind(related, "sharedStrings")) in archive:
-        archive.parse(place, strings)
     if (place := of_kind(related, "styles")) in archive:
-        for name, attributes in archive.starts(place):
-            formats.read(name, attributes)
+        formats.read(archive.tree(place))
     collector.places = len(sheets)
-    cells = _Cells(collector, strings.all, formats)
+    cells = _Cells(collector, list(_strings(archive, of_kind(related, "sharedStrings"))), formats)
     for name, relation in sheets:
         collector.begin(f"sheet {name}", is_place=True)
         kind, place = related.get(relation, ("", ""))
         if kind == "worksheet":
             cells.begin(name)
-            archive.parse(place, cells)
+            for element in archive.each(place, "sheetFormatPr", "col", "row"):
+                cells.read(element)
+
+
+def _strings(archive: Archive, place: str) -> Iterator[str]:
+    """The texts that cells name by their number."""
+    for number, entry in enumerate(archive.each(place, "si") if place in archive else ()):
+        if number == MAX_STRINGS:
+            raise UnreadableFileError(NoTextReason.LIMIT)
+        # ``rPh`` says how a text is pronounced.
+        yield "".join(each.text or "" for run in entry if run.tag != "rPh" for each in run.iter("t"))[:MAX_CELL_CHARS]
 
 
 def _sheets(archive: Archive, main: str, collector: TextCollector, formats: Formats) -> list[tuple[str, str]]:
     """The name and the relationship of each sheet that people see."""
     sheets: list[tuple[str, str]] = []
-    for name, attributes in archive.starts(main):
-        if name == "sheet" and attributes.get("state", "visible") != "visible":
-            collector.leave_out(HiddenPart.SHEET, attributes.get("name", ""))
-        elif name == "sheet":
-            sheets.append((attributes.get("name", ""), xml.attribute(attributes, "id", "relationships")))
-        elif name == "workbookPr":
-            formats.is_from_1904 = attributes.get("date1904", "").lower() in ("1", "true")
+    for element in archive.tree(main).iter():
+        name = element.get("name", "")
+        if element.tag == "sheet" and element.get("state", "visible") != "visible":
+            collector.leave_out(HiddenPart.SHEET, name)
+        elif element.tag == "sheet":
+            sheets.append((name, xml.attribute(element.attrib, "id", "relationships")))
+        elif element.tag == "workbookPr":
+            formats.is_from_1904 = element.get("date1904", "").lower() in ("1", "true")
     return sheets
 
 
 @dataclass(slots=True)
-class _Strings(Listener):
-    all: list[str] = field(default_factory=list)
-    _pieces: list[str] = field(default_factory=list)
-    _is_text: bool = False
-    _is_sound: bool = False
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "si":
-            self._pieces = []
-        elif name == "rPh":
-            self._is_sound = True
-        elif name == "t":
-            self._is_text = not self._is_sound
-
-    def end(self, name: str) -> None:
-        if name == "t":
-            self._is_text = False
-        elif name == "rPh":
-            self._is_sound = False
-        elif name == "si":
-            if len(self.all) >= MAX_STRINGS:
-                raise UnreadableFileError(NoTextReason.LIMIT)
-            self.all.append("".join(self._pieces)[:MAX_CELL_CHARS])
-
-    def data(self, text: str) -> None:
-        if self._is_text:
-            self._pieces.append(text)
-
-
-@dataclass(slots=True)
-class _Cells(Listener):
+class _Cells:
     collector: TextCollector
     strings: list[str]
     formats: Formats
@@ -172,49 +141,33 @@ class _Cells(Listener):
     _column: int = 0
     _last_row: int = 0
     _last_column: int = 0
-    _kind: str = ""
-    _style: str = ""
-    _is_value: bool = False
-    _pieces: list[str] = field(default_factory=list)
     _sheet: str = ""
-    _is_hidden_row: bool = False
     _hidden_columns: bytearray = field(default_factory=bytearray)
 
     def begin(self, sheet: str) -> None:
-        """Start a new sheet."""
-        self._sheet, self._is_hidden_row, self._hidden_columns = sheet, False, bytearray(_MAX_COLUMNS + 1)
+        self._sheet, self._hidden_columns = sheet, bytearray(_MAX_COLUMNS + 1)
         self._row = self._last_row = self._last_column = 0
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "row":
-            reference = attributes.get("r", "")
-            self._row = int(reference) if reference.isdecimal() and len(reference) < 9 else self._row + 1
-            self._column = 0
-            self._is_hidden_row = _is_hidden(attributes, "ht")
-        elif name == "sheetFormatPr" and not _is_visible(attributes.get("defaultColWidth", "1")):
+    def read(self, element: Element) -> None:
+        """Read a row, or what is said about columns."""
+        if element.tag == "sheetFormatPr" and not _is_visible(element.get("defaultColWidth", "1")):
             self._hidden_columns = bytearray(b"\1" * (_MAX_COLUMNS + 1))
-        elif name == "col":
-            first, last = (min(int(each), _MAX_COLUMNS) if each.isdecimal() and len(each) < 9 else 0 for each in _ends(attributes))
-            self._hidden_columns[first : last + 1] = bytes([_is_hidden(attributes, "width")]) * max(last + 1 - first, 0)
-        elif name == "c":
-            self._column = _column(attributes.get("r", "")) or self._column + 1
-            self._kind, self._style, self._pieces = attributes.get("t", "n"), attributes.get("s", ""), []
-        elif name in ("v", "t"):
-            self._is_value = True
-
-    def end(self, name: str) -> None:
-        if name in ("v", "t"):
-            self._is_value = False
-        elif name == "c" and (text := self._text()):
-            is_hidden = self._is_hidden_row or self._hidden_columns[min(self._column, _MAX_COLUMNS)]
-            if is_hidden or self.formats.hides(self._style):
-                self.collector.leave_out(HiddenPart.CELLS, self._sheet)
-            else:
-                self._put(text)
-
-    def data(self, text: str) -> None:
-        if self._is_value:
-            self._pieces.append(text)
+        elif element.tag == "col":
+            first, last = (min(_number(element.get(end, "")) or 0, _MAX_COLUMNS) for end in ("min", "max"))
+            self._hidden_columns[first : last + 1] = bytes([_is_hidden(element, "width")]) * max(last + 1 - first, 0)
+        elif element.tag == "row":
+            row = _number(element.get("r", ""))
+            self._row, self._column = self._row + 1 if row is None else row, 0
+            is_hidden_row = _is_hidden(element, "ht")
+            for cell in element.iter("c"):
+                self._column = _column(cell.get("r", "")) or self._column + 1
+                if not (text := self._text(cell)):
+                    continue
+                is_hidden = is_hidden_row or self._hidden_columns[min(self._column, _MAX_COLUMNS)]
+                if is_hidden or self.formats.hides(cell.get("s", "")):
+                    self.collector.leave_out(HiddenPart.CELLS, self._sheet)
+                else:
+                    self._put(text)
 
     def _put(self, text: str) -> None:
         self._count += 1
@@ -232,24 +185,27 @@ class _Cells(Listener):
         self._last_column = self._column
         self.collector.put(before + text)
 
-    def _text(self) -> str:
-        raw = "".join(self._pieces)[:MAX_CELL_CHARS]
-        if self._kind == "s":
-            return self._string(raw)
-        if self._kind == "b":
+    def _text(self, cell: Element) -> str:
+        kind = cell.get("t", "n")
+        raw = "".join(each.text or "" for each in cell.iter() if each.tag in ("v", "t"))[:MAX_CELL_CHARS]
+        if kind == "s":
+            at = _number(raw)
+            return " ".join(self.strings[at].split()) if at is not None and at < len(self.strings) else ""
+        if kind == "b":
             return {"0": "FALSE", "1": "TRUE"}.get(raw, raw)
-        if self._kind == "n":
-            return self.formats.shown(raw, self._style)
+        if kind == "n":
+            return self.formats.shown(raw, cell.get("s", ""))
         return " ".join(raw.split())
 
-    def _string(self, number: str) -> str:
-        at = int(number) if number.isdecimal() and len(number) < 9 else -1
-        return " ".join(self.strings[at].split()) if 0 <= at < len(self.strings) else ""
 
-
-def _is_hidden(attributes: Mapping[str, str], size: str) -> bool:
+def _is_hidden(element: Element, size: str) -> bool:
     """Whether a row or column is hidden, or is too low or narrow to be seen. ``size``: the name of its size."""
-    return xml.is_on(attributes.get("hidden", "")) or not _is_visible(attributes.get(size, "1"))
+    return xml.is_on(element.get("hidden", "")) or not _is_visible(element.get(size, "1"))
+
+
+def _number(text: str) -> int | None:
+    """An index; None if it is none."""
+    return int(text) if text.isdecimal() and len(text) < 9 else None
 
 
 def _is_visible(size: str) -> bool:
@@ -258,10 +214,6 @@ def _is_visible(size: str) -> bool:
         return float(size) >= 1
     except ValueError:
         return False
-
-
-def _ends(attributes: Mapping[str, str]) -> tuple[str, str]:
-    return attributes.get("min", ""), attributes.get("max", "")
 
 
 def _column(address: str) -> int:

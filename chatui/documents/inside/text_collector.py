@@ -24,8 +24,6 @@ _SHARE_OF_TIME = 0.7
 
 
 class UnreadableFileError(Exception):
-    """The file cannot be read."""
-
     def __init__(self, reason: NoTextReason) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -108,7 +106,6 @@ class TextCollector:
 
     @property
     def has_text(self) -> bool:
-        """Whether any part has text."""
         return any(text for _, text in self.parts)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chatui import sandbox
 from chatui.documents import plain_text
-from chatui.documents.inside import html, office, opendocument, pdf, probes, sheets, xml
+from chatui.documents.inside import html, office, pdf, probes, sheets, xml
 from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, TextCollector, UnreadableFileError
 from chatui.documents.kinds import NoTextReason
 from chatui.sandbox import NotConfinedError, ProcessLimits
@@ -43,8 +43,7 @@ def main() -> None:
         sandbox.confine()
     except (ImportError, NotConfinedError):
         sys.exit(NOT_PREPARED)
-    reason = _read(reader, data, collector)
-    _write(reason, collector)
+    _write(_read(reader, data, collector), collector)
 
 
 def _read(reader: FileReader, data: bytes, collector: TextCollector) -> NoTextReason:
@@ -91,7 +90,7 @@ READERS = {
     "bomb of time": FileReader(probes.spin),
     "docx": FileReader(office.read_word, xml.prepare),
     "html": FileReader(html.read, html.prepare),
-    "odt": FileReader(opendocument.read, xml.prepare),
+    "odt": FileReader(office.read_opendocument, xml.prepare),
     "pdf": FileReader(pdf.read, pdf.prepare),
     "plain": FileReader(_plain, lambda data: plain_text.prepare(), is_exact=True),
     "pptx": FileReader(office.read_slides, xml.prepare),

@@ -1,6 +1,6 @@
 """Reads the zip archive of a document and the XML in it, within limits.
 
-XML is parsed as a stream of elements, of limited number and depth. A document type, and with it any custom entity, is refused. The size of
+XML is parsed into elements of limited number and depth. A document type, and with it any custom entity, is refused. The size of
 an archive's entries is limited; nothing is written to disk, so entry names are harmless.
 """
 
@@ -10,42 +10,64 @@ import codecs
 import io
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from posixpath import join, normpath
+from typing import cast
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from chatui.documents.inside.text_collector import UnreadableFileError
 from chatui.documents.kinds import NoTextReason
 
 MAX_ELEMENTS = 5_000_000
-MAX_DEPTH = 2000
+MAX_DEPTH = 400
+"""Readers call themselves for each level."""
 _NAMESPACE_SEPARATOR = " "
 
 
-class Listener:
-    """Receives elements by their local names. The name of an attribute with a namespace is ``uri name``."""
+class _Builder:
+    """Builds the tree of an entry. Names of elements are local, those of attributes with a namespace are ``uri name``. ``found``: ended
+    elements of the wanted names, which are not kept in the tree."""
 
-    __slots__ = ()
+    def __init__(self, wanted: Collection[str]) -> None:
+        self.root: Element | None = None
+        self.found: list[Element] = []
+        self._wanted = wanted
+        self._tree = TreeBuilder()
+        self._open: list[Element] = []
+        self._count = 0
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > MAX_ELEMENTS or len(self._open) >= MAX_DEPTH:
+            raise UnreadableFileError(NoTextReason.LIMIT)
+        element = self._tree.start(name.rpartition(_NAMESPACE_SEPARATOR)[2], attributes)
+        self.root = self.root if self._open else element
+        self._open.append(element)
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        element = self._open.pop()
+        self._tree.end(element.tag)
+        if element.tag in self._wanted:
+            self.found.append(element)
+            if self._open:
+                del self._open[-1][-1]
 
     def data(self, text: str) -> None:
-        """Text in the innermost open element."""
+        self._tree.data(text)
+
+    def refuse(self, *_: object) -> None:
+        raise UnreadableFileError(NoTextReason.BROKEN)
 
 
-def _fed(blocks: Iterable[bytes], listener: Listener) -> Iterator[None]:
+def _built(blocks: Iterable[bytes], builder: _Builder) -> Iterator[None]:
     """Parses the next block at each step."""
     parser = expat.ParserCreate(namespace_separator=_NAMESPACE_SEPARATOR)
-    counted = _Counted(listener)
     parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse
-    parser.StartElementHandler = counted.start
-    parser.EndElementHandler = counted.end
-    parser.CharacterDataHandler = listener.data
+    parser.StartDoctypeDeclHandler = builder.refuse
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
     try:
         for block in blocks:
             parser.Parse(block, False)
@@ -53,19 +75,7 @@ def _fed(blocks: Iterable[bytes], listener: Listener) -> Iterator[None]:
         parser.Parse(b"", True)
     except (expat.ExpatError, LookupError, ValueError):
         raise UnreadableFileError(NoTextReason.BROKEN) from None
-
-
-class _Starts(Listener):
-    def __init__(self) -> None:
-        self.found: list[tuple[str, Mapping[str, str]]] = []
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        self.found.append((name, attributes))
-
-
-def local(name: str) -> str:
-    """A name without its namespace."""
-    return name.rpartition(_NAMESPACE_SEPARATOR)[2]
+    yield
 
 
 def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = "") -> str:
@@ -77,39 +87,9 @@ def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = ""
     return ""
 
 
-def is_inherited(name: str, own: Mapping[str, bool], bases: Mapping[str, str]) -> bool:
-    """What a style says, or else the nearest one that it is based on; False if none says anything."""
-    seen: set[str] = set()
-    while name not in own and name in bases and name not in seen:
-        seen.add(name)
-        name = bases[name]
-    return own.get(name, False)
-
-
 def is_on(value: str) -> bool:
     """Whether an attribute that hides something does so: what is not known to be visible is hidden. ``value``: empty if there is none."""
     return value.strip().lower() not in ("", "0", "false", "off", "no")
-
-
-class _Counted:
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self._count = self._depth = 0
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._count += 1
-        self._depth += 1
-        if self._count > MAX_ELEMENTS or self._depth > MAX_DEPTH:
-            raise UnreadableFileError(NoTextReason.LIMIT)
-        self._listener.start(local(name), attributes)
-
-    def end(self, name: str) -> None:
-        self._depth -= 1
-        self._listener.end(local(name))
-
-
-def _refuse(*_: object) -> None:
-    raise UnreadableFileError(NoTextReason.BROKEN)
 
 
 MAX_ENTRIES = 2000
@@ -152,21 +132,23 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 
-    def parse(self, name: str, listener: Listener) -> None:
-        """Parse an entry, and pass its elements to the listener.
+    def tree(self, name: str) -> Element:
+        """An entry.
 
         Raises:
             UnreadableFileError: there is no such entry; it is broken, not XML or has a document type; or it exceeds a limit.
         """
-        for _ in _fed(self._blocks(name), listener):
+        builder = _Builder(())
+        for _ in _built(self._blocks(name), builder):
             pass
+        return cast(Element, builder.root)
 
-    def starts(self, name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The local name and the attributes of each element of an entry. Raises as ``parse``."""
-        listener = _Starts()
-        for _ in _fed(self._blocks(name), listener):
-            yield from listener.found
-            listener.found.clear()
+    def each(self, name: str, *wanted: str) -> Iterator[Element]:
+        """The elements of an entry with one of these names, as each ends. Only one is kept at a time. Raises as ``tree``."""
+        builder = _Builder(wanted)
+        for _ in _built(self._blocks(name), builder):
+            yield from builder.found
+            builder.found.clear()
 
     def _blocks(self, name: str) -> Iterator[bytes]:
         entry = self._entries.get(name)

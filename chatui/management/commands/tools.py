@@ -8,18 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.env import environment
-from chatui.tools import server_registry, server_review
-from chatui.tools.server_registry import UnreadableError
-from chatui.tools.server_review import Review, ReviewState
+from chatui.json_schemas import UnusableError
+from chatui.tools import server_registry
+from chatui.tools.server_registry import Review, ReviewState
 from renderer.characters import safe_for_terminal
-
-_WORDS = {
-    ReviewState.CONFIRMED: "confirmed",
-    ReviewState.CHANGED: "CHANGED, disabled until it is confirmed again",
-    ReviewState.NEW: "not confirmed yet",
-    ReviewState.UNUSABLE: "cannot be offered",
-    ReviewState.GONE: "confirmed, but no longer in the file or at its server",
-}
 
 
 class Command(BaseCommand):
@@ -40,25 +32,25 @@ class Command(BaseCommand):
             raise CommandError("CHATUI_TOOLS_FILE is not set.")
         try:
             known = server_registry.read(env.data_dir)
-        except UnreadableError as error:
+        except UnusableError as error:
             raise CommandError(str(error)) from None
-        found = asyncio.run(server_review.reviewed(env.tools_file, known))
-        for problem in found.problems:
+        tools, problems = asyncio.run(server_registry.reviewed(env.tools_file, known))
+        for problem in problems:
             self.stderr.write(safe_for_terminal(problem))
-        named = [each for each in found.tools if not options["names"] or each.name in options["names"]]
+        named = [each for each in tools if not options["names"] or each.name in options["names"]]
         if missing := set(options["names"]) - {each.name for each in named}:
             raise CommandError(f"There is no tool {', '.join(sorted(map(safe_for_terminal, missing)))}.")
         for each in named:
             self._show(each, with_diff=options["diff"] or options["confirm"])
         if options["confirm"] or options["withdraw"]:
             self._change(named, options)
-        elif options["check"] and (found.problems or any(each.state is not ReviewState.CONFIRMED for each in named)):
+        elif options["check"] and (problems or any(each.state is not ReviewState.CONFIRMED for each in named)):
             raise CommandError("Not all tools match their confirmed definitions.")
 
     def _show(self, review: Review, *, with_diff: bool) -> None:
         when = f"{review.confirmed_at:%Y-%m-%d %H:%M} UTC" if review.confirmed_at else ""
         what = f" ({review.problem or when})" if review.problem or when else ""
-        self.stdout.write(f"{review.name}: {_WORDS[review.state]}{safe_for_terminal(what)}")
+        self.stdout.write(f"{review.name}: {review.state}{safe_for_terminal(what)}")
         if with_diff and review.state is not ReviewState.CONFIRMED:
             for line in review.diff():
                 self.stdout.write(f"    {safe_for_terminal(line)}")

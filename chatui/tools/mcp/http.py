@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from chatui.backends.sse import Decoder, TooLongError
+from chatui.backends.sse import Decoder
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
 from chatui.tools.remote.exchange import FORBIDDEN, MAX_BYTES, Connections, HttpRequest, StatusError, kind_of, pieces, whole
@@ -57,21 +57,6 @@ def _read(stored: str | None) -> _Protocol | None:
     return _Protocol(version, session) if version in messages.SPOKEN and _SESSION.fullmatch(session) else None
 
 
-class _InMemory:
-    """A ``KeptSession`` of this process."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.session: str | None = None
-
-    async def last(self) -> str | None:
-        return self.session
-
-    async def replace(self, before: str | None, after: str) -> str:
-        self.session = after if self.session == before else self.session
-        return self.session or ""
-
-
 class HttpPeer:
     """An MCP server over HTTP."""
 
@@ -80,7 +65,7 @@ class HttpPeer:
         self._url = url
         self._headers = headers
         self._connections = Connections()
-        self._own = _InMemory()
+        self._own = KeptSession()
         self._without_sessions: _Protocol | None = None
         self._numbers = itertools.count(1)
         self._background: set[asyncio.Task[None]] = set()
@@ -111,12 +96,11 @@ class HttpPeer:
             gone = protocol
 
     async def ping(self) -> None:
-        """See ``ToolServer``. It is asked in the product's own session. A server that refuses has answered, too."""
+        """See ``McpServer``. It is asked in the product's own session. A server that refuses has answered, too."""
         is_stateless = (await self._negotiated(self._own)).is_stateless
         try:
-            await self.ask("server/discover" if is_stateless else "ping", {})
-        except ServerRefusedError:
-            pass
+            with suppress(ServerRefusedError):
+                await self.ask("server/discover" if is_stateless else "ping", {})
         except StatusError as error:
             if error.status >= 500:
                 raise
@@ -134,12 +118,11 @@ class HttpPeer:
         """Whether the server still knows the session. Some answer 400 to a session that they do not know, as to a call that is wrong."""
         try:
             await self._asked(protocol, "ping", {})
-        except StatusError as error:
+        except (StatusError, ServerRefusedError) as error:
+            # A refusal with status 404 is a StatusError.
             return error.status not in (_WRONG, _GONE)
-        except ServerRefusedError as error:
-            return error.status != _WRONG
         except ServerError:
-            return True
+            pass
         return True
 
     async def end(self, stored: str) -> None:
@@ -147,8 +130,8 @@ class HttpPeer:
         if protocol := _read(stored):
             with suppress(ServerError, TimeoutError):
                 headers = {**self._headers(), "Mcp-Session-Id": protocol.session, "MCP-Protocol-Version": protocol.version}
-                async with asyncio.timeout(GOODBYE_SECONDS):
-                    await self._connections.answer(HttpRequest("DELETE", self._url, headers))
+                async with asyncio.timeout(GOODBYE_SECONDS), self._connections.opened(HttpRequest("DELETE", self._url, headers)):
+                    pass
 
     async def close(self) -> None:
         """End the product's own session, if there is one."""
@@ -208,18 +191,19 @@ class HttpPeer:
         if session and not _SESSION.fullmatch(session):
             raise ServerError("the server sent an invalid session id")
         protocol = _Protocol(messages.agreed(result), session)
-        await self._tell(protocol, messages.notification("notifications/initialized", {}))
+        await self._tell(protocol, messages.INITIALIZED)
         return protocol
 
     async def _asked(self, protocol: _Protocol, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         number = next(self._numbers)
         sent = messages.stateless(params) if protocol.is_stateless else params
         try:
-            return (await self._exchanged(messages.request(number, method, sent), protocol))[0]
+            result, _ = await self._exchanged(messages.request(number, method, sent), protocol)
+            return result
         except asyncio.CancelledError:
             if not protocol.is_stateless:
                 # In the older generation, closing the stream does not cancel a request, as it does in the newer one.
-                self._send_cancellation(protocol, number)
+                self._in_background(self._tell_cancelled(protocol, number))
             raise
 
     async def _exchanged(self, message: Mapping[str, Any], protocol: _Protocol) -> tuple[dict[str, Any], httpx.Headers]:
@@ -243,14 +227,16 @@ class HttpPeer:
             return messages.result_of(found, response.status_code), response.headers
 
     async def _streamed(self, response: httpx.Response, number: int, protocol: _Protocol) -> dict[str, Any]:
-        decoder, size, asked = Decoder(MAX_STREAM_BYTES), 0, 0
+        decoder, size, asked = Decoder(MAX_STREAM_BYTES), 0, 0  # nothing in the stream is longer than the stream
         async with aclosing(pieces(response)) as read:
             async for piece in read:
                 size += len(piece)
                 if size > MAX_STREAM_BYTES:
                     break
-                for data in _events(decoder, piece):
-                    found = messages.read(data)
+                for event in decoder.feed(piece):
+                    if event.name not in ("", "message") or not event.data:
+                        continue
+                    found = messages.read(event.data)
                     if messages.is_answer(found, number):
                         return messages.result_of(found)
                     if messages.is_request(found):
@@ -265,14 +251,10 @@ class HttpPeer:
             async with self._connections.opened(self._ask(message, protocol)):
                 pass
 
-    def _send_cancellation(self, protocol: _Protocol, number: int) -> None:
-        async def send() -> None:
-            message = messages.notification("notifications/cancelled", {"requestId": number, "reason": "stopped"})
-            with suppress(ServerError, TimeoutError):
-                async with asyncio.timeout(GOODBYE_SECONDS):
-                    await self._tell(protocol, message)
-
-        self._in_background(send())
+    async def _tell_cancelled(self, protocol: _Protocol, number: int) -> None:
+        with suppress(ServerError, TimeoutError):
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await self._tell(protocol, messages.cancelled(number))
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -290,13 +272,6 @@ class HttpPeer:
             if "name" in message["params"]:
                 headers["Mcp-Name"] = _header(message["params"]["name"])
         return HttpRequest("POST", self._url, {**self._headers(), **headers}, json.dumps(message).encode())
-
-
-def _events(decoder: Decoder, piece: bytes) -> list[str]:
-    try:
-        return [event.data for event in decoder.feed(piece) if event.name in ("", "message") and event.data]
-    except TooLongError:
-        raise ServerError("the server's answer is too long") from None
 
 
 def _header(value: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 from chatui.tools.remote.offers import ServerError
 
@@ -30,16 +31,20 @@ class ServerRefusedError(Exception):
         self.server_message = server_message
 
 
-class KeptSession(Protocol):
-    """Where the session of a conversation or person is kept. Hold ``lock`` while a new one is made."""
+@dataclass(eq=False, kw_only=True)
+class KeptSession:
+    """Where a session is kept: the product's own in memory, others where ``last`` and ``replace`` are overridden. Hold ``lock`` while a new
+    one is made."""
 
-    lock: asyncio.Lock
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    session: str | None = field(default=None, repr=False)
 
     async def last(self) -> str | None:
-        """See ``TurnSessions``."""
+        return self.session
 
     async def replace(self, before: str | None, after: str) -> str:
-        """See ``TurnSessions``."""
+        self.session = after if self.session == before else self.session
+        return self.session or ""
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,9 +52,12 @@ def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, An
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
 
 
-def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """A notification, which expects no response."""
-    return {"jsonrpc": "2.0", "method": method, "params": dict(params)}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}}
+
+
+def cancelled(number: int) -> dict[str, Any]:
+    """The notification that the response to the request with that id is not needed any more."""
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number, "reason": "stopped"}}
 
 
 def stateless(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,6 +127,5 @@ def result_of(message: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
 def declined(message: Mapping[str, Any]) -> dict[str, Any]:
     """The response to a server's request: only pings succeed. Sampling, elicitation and roots are always refused."""
     number = message["id"] if isinstance(message["id"], int | str) else None
-    if message["method"] == "ping":
-        return {"jsonrpc": "2.0", "id": number, "result": {}}
-    return {"jsonrpc": "2.0", "id": number, "error": {"code": _NOT_FOUND, "message": "not supported"}}
+    refused = {"error": {"code": _NOT_FOUND, "message": "not supported"}}
+    return {"jsonrpc": "2.0", "id": number, **({"result": {}} if message["method"] == "ping" else refused)}

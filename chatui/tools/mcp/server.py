@@ -17,19 +17,30 @@ from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
 
+from chatui.json_schemas import UnusableError, listed_in, mapping
 from chatui.tools.file_access import EndedSession, SessionPlace, TurnSessions
 from chatui.tools.mcp.http import HttpPeer
-from chatui.tools.mcp.messages import ServerRefusedError
-from chatui.tools.mcp.stdio import Programs, StdioPeer
+from chatui.tools.mcp.messages import KeptSession, ServerRefusedError
+from chatui.tools.mcp.stdio import Launch, Programs, StdioPeer
 from chatui.tools.remote import definition as credentials
 from chatui.tools.remote.definition import McpSpec
-from chatui.tools.remote.offers import ArgumentPlace, Listing, ServerError, ToolOffer, argument_name, cleaned, tool_name, without_arguments
-from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import DESCRIPTION_CHARS, CallingTurn, Noted, ToolError, ToolUnusableError
+from chatui.tools.remote.offers import (
+    MAX_ARGUMENTS,
+    ArgumentPlace,
+    Listing,
+    Moment,
+    ServerError,
+    ToolOffer,
+    cleaned,
+    description_of,
+    listing,
+    without_arguments,
+)
+from chatui.tools.remote.schemas import OfferedArguments, reduced
+from chatui.tools.tool import CallingTurn, Noted, ToolError
 
 log = logging.getLogger(__name__)
 
-MAX_ARGUMENTS = 50
 ERROR_CHARS = 500
 LINE_CHARS = 300
 """Of each line of a program's standard error that is logged."""
@@ -37,57 +48,35 @@ _MIRRORED = "x-mcp-header"
 _NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
 
 
-def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listing:
-    """The offers for those of a server's tools (``found``) that the operator named (``selected``)."""
-    offers: dict[str, ToolOffer] = {}
-    problems: dict[str, str] = {}
-    for remote in selected:
-        matching = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
-        if len(matching) != 1:
-            problems[remote] = "the server has no such tool" if not matching else "the server has several tools of that name"
-            continue
-        try:
-            offers[remote] = _offer(server, matching[0], tool_name(server, remote, {offer.name for offer in offers.values()}))
-        except ToolUnusableError as error:
-            problems[remote] = str(error)
-        except RecursionError:
-            problems[remote] = "its schema is nested too deeply"
-    return Listing(offers=offers, problems=problems)
+def offered(server: str, remote: str, found: Sequence[Any], name: str) -> ToolOffer:
+    """One of a server's tools (``found``) as a tool with that name.
 
-
-def _offer(server: str, definition: Mapping[str, Any], name: str) -> ToolOffer:
+    Raises:
+        UnusableError: the server has no such tool, or several; or it cannot be described to a model.
+    """
+    matching = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
+    if len(matching) != 1:
+        raise UnusableError("the server has no such tool" if not matching else "the server has several tools of that name")
+    [definition] = matching
     words = next((each for each in (definition.get("description"), definition.get("title")) if isinstance(each, str) and each.strip()), "")
-    description = cleaned(words, DESCRIPTION_CHARS)
-    if not any(map(str.isalnum, description)):
-        raise ToolUnusableError("it has no description, so the model would not know what it is for")
     schema = definition.get("inputSchema")
     if not isinstance(schema, Mapping):
-        raise ToolUnusableError("it has no schema")
+        raise UnusableError("it has no schema")
     if _MIRRORED in json.dumps(schema):
-        raise ToolUnusableError("it wants arguments as headers, which proxies may log")
-    parameters, places = _arguments(schema)
+        raise UnusableError("it wants arguments as headers, which proxies may log")
+    declared, required, arguments = mapping(schema, "properties"), listed_in(schema, "required"), OfferedArguments()
+    if len(declared) > MAX_ARGUMENTS:
+        raise UnusableError("it has too many arguments")
+    for wire, each in declared.items():
+        arguments.add(wire, ArgumentPlace(part="arguments", name=wire), reduced(each, schema), is_needed=wire in required)
     return ToolOffer(
-        name=name, server=server, remote=str(definition["name"]), description=description, parameters=parameters, places=places
+        name=name,
+        server=server,
+        remote=remote,
+        description=description_of(words),
+        parameters=arguments.schema(),
+        places=arguments.places,
     )
-
-
-def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, ArgumentPlace]]:
-    """The schema of the arguments under our own names, and the server's name for each argument."""
-    declared = schema.get("properties")
-    wires = list(declared) if isinstance(declared, Mapping) else []
-    if len(wires) > MAX_ARGUMENTS:
-        raise ToolUnusableError("it has too many arguments")
-    places: dict[str, ArgumentPlace] = {}
-    for wire in wires:
-        name = argument_name(str(wire), places)
-        if name is None:
-            raise ToolUnusableError("it has an argument whose name cannot be shown to a model")
-        places[name] = ArgumentPlace(part="arguments", name=str(wire))
-    needed = schema.get("required")
-    required = [name for name, place in places.items() if isinstance(needed, list) and place.name in needed]
-    properties = {name: reduced(declared[place.name], schema) for name, place in places.items()} if isinstance(declared, Mapping) else {}
-    whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return reduced({**whole, "required": required} if required else whole), places
 
 
 def read(result: Mapping[str, Any]) -> Any:
@@ -128,15 +117,13 @@ STATE_IS_GONE = (
 )
 
 
-@dataclass(slots=True, eq=False)
-class _SessionOfCall:
-    """The ``KeptSession`` of one call. ``key``: the conversation, or the person. ``untold``: those whose state is gone, which the model
-    does not know yet."""
+@dataclass(eq=False, kw_only=True)
+class _SessionOfCall(KeptSession):
+    """``key``: the conversation, or the person. ``untold``: those whose state is gone, which the model does not know yet."""
 
     sessions: TurnSessions = field(repr=False)
     place: SessionPlace
     key: UUID
-    lock: asyncio.Lock
     untold: set[UUID]
 
     async def last(self) -> str | None:
@@ -150,25 +137,37 @@ class _SessionOfCall:
 
 
 class McpServer:
-    """A ``ToolServer`` for the MCP protocol."""
+    """A server whose tools are offered. Its methods run on the event loop of the tools."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec
         self._http = HttpPeer(spec.url, lambda: credentials.texts(spec.headers)) if spec.url else None
-        self._peer: HttpPeer | StdioPeer = self._http or self._program()
-        self._programs = Programs(self._program, spec.programs)
+        launch = Launch(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
+        self._peer: HttpPeer | StdioPeer = self._http or StdioPeer(launch)
+        self._programs = Programs(launch, spec.programs)
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._untold: set[UUID] = set()
         self._is_used = asyncio.Lock()
-
-    def _program(self) -> StdioPeer:
-        spec = self._spec
-        return StdioPeer(spec.command, lambda: credentials.texts(spec.environment), spec.directory, self._tell)
+        # The server in stored sessions: its name, and a digest, since another server of the same name must not get them.
+        self._place = f"{spec.name} {hashlib.sha256((spec.url or json.dumps(spec.command)).encode()).hexdigest()[:16]}"
 
     async def listed(self) -> Listing:
-        """What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it."""
-        async with self._nobodys():
-            return await self._listed()
+        """The current offers. What a server says about itself (``instructions``, annotations) is not used. Nobody's session is used for it.
+        Raises ServerError.
+        """
+        spec, found, cursor = self._spec, list[Any](), None
+        async with self._nobodys() as peer:
+            for _ in range(MAX_PAGES):
+                try:
+                    with without_arguments():
+                        page = await peer.ask("tools/list", {"cursor": cursor} if cursor else {})
+                except ServerRefusedError:
+                    raise ServerError("the server refused to list its tools", Moment.DOWN) from None
+                found += listed_in(page, "tools")
+                before, cursor = cursor, page.get("nextCursor")
+                if not isinstance(cursor, str) or not cursor or cursor == before or len(found) > MAX_LISTED:
+                    break
+        return listing(spec.name, spec.selected, lambda remote, name: offered(spec.name, remote, found[:MAX_LISTED], name))
 
     @asynccontextmanager
     async def _nobodys(self) -> AsyncIterator[HttpPeer | StdioPeer]:
@@ -182,26 +181,13 @@ class McpServer:
             finally:
                 await self._peer.close()
 
-    async def _listed(self) -> Listing:
-        found: list[Any] = []
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            with without_arguments():
-                page = await self._page(cursor)
-            tools, after = page.get("tools"), page.get("nextCursor")
-            found += tools if isinstance(tools, list) else []
-            if not isinstance(after, str) or not after or after == cursor or len(found) > MAX_LISTED:
-                break
-            cursor = after
-        return listing(self._spec.name, self._spec.selected, found[:MAX_LISTED])
-
-    async def _page(self, cursor: str | None) -> dict[str, Any]:
-        try:
-            return await self._peer.ask("tools/list", {"cursor": cursor} if cursor else {})
-        except ServerRefusedError:
-            raise ServerError("the server refused to list its tools") from None
-
     async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
+        """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
+
+        Raises:
+            ServerError: the call failed.
+            ToolError: the server reports an error. The text is for the model.
+        """
         key = self._key(turn)
         try:
             found = await self._called(offer, arguments, turn, key)
@@ -234,7 +220,8 @@ class McpServer:
         if turn.sessions is None:
             raise ToolError("This tool can only be used in a conversation.")
         place = SessionPlace(self._place, key == turn.asked_by_id)
-        session = _SessionOfCall(turn.sessions, place, key, self._locks.setdefault(key, asyncio.Lock()), self._untold)
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        session = _SessionOfCall(lock=lock, sessions=turn.sessions, place=place, key=key, untold=self._untold)
         if self._spec.sessions == "shared":
             return await self._asked_of_all(params, session)
         if self._http is not None:
@@ -252,20 +239,17 @@ class McpServer:
                 await session.replace(before, now)
         return found
 
-    @property
-    def _place(self) -> str:
-        """The server in stored sessions: its name, and a digest, since another server of the same name must not get them."""
-        where = self._spec.url or json.dumps(self._spec.command)
-        return f"{self._spec.name} {hashlib.sha256(where.encode()).hexdigest()[:16]}"
-
     async def ping(self, turn: CallingTurn) -> None:
-        """A program is the one of the call. If that has ended, or does not answer, which ends it and no other, the one for listings says
+        """Ask for an answer of any kind, after a call of this turn got none. Raises ServerError if there is none, or garbage.
+
+        A program is the one of the call. If that has ended, or does not answer, which ends it and no other, the one for listings says
         whether the server is down."""
         if not await self._programs.answers_ping(self._key(turn)):
             async with self._nobodys() as peer:
                 await peer.ping()
 
     async def end(self, ended: Sequence[EndedSession]) -> None:
+        """End these sessions, whose conversations or people are gone. Never raises."""
         for each in ended:
             self._programs.end(each.key)
         if self._http is not None:

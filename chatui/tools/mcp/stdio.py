@@ -18,12 +18,12 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 from weakref import WeakSet
 
@@ -53,8 +53,8 @@ _BEGINS_MESSAGE = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
 PRIVATE = "{session}"
 """In a command or a variable: a directory of this run of the program alone, which is deleted with it."""
 
-_running: set[int] = set()
-"""The process ids of all programs."""
+_running: dict[int, Program] = {}
+"""All programs, by their process ids."""
 
 
 @atexit.register
@@ -69,157 +69,143 @@ Tell = Callable[[str, Sequence[str]], None]
 """Gets a sentence for the operator, and lines of the program."""
 
 
-def _nothing(event: str, words: Sequence[str]) -> None:
-    """For nobody."""
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a program is started. ``environment``: returns its variables. It is called at each start, since credentials may change.
+    ``tell``: tells the operator what happens to the program."""
+
+    command: Sequence[str]
+    environment: Callable[[], Mapping[str, str]]
+    directory: Path | None
+    tell: Tell
+
+    async def begin(self) -> Program:
+        """A program that has been started, and has answered the handshake.
+
+        Raises:
+            ServerError: it could not be started, or refused the handshake.
+        """
+        with without_arguments():
+            program = await self._start()
+            try:
+                await program.introduce()
+            except BaseException:
+                await program.end()
+                raise
+            return program
+
+    async def _start(self) -> Program:
+        environment = self.environment()
+        texts = (*self.command, *environment.values())
+        place = tempfile.mkdtemp(dir=_home()) if any(PRIVATE in text for text in texts) else ""
+        variables = {name: text.replace(PRIVATE, place) for name, text in environment.items()}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(text.replace(PRIVATE, place) for text in self.command),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **variables},
+                cwd=self.directory,
+                start_new_session=True,
+                limit=MAX_LINE_BYTES,
+            )
+        except BaseException as error:
+            _delete(place)
+            if not isinstance(error, (OSError, ValueError)):
+                raise
+            raise ServerError(f"the program could not be started ({type(error).__name__})") from None
+        return Program(process, place, self.tell)
 
 
 class StdioPeer:
-    """An MCP server that runs as a local program. Used on one event loop."""
+    """An MCP server that runs as one local program, started when it is asked. Used on one event loop."""
 
-    def __init__(
-        self, command: Sequence[str], environment: Callable[[], Mapping[str, str]], directory: Path | None, tell: Tell = _nothing
-    ) -> None:
-        """``environment``: a function that returns the program's variables. It is called at each start, since credentials may change.
-        ``tell``: tells the operator what happens to the program.
-        """
-        self._tell = tell
-        self._command = command
-        self._environment = environment
-        self._directory = directory
-        self._program: _Program | None = None
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._program: Program | None = None
         self._is_starting = asyncio.Lock()
-        self._ending: set[asyncio.Task[None]] = set()
-
-    async def start(self) -> str:
-        """Start the program, unless it is running. Returns the id of this run.
-
-        Raises:
-            ServerError: it could not be started.
-        """
-        return (await self._started()).run
 
     @property
     def run(self) -> str:
         """The id of the run; empty if the program is not running."""
-        return "" if self._program is None or self._program.has_ended else self._program.run
+        return self._program.run if self._program is not None and self._program.is_alive else ""
 
-    async def ask(self, method: str, params: Mapping[str, Any], run: str = "") -> dict[str, Any]:
-        """See ``HttpPeer``. ``run``: only this run is asked."""
-        program = self._program if run else await self._started()
-        if program is None or program.run != (run or program.run):
-            raise ServerError("the program has ended")
-        return await program.ask(method, messages.stateless(params) if program.is_stateless else params)
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        return await (await self._started()).ask(method, params)
 
     async def ping(self) -> None:
-        """See ``ToolServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
-        if not await self.answers_ping():
-            await self._started()
-
-    async def answers_ping(self) -> bool:
-        """Whether the program is running and answers. One that does not answer is killed."""
+        """See ``McpServer``. A program that does not answer is killed, and whether the server is down is seen by starting it again."""
         async with self._is_starting:
             program = self._program
-        return program is not None and await program.answers_ping()
+        if program is None or not await program.answers_ping():
+            await self._started()
 
     async def close(self) -> None:
-        """End the program. It ends even if the caller is cancelled meanwhile."""
-        program, self._program = self._program, None
-        if program is not None:
-            ending = asyncio.create_task(program.end())
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
-        if self._ending:
-            await asyncio.wait(self._ending)  # unlike ``gather``, it does not cancel the tasks together with the caller
+        if self._program is not None:
+            await self._program.end()
 
-    async def _started(self) -> _Program:
+    async def _started(self) -> Program:
         async with self._is_starting:
-            if self._program is None or self._program.has_ended:
+            if self._program is None or not self._program.is_alive:
                 await self.close()
-                try:
-                    with without_arguments():
-                        program = self._program = await _start(self._command, self._environment(), self._directory, self._tell)
-                        await program.introduce()
-                except BaseException:
-                    await self.close()
-                    raise
-                return program
+                self._program = await self._launch.begin()
             return self._program
 
 
-async def _start(command: Sequence[str], environment: Mapping[str, str], directory: Path | None, tell: Tell) -> _Program:
-    texts = (*command, *environment.values())
-    place = tempfile.mkdtemp(dir=_home()) if any(PRIVATE in text for text in texts) else ""
-    variables = {name: text.replace(PRIVATE, place) for name, text in environment.items()}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(text.replace(PRIVATE, place) for text in command),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **variables},
-            cwd=directory,
-            start_new_session=True,
-            limit=MAX_LINE_BYTES,
-        )
-    except BaseException as error:
-        _delete(place)
-        if not isinstance(error, (OSError, ValueError)):
-            raise
-        raise ServerError(f"the program could not be started ({type(error).__name__})") from None
-    return _Program(process, place, tell)
-
-
-class _Program:
-    """One run of the program. ``place``: its private directory, if it has one."""
+class Program:
+    """One run of a program. ``place``: its private directory, if it has one."""
 
     def __init__(self, process: asyncio.subprocess.Process, place: str, tell: Tell) -> None:
         self.run = uuid4().hex
-        self.is_stateless = False
+        self._is_stateless = False
         self._place = place
         self._process = process
+        self._stdin = cast(asyncio.StreamWriter, process.stdin)
+        self._stdout, self._stderr = cast(asyncio.StreamReader, process.stdout), cast(asyncio.StreamReader, process.stderr)
         self._tell = tell
         self._end = "the program ended"
-        self._is_closing = False
         self._skipped = 0
         self._last_words = bytearray()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._idle_bytes = 0
-        _running.add(process.pid)
+        _running[process.pid] = self
         self._listening = asyncio.create_task(self._listen())
         self._reading = asyncio.create_task(self._read())
         self._reporting: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     @property
-    def has_ended(self) -> bool:
-        return self._reading.done()
+    def is_alive(self) -> bool:
+        return not self._reading.done() and self._ending is None
 
     async def introduce(self) -> None:
-        """Perform the handshake. If the server supports only the newer generation, set ``is_stateless``.
+        """Perform the handshake, unless the server supports only the newer generation.
 
         Raises:
             ServerError: the server refused the handshake in another way.
         """
         try:
             messages.agreed(await self.ask("initialize", messages.hello()))
-            await self._write(messages.notification("notifications/initialized", {}))
+            await self._write(messages.INITIALIZED)
         except ServerRefusedError as error:
             if error.code != messages.UNSUPPORTED_VERSION:
                 raise ServerError("the server refused the handshake") from None
-            self.is_stateless = True
+            self._is_stateless = True
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        if self.has_ended:
+        if not self.is_alive:
             raise ServerError("the program has ended")
         number = next(self._numbers)
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            await self._write(messages.request(number, method, params))
+            await self._write(messages.request(number, method, messages.stateless(params) if self._is_stateless else params))
             with sent():
                 return messages.result_of(await waiting)
         except asyncio.CancelledError:
             with suppress(ServerError):
-                self._send(messages.notification("notifications/cancelled", {"requestId": number, "reason": "stopped"}))
+                self._send(messages.cancelled(number))
             raise
         finally:
             del self._waiting[number]
@@ -228,13 +214,13 @@ class _Program:
         """Whether the program answers, in any way. If not, it is killed."""
         try:
             async with asyncio.timeout(PING_SECONDS):
-                await self.ask("server/discover" if self.is_stateless else "ping", messages.stateless({}) if self.is_stateless else {})
+                await self.ask("server/discover" if self._is_stateless else "ping", {})
         except ServerRefusedError:
             return True
         except (ServerError, TimeoutError) as error:
             if isinstance(error, ServerError) and error.moment is Moment.ANSWERED:
                 return True
-            self._end = self._end if self.has_ended else "the program did not answer a ping"
+            self._end = "the program did not answer a ping" if self.is_alive else self._end
             self._reading.cancel()
             await asyncio.wait({self._reading})
             return False
@@ -250,20 +236,11 @@ class _Program:
             raise ServerError("the program does not read its input", Moment.UNREAD)
         self._stdin.write(json.dumps(message).encode() + b"\n")
 
-    @property
-    def _stdin(self) -> asyncio.StreamWriter:
-        if self._process.stdin is None:
-            raise ServerError("the program has no input")
-        return self._process.stdin
-
     async def _read(self) -> None:
         """Read messages until the program ends or must be killed; then all waiting requests fail."""
         try:
             while line := await self._line():
-                try:
-                    self._take(messages.read(line))
-                except ServerError:
-                    self._take_end(line)
+                self._take(line)
                 # Reading a buffered line does not yield: without this, a flood would block every other tool.
                 await asyncio.sleep(0)
         except OSError:
@@ -273,9 +250,9 @@ class _Program:
                 if not each.done():
                     each.set_exception(ServerError(self._end, Moment.LOST))
             kill_group(self._process.pid)
-            _running.discard(self._process.pid)
+            del _running[self._process.pid]
             _delete(self._place)
-            if not self._is_closing:
+            if self._ending is None:
                 self._reporting = asyncio.create_task(self._report())
 
     async def _line(self) -> bytes:
@@ -297,29 +274,18 @@ class _Program:
 
     async def _piece(self) -> bytes:
         """A line, or a piece of one that is too long, which has no end of a line; empty at the end."""
-        output = self._process.stdout
         try:
-            return await output.readuntil(b"\n") if output else b""
+            return await self._stdout.readuntil(b"\n")
         except asyncio.IncompleteReadError as error:
             return error.partial and error.partial + b"\n"
         except asyncio.LimitOverrunError as error:
-            return await output.readexactly(error.consumed) if output else b""
+            return await self._stdout.readexactly(error.consumed)
 
     def _refuse_long(self, head: bytes, tail: bytes) -> None:
         self._skip()
         begins = _BEGINS_ANSWER.match(head)
-        number = begins and (begins[1] or ((ends := _ENDS_ANSWER.search(tail)) and ends[1]))
-        waiting = self._waiting.get(int(number)) if number else None
-        if waiting is not None and not waiting.done():
-            self._idle_bytes = 0
-            waiting.set_exception(ServerError("the program's answer is too long", Moment.ANSWERED))
-
-    def _take_end(self, line: bytes) -> None:
-        """Take the message at the end of a line that begins with something else, such as a progress bar without a line end."""
-        self._skip()
-        if begin := _BEGINS_MESSAGE.search(line):
-            with suppress(ServerError):
-                self._take(messages.read(line[begin.start() :]))
+        if begins and (number := begins[1] or ((ends := _ENDS_ANSWER.search(tail)) and ends[1])):
+            self._settle(int(number), ServerError("the program's answer is too long", Moment.ANSWERED))
 
     def _skip(self) -> None:
         self._skipped += 1
@@ -328,7 +294,7 @@ class _Program:
 
     async def _listen(self) -> None:
         """Keep the end of what the program writes to its standard error."""
-        while self._process.stderr is not None and (piece := await self._process.stderr.read(MAX_LINE_BYTES)):
+        while piece := await self._stderr.read(MAX_LINE_BYTES):
             self._last_words = (self._last_words + piece)[-LAST_BYTES:]
             await asyncio.sleep(0.01)  # a program that floods it must not keep the tools' loop busy
 
@@ -345,21 +311,41 @@ class _Program:
             words = words[1:]  # it may begin in the middle of a credential, which would then not be recognized
         self._tell(f"{self._end} (exit code {'not known' if code is None else code}{skipped})", words[-LAST_LINES:])
 
-    def _take(self, message: Mapping[str, Any]) -> None:
+    def _take(self, line: bytes) -> None:
+        """Take the message in a line, or at the end of one that begins with something else, such as a progress bar without a line end."""
+        try:
+            message = messages.read(line)
+        except ServerError:
+            self._skip()
+            begin = _BEGINS_MESSAGE.search(line)
+            try:
+                message = messages.read(line[begin.start() :] if begin else b"")
+            except ServerError:
+                return
         if messages.is_request(message):
             with suppress(ServerError):
                 self._send(messages.declined(message))
+        elif type(number := message.get("id")) is int:
+            self._settle(number, message)
+
+    def _settle(self, number: int, answer: Mapping[str, Any] | ServerError) -> None:
+        waiting = self._waiting.get(number)
+        if waiting is None or waiting.done():
             return
-        number = message.get("id")
-        waiting = self._waiting.get(number) if type(number) is int else None
-        if waiting is not None and not waiting.done():
-            self._idle_bytes = 0
-            waiting.set_result(message)
+        self._idle_bytes = 0
+        if isinstance(answer, ServerError):
+            waiting.set_exception(answer)
+        else:
+            waiting.set_result(answer)
 
     async def end(self) -> None:
-        """Shut the program down as the protocol requires: close its input, and kill it with its child processes if it is still running."""
-        self._is_closing = True
-        with suppress(ServerError, ConnectionError):
+        """End the program. It ends even if the caller is cancelled meanwhile."""
+        self._ending = self._ending or asyncio.create_task(self._shut_down())
+        await asyncio.wait({self._ending})  # unlike ``gather``, it does not cancel the task together with the caller
+
+    async def _shut_down(self) -> None:
+        """As the protocol requires: close its input, and kill it with its child processes if it is still running."""
+        with suppress(ConnectionError):
             self._stdin.close()
         await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)
         self._reading.cancel()
@@ -423,28 +409,16 @@ _SHARE = 3
 _FULL = "Too many programs of this tool are running, so the call was not made. Try again later in this answer, or go on without it."
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class _KeptProgram(Kept):
-    peer: StdioPeer
-
-    @property
-    def is_alive(self) -> bool:
-        return bool(self.peer.run)
-
-    def end(self) -> Coroutine[Any, Any, None]:
-        return self.peer.close()
-
-
-_all: WeakSet[KeptPrograms[_KeptProgram]] = WeakSet()
+_all: WeakSet[KeptPrograms[Kept[Program]]] = WeakSet()
 
 
 class Programs:
     """The programs of one server: one for each conversation or person. Used on one event loop."""
 
-    def __init__(self, create: Callable[[], StdioPeer], limit: int) -> None:
-        self._create = create
+    def __init__(self, launch: Launch, limit: int) -> None:
+        self._launch = launch
         self._limit = limit
-        self._kept: KeptPrograms[_KeptProgram] = KeptPrograms()
+        self._kept: KeptPrograms[Kept[Program]] = KeptPrograms()
         _all.add(self._kept)
 
     async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -458,23 +432,26 @@ class Programs:
         async with session.lock:
             before = await session.last()
             kept = self._kept.by_key.get(key)
-            if kept is None or not before or kept.peer.run != before:
+            if kept is None or kept.program is None or not kept.is_alive or kept.program.run != before:
                 # A program that is not the last one has old state: another process has answered calls since.
                 kept = await self._started(key, person_id, session, before)
-            run = kept.peer.run
+            program = kept.program
             kept.waiting += 1
         try:
-            return await kept.peer.ask(*ask, run)
+            if program is None:
+                raise ServerError("the program has ended")
+            return await program.ask(*ask)
         finally:
             self._kept.release(kept, IDLE_SECONDS)
 
-    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> _KeptProgram:
+    async def _started(self, key: UUID, person_id: UUID, session: KeptSession, before: str | None) -> Kept[Program]:
         if old := self._kept.by_key.get(key):
             self._kept.drop(old)
         self._make_room(person_id)
-        kept = self._kept.add(_KeptProgram(key=key, person_id=person_id, peer=self._create(), waiting=1))
+        kept = self._kept.add(Kept[Program](key=key, person_id=person_id, waiting=1))
         try:
-            await session.replace(before, await kept.peer.start())
+            kept.program = await self._launch.begin()
+            await session.replace(before, kept.program.run)
         except BaseException:
             self._kept.drop(kept, at_once=True)
             raise
@@ -494,19 +471,17 @@ class Programs:
     async def answers_ping(self, key: UUID) -> bool:
         """Whether the program of this conversation or person is running and answers. One that does not answer is killed, and no other."""
         kept = self._kept.by_key.get(key)
-        if kept is None:
+        if kept is None or kept.program is None:
             return False
         kept.waiting += 1
         try:
-            return await kept.peer.answers_ping()
+            return await kept.program.answers_ping()
         finally:
             self._kept.release(kept, IDLE_SECONDS)
 
     def end(self, key: UUID) -> None:
         """End the program of a conversation or person that is gone."""
-        if kept := self._kept.by_key.get(key):
-            self._kept.drop(kept, at_once=True)
+        self._kept.forget(key)
 
     async def close(self) -> None:
-        """End all programs, and wait for them."""
         await self._kept.close()

@@ -1,14 +1,56 @@
-"""Reads the sandbox's output piece by piece, truncates it, and finds the end of an answer.
+"""What code is asked to do and what it answers, in this machine's sandbox or in the operator's own service.
 
-The code can write anything, including an end mark. So a mark ends only its own answer, and what follows it is treated as untrusted text.
+The sandbox's output is read piece by piece, and truncated. The code can write anything, including an end mark. So a mark ends only its own
+answer, and what follows it is treated as untrusted text.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+from dataclasses import dataclass, field
+from uuid import UUID
 
-from chatui.tools.python.executors import CodeOutcome
+from chatui.tools.file_access import TurnFiles
+from chatui.tools.python.data_files import CopiedFiles
 from renderer.characters import replace
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRequest:
+    """Code to run for a conversation. ``person_id``: the person who asked; interpreters are counted per person. ``files``: the files to
+    copy into a new interpreter's ``/mnt/data``; None if files are off. Of the files that a call creates, up to ``max_files`` are copied
+    out, each of at most ``max_file_bytes``.
+    """
+
+    conversation_id: UUID
+    person_id: UUID
+    code: str = field(repr=False)
+    seconds: float
+    max_chars: int
+    files: TurnFiles | None = field(default=None, repr=False)
+    max_files: int = 0
+    max_file_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOutcome:
+    """The result of running code. ``text``: the output, of bounded length. ``files``: names and sizes of files created in ``/mnt/data``.
+    ``copied_out``: the files copied out of the sandbox. ``copied_in``: names of the conversation's files copied in before the call;
+    ``not_copied_in``: names of those that could not be; ``deleted``: names of those that were deleted. ``is_new``: the interpreter had no
+    state of earlier calls. ``ended``: why the interpreter ended, and the next call has no state; empty if it still runs.
+    """
+
+    text: str = field(repr=False)
+    has_failed: bool = False
+    files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    is_new: bool = False
+    ended: str = ""
+    copied_out: CopiedFiles = field(default_factory=CopiedFiles, repr=False)
+    copied_in: tuple[str, ...] = field(default=(), repr=False)
+    not_copied_in: tuple[str, ...] = field(default=(), repr=False)
+    deleted: tuple[str, ...] = field(default=(), repr=False)
+
 
 MAX_END_BYTES = 16_000
 MAX_FILES = 20
@@ -19,9 +61,9 @@ class AnswerReader:
     """Parses the sandbox's output: ``feed`` bytes until it returns True, then ``finish``. ``mark``: the text that ends the answer, between
     null bytes."""
 
-    def __init__(self, mark: str, max_chars: int) -> None:
-        self.mark = mark
-        self._end_mark = b"\0" + mark.encode() + b"\0"
+    def __init__(self, max_chars: int = 2000) -> None:
+        self.mark = secrets.token_hex(16)
+        self._end_mark = b"\0" + self.mark.encode() + b"\0"
         self._output = _Kept(max_chars)
         self._tail = b""
         self._end: bytes | None = None
@@ -44,7 +86,6 @@ class AnswerReader:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether the output exceeds the limit."""
         return self._output.dropped > 0
 
     def finish(self) -> CodeOutcome:
@@ -55,8 +96,7 @@ class AnswerReader:
             end = json.loads((self._end or b"{}").split(b"\n")[0])
         except (ValueError, RecursionError):
             end = {}
-        if not isinstance(end, dict):
-            end = {}
+        end = end if isinstance(end, dict) else {}
         return CodeOutcome(self._output.text(), end.get("failed") is True, files_of(end.get("files")))
 
 

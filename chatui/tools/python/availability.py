@@ -41,6 +41,7 @@ def why_off() -> str:
     return _examined().result()
 
 
+@cache
 def launch() -> Launch:
     """The command that starts the sandbox, from the settings.
 
@@ -51,11 +52,6 @@ def launch() -> Launch:
         raise CannotLaunchError("the sandbox needs Linux; CHATUI_PYTHON_SERVICE_URL can name a service on another machine")
     if os.geteuid() == 0:
         raise CannotLaunchError("the product runs as root, for whom there is no sandbox; run it as an ordinary user")
-    return _launch()
-
-
-@cache
-def _launch() -> Launch:
     env = environment()
     return launching.found(env.python_program, (BASE_DIR, env.data_dir), env.python_memory_mb, env.python_data_mb)
 
@@ -77,7 +73,7 @@ def _tried() -> str:
     try:
         made = asyncio.run(examination.attempts(launch()))
     except CannotLaunchError as error:
-        reason = f"{error}{_remedy(str(error))}"
+        reason = " ".join([str(error), *(f"({remedy})" for sign, remedy in _REMEDIES.items() if sign in str(error).lower())][:2])
     except Exception as error:  # noqa: BLE001 - after any error, the tool is off
         reason = f"the sandbox could not be tested ({type(error).__name__})"
     else:
@@ -86,7 +82,3 @@ def _tried() -> str:
     if reason:
         log.error("the tool python is off: %s", reason)
     return reason
-
-
-def _remedy(words: str) -> str:
-    return next((f" ({remedy})" for sign, remedy in _REMEDIES.items() if sign in words.lower()), "")

@@ -108,7 +108,12 @@ class DataFiles:
                     raise FileNotStoredError("a file with holes")
                 if about.st_size > max_in_all:
                     raise FileNotStoredError("too many bytes at once")
-                return _all_of(file, min(max_bytes, max_in_all))
+                data = bytearray()
+                while part := os.read(file, _READ_BYTES):
+                    data += part
+                    if len(data) > min(max_bytes, max_in_all):
+                        raise FileNotStoredError(_UNFIT)  # it has grown meanwhile
+                return bytes(data)
         except OSError:
             raise FileNotStoredError(_UNFIT) from None
 
@@ -130,28 +135,9 @@ def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, S
                     about = entry.stat(follow_symlinks=False)
                     yield above + entry.name, (about.st_ino, about.st_size, about.st_ctime_ns)
                 elif entry.is_dir(follow_symlinks=False) and depth < MAX_DEPTH:
-                    for inner in _inside(root, entry.name, above, depth):
-                        yield inner
-                        left -= 1
-
-
-def _inside(root: int, name: str, above: str, depth: int) -> Iterator[tuple[str, Stamp]]:
-    directory = os.open(name, _DIRECTORY, dir_fd=root)
-    try:
-        yield from _walked(directory, f"{above}{name}/", depth + 1)
-    finally:
-        os.close(directory)
-
-
-def _all_of(file: int, max_bytes: int) -> bytes:
-    """The whole content of a file.
-
-    Raises:
-        FileNotStoredError: the file has grown meanwhile.
-    """
-    data = bytearray()
-    while part := os.read(file, _READ_BYTES):
-        data += part
-        if len(data) > max_bytes:
-            raise FileNotStoredError(_UNFIT)
-    return bytes(data)
+                    with contextlib.ExitStack() as opened:
+                        directory = os.open(entry.name, _DIRECTORY, dir_fd=root)
+                        opened.callback(os.close, directory)
+                        for inner in _walked(directory, f"{above}{entry.name}/", depth + 1):
+                            yield inner
+                            left -= 1

@@ -58,14 +58,12 @@ def main() -> NoReturn:
         # Ignore an interrupt that arrives after its code has ended.
         with contextlib.suppress(KeyboardInterrupt):
             request = inbox.get()
-            if "write" in request:
-                _write_file(request, answers)
-                continue
-            if "delete" in request:
-                _delete_file(request, answers)
-                continue
-            number += 1
-            _answer(request, f"<call {number}>", vars(module), answers)
+            if "write" in request or "delete" in request:
+                end = {"failed": _has_failed(request)}
+            else:
+                number += 1
+                end = _answer(request["code"], f"<call {number}>", vars(module), answers)
+            _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps(end).encode() + b"\n")
 
 
 def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
@@ -80,37 +78,31 @@ def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
     os._exit(0)
 
 
-def _write_file(request: Any, answers: int) -> None:
-    path, failed = os.path.join(DATA, request["write"]), False
-    try:
-        with open(path, "wb" if request["is_first"] else "ab") as file:
+def _has_failed(request: Any) -> bool:
+    """Write a piece of a file, or delete a file. Returns whether that failed."""
+    path = os.path.join(DATA, request.get("write") or request["delete"])
+    if "write" in request:
+        with contextlib.suppress(OSError, MemoryError), open(path, "wb" if request["is_first"] else "ab") as file:
             file.write(base64.b64decode(request["data"]))
-    except (OSError, MemoryError):
-        failed = True  # delete the file, because a part of it would look like the whole
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-    _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": failed}).encode() + b"\n")
-
-
-def _delete_file(request: Any, answers: int) -> None:
-    path = os.path.join(DATA, request["delete"])
+            return False
+    # Also after a failed write: a part of a file would look like the whole.
     with contextlib.suppress(OSError):
         os.unlink(path)
-    _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": os.path.lexists(path)}).encode() + b"\n")
+    return "write" in request or os.path.lexists(path)
 
 
-def _answer(request: Any, name: str, namespace: dict[str, Any], answers: int) -> None:
+def _answer(code: str, name: str, namespace: dict[str, Any], answers: int) -> dict[str, Any]:
+    """Run code. Returns the end of its answer."""
     before = _files()
     for standard in (1, 2):
         os.dup2(answers, standard)
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=False)
-    failed = _run(request["code"], name, namespace)
+    failed = _run(code, name, namespace)
     failed = _run_guarded(_save_figures, namespace) or failed
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     changed = sorted(each for each in _files().items() if before.get(each[0]) != each[1])
-    end = {"failed": failed, "files": [[path, size] for path, (size, _) in changed[:MAX_FILES]]}
-    _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps(end).encode() + b"\n")
+    return {"failed": failed, "files": [[path, size] for path, (size, _) in changed[:MAX_FILES]]}
 
 
 def _run(code: str, name: str, namespace: dict[str, Any]) -> bool:

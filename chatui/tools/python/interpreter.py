@@ -11,7 +11,6 @@ import base64
 import contextlib
 import json
 import os
-import secrets
 import signal
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,8 @@ from typing import IO, Any
 
 from chatui.processes import kill_group, memory_file
 from chatui.tools.file_access import ConversationFile
-from chatui.tools.python.answers import AnswerReader
+from chatui.tools.python.answers import AnswerReader, CodeOutcome
 from chatui.tools.python.data_files import CopiedFiles, DataFiles
-from chatui.tools.python.executors import CodeOutcome
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
 MAX_INFO_BYTES = 4000
@@ -81,19 +79,8 @@ async def _all_of(pipe: IO[bytes]) -> bytes:
 
 
 async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
-    spawning = asyncio.ensure_future(_create(launch, filter_end, write_end))
-    try:
-        return await asyncio.shield(spawning)
-    except asyncio.CancelledError:
-        # If this were cancelled halfway, asyncio would leave unconnected pipes open.
-        with contextlib.suppress(OSError):
-            await ended(await spawning)
-        raise
-
-
-async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
     identity: dict[str, Any] = {} if launch.user is None else {"user": launch.user, "group": launch.user, "extra_groups": []}
-    return await asyncio.create_subprocess_exec(
+    creating = asyncio.create_subprocess_exec(
         *launch.command(filter_end, write_end),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -104,6 +91,14 @@ async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.su
         start_new_session=True,
         **identity,
     )
+    spawning = asyncio.ensure_future(creating)
+    try:
+        return await asyncio.shield(spawning)
+    except asyncio.CancelledError:
+        # If this were cancelled halfway, asyncio would leave unconnected pipes open.
+        with contextlib.suppress(OSError):
+            await ended(await spawning)
+        raise
 
 
 GRACE_SECONDS = 2.0
@@ -166,20 +161,25 @@ class Interpreter:
         Raises:
             InterpreterEndedError: the interpreter died, or had to be killed.
         """
-        reader = AnswerReader(_mark(), max_chars)
+        reader = AnswerReader(max_chars)
+        late = f"it took longer than {seconds:g} seconds and could not be interrupted"
+        async with self._awake(seconds + GRACE_SECONDS, late, reader):
+            return await self._watched(code, reader, seconds)
+
+    @contextlib.asynccontextmanager
+    async def _awake(self, seconds: float, late: str, reader: AnswerReader | None = None) -> AsyncIterator[None]:
+        """A block in which the interpreter is awake. If it fails or takes longer than ``seconds``, the interpreter is killed."""
         self._signal(signal.SIGCONT)
         try:
-            async with asyncio.timeout(seconds + GRACE_SECONDS):
-                answer = await self._watched(code, reader, seconds)
-        except TimeoutError:
+            async with asyncio.timeout(seconds):
+                yield
+        except BaseException as error:
             self.kill()
-            raise InterpreterEndedError(f"it took longer than {seconds:g} seconds and could not be interrupted", reader.finish()) from None
-        except BaseException:
-            self.kill()
+            if isinstance(error, TimeoutError):
+                raise InterpreterEndedError(late, reader.finish() if reader else None) from None
             raise
         # Threads that the code left running are paused between calls.
         self._signal(signal.SIGSTOP)
-        return answer
 
     async def copy_in(self, files: Sequence[ConversationFile]) -> tuple[str, ...]:
         """Copy files into ``/mnt/data``; the program inside writes them. Returns the names of those that fit.
@@ -189,10 +189,18 @@ class Interpreter:
         """
         if not files:
             return ()
-        async with self._awake():
-            copied_in = [file.name for file in files if await self._copied_in(file)]
+        async with self._awake(START_SECONDS, "it did not accept its files"):
+            copied_in = tuple([file.name for file in files if await self._copied_in(file)])
         await self.take(0, 0)
-        return tuple(copied_in)
+        return copied_in
+
+    async def _copied_in(self, file: ConversationFile) -> bool:
+        """It is sent in pieces, because the interpreter needs several times the memory of a request, and its memory may be nearly full."""
+        for at in range(0, len(file.data) or 1, PIECE_BYTES):
+            piece = base64.b64encode(file.data[at : at + PIECE_BYTES]).decode()
+            if (await self._ask({"write": file.name, "data": piece, "is_first": at == 0})).has_failed:
+                return False
+        return True
 
     async def delete(self, names: Sequence[str]) -> None:
         """Delete files from ``/mnt/data``; the program inside does it.
@@ -202,35 +210,10 @@ class Interpreter:
         """
         if not names:
             return
-        async with self._awake():
+        async with self._awake(START_SECONDS, "it did not accept its files"):
             for name in names:
-                if (await self._ask({"delete": name}, AnswerReader(_mark(), 2000))).has_failed:
+                if (await self._ask({"delete": name})).has_failed:
                     raise InterpreterEndedError("it did not delete its files")
-
-    @contextlib.asynccontextmanager
-    async def _awake(self) -> AsyncIterator[None]:
-        """A context manager that wakes the interpreter to add or delete files. If that fails or takes too long, it is killed."""
-        self._signal(signal.SIGCONT)
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                yield
-        except TimeoutError:
-            self.kill()
-            raise InterpreterEndedError("it did not accept its files") from None
-        except BaseException:
-            self.kill()
-            raise
-        self._signal(signal.SIGSTOP)
-
-    async def _copied_in(self, file: ConversationFile) -> bool:
-        """Copy a file into the sandbox. Returns whether it fits. It is sent in pieces, because the interpreter needs several times the
-        memory of a request, and its memory may be nearly full."""
-        for at in range(0, len(file.data) or 1, PIECE_BYTES):
-            piece = base64.b64encode(file.data[at : at + PIECE_BYTES]).decode()
-            request = {"write": file.name, "data": piece, "is_first": at == 0}
-            if (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
-                return False
-        return True
 
     async def take(self, max_files: int, max_bytes: int) -> CopiedFiles:
         """The files that the last call created or changed. Call it between two calls. See ``DataFiles``."""
@@ -239,7 +222,6 @@ class Interpreter:
         return await asyncio.to_thread(self._data.take, max_files, max_bytes, self.max_taken_bytes)
 
     def kill(self) -> None:
-        """Kill the interpreter at once, with all its state."""
         self.is_alive = False
         self._signal(signal.SIGKILL)
 
@@ -254,7 +236,7 @@ class Interpreter:
     async def _begin(self) -> None:
         """Wait for the program in the sandbox. Error messages of bubblewrap arrive the same way."""
         try:
-            await self._ask({"code": ""}, AnswerReader(_mark(), 2000))
+            await self._ask({"code": ""})
             os.setpriority(os.PRIO_PGRP, self.process.pid, NICENESS)
             self.inodes = self._inodes()
             self._data = DataFiles(_DATA.format(self.first_process, "mnt/data"))
@@ -276,8 +258,9 @@ class Interpreter:
         try:
             while not asked.done():
                 await asyncio.wait({asked}, timeout=LOOK_SECONDS)
-                if not asked.done() and self._has_too_many_files():
-                    raise InterpreterEndedError(f"it created more than {MAX_INODES} files", reader.finish())
+                with contextlib.suppress(OSError):  # if the process has ended meanwhile, its output ends, too
+                    if not asked.done() and self._inodes() - self.inodes > MAX_INODES:
+                        raise InterpreterEndedError(f"it created more than {MAX_INODES} files", reader.finish())
                 if not is_interrupted and asyncio.get_running_loop().time() > until:
                     is_interrupted = True
                     self._write({"interrupt": True})
@@ -287,7 +270,8 @@ class Interpreter:
             await asyncio.gather(asked, return_exceptions=True)
         return replace(answer, text=f"{answer.text}\n[Interrupted after {seconds:g} seconds.]") if is_interrupted else answer
 
-    async def _ask(self, request: dict[str, Any], reader: AnswerReader) -> CodeOutcome:
+    async def _ask(self, request: dict[str, Any], reader: AnswerReader | None = None) -> CodeOutcome:
+        reader = reader or AnswerReader()
         self._write({"mark": reader.mark, **request})
         output = self.process.stdout
         async with self._reading:
@@ -302,12 +286,6 @@ class Interpreter:
         if self.process.stdin is not None:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
 
-    def _has_too_many_files(self) -> bool:
-        # If the process has ended meanwhile, its output ends, too.
-        with contextlib.suppress(OSError):
-            return self._inodes() - self.inodes > MAX_INODES
-        return False
-
     def _inodes(self) -> int:
         """The number of inodes in the writable directories."""
         about = [os.statvfs(_DATA.format(self.first_process, path)) for path in _DIRECTORIES]
@@ -317,7 +295,3 @@ class Interpreter:
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
-
-
-def _mark() -> str:
-    return secrets.token_hex(16)

@@ -68,7 +68,7 @@ class Launch:
             *(part for path in _LIBRARY_SETTINGS for part in ("--ro-bind-try", path, path)),
             *(part for tree in self.trees for part in ("--ro-bind", tree, tree)),
             *(part for path in _DEVICES for part in ("--dev-bind", path, path)),
-            *self._masks(),
+            *(part for path in self._masked() for part in ("--size", "4096", "--tmpfs", path, "--remount-ro", path)),
             *("--size", str(TEMPORARY_MEBIBYTES * MEBIBYTE), "--tmpfs", "/tmp"),  # noqa: S108 - in the sandbox
             *("--size", str(self.data_mebibytes * MEBIBYTE), "--tmpfs", "/mnt/data"),
             *("--remount-ro", "/", "--chdir", "/mnt/data"),
@@ -84,13 +84,11 @@ class Launch:
         """
         try:
             return sandbox.program(os.uname().machine)
-        except sandbox.MachineUnsupportedError as error:
-            raise CannotLaunchError(f"there is no system call filter for this processor ({error})") from None
+        except sandbox.NotConfinedError as error:
+            raise CannotLaunchError(str(error)) from None
 
-    def _masks(self) -> list[str]:
-        seen = (*SYSTEM_DIRECTORIES, *self.trees)
-        inside = [path for path in self.hidden if any(Path(path).is_relative_to(tree) for tree in seen)]
-        return [part for path in inside for part in ("--size", "4096", "--tmpfs", path, "--remount-ro", path)]
+    def _masked(self) -> list[str]:
+        return [path for path in self.hidden if any(Path(path).is_relative_to(tree) for tree in (*SYSTEM_DIRECTORIES, *self.trees))]
 
     def _limits(self) -> dict[str, int]:
         return {

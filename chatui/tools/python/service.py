@@ -10,9 +10,8 @@ from uuid import UUID
 
 from chatui.json_requests import JsonRequestError, request_json
 from chatui.tools.file_access import CreatedFile
-from chatui.tools.python.answers import files_of
+from chatui.tools.python.answers import CodeOutcome, CodeRequest, files_of
 from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.tool import ToolError
 
 CONNECT_SECONDS = 10.0
@@ -30,38 +29,41 @@ _NAME_BYTES = 2000
 
 
 class Service:
-    """An ``Executor`` that sends the service only the code and an id for the conversation."""
+    """As ``Sessions``, at the service, which is sent only the code and an id for the conversation."""
 
     def __init__(self, url: str, key: str) -> None:
-        """``url``: the base URL."""
         self._url = url.rstrip("/")
         self._used: dict[UUID, None] = {}
         self._telling = asyncio.Semaphore(MAX_TELLING)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
-        """See ``Executor``. If cancelled, the connection is closed, which notifies the service."""
-        self._use(asked.conversation_id)
+        """If cancelled, the connection is closed, which notifies the service."""
+        self._used.pop(asked.conversation_id, None)
+        self._used[asked.conversation_id] = None
+        if len(self._used) > _MAX_USED:
+            del self._used[next(iter(self._used))]
         body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "max_chars": asked.max_chars}
+        seconds, max_bytes = CONNECT_SECONDS + asked.seconds + MORE_SECONDS, MAX_BYTES
         if asked.files is not None:
             body |= {"max_files": asked.max_files, "max_file_bytes": asked.max_file_bytes}
+            max_bytes += asked.max_files * (asked.max_file_bytes * 4 // 3 + _NAME_BYTES)  # base64 encodes three bytes in four characters
         try:
-            seconds, max_bytes = CONNECT_SECONDS + asked.seconds + MORE_SECONDS, MAX_BYTES + _contents_bytes(asked)
             status, reply = await self._asked("POST", "/run", seconds=seconds, max_bytes=max_bytes, json=body)
         except JsonRequestError:
-            raise ToolError("Python cannot be used at the moment.") from None
+            status, reply = 0, None
         if status != 200 or reply is None or not isinstance(reply.get("output"), str):
             raise ToolError("Python cannot be used at the moment.")
         # In a thread: with its files, a reply can take a while, and all tools share this event loop.
         return await asyncio.to_thread(_outcome, reply, asked)
 
     async def forget(self, conversation_id: UUID) -> None:
-        """See ``Executor``. If the service cannot be reached, it ends the idle session by itself."""
+        """If the service cannot be reached, it ends the idle session by itself."""
         self._used.pop(conversation_id, None)
         await self._told("DELETE", f"/sessions/{conversation_id}")
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """See ``Executor``. If the service does not support this, or fails, the session is ended instead.
+        """If the service does not support this, or fails, the session is ended instead.
 
         Services report unknown paths differently, so only success counts.
         """
@@ -70,7 +72,7 @@ class Service:
             await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
-        """See ``Executor``. Knows only the last conversations whose code this process ran."""
+        """Knows only the last conversations whose code this process ran."""
         return conversation_id in self._used
 
     async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
@@ -85,17 +87,6 @@ class Service:
 
     async def _asked(self, method: str, path: str, **options: Any) -> tuple[int, dict[str, Any] | None]:
         return await request_json(method, f"{self._url}{path}", headers=self._headers, **options)
-
-    def _use(self, conversation_id: UUID) -> None:
-        self._used.pop(conversation_id, None)
-        self._used[conversation_id] = None
-        if len(self._used) > _MAX_USED:
-            del self._used[next(iter(self._used))]
-
-
-def _contents_bytes(asked: CodeRequest) -> int:
-    """The maximum size of the files in a reply: base64 encodes three bytes in four characters."""
-    return asked.max_files * (asked.max_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
 
 
 def _outcome(reply: dict[str, Any], asked: CodeRequest) -> CodeOutcome:

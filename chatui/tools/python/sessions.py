@@ -6,14 +6,13 @@ An interpreter's state is only in memory, so nothing of a conversation is left a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 from uuid import UUID
 
 from chatui.tools.kept import Kept, KeptPrograms
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.tool import ToolError
@@ -30,28 +29,16 @@ class SessionLimits:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class _Session(Kept):
+class _Session(Kept[Interpreter]):
     """The state of a conversation's interpreter. ``files_inside``: the names of the files that were copied into it; None before the first
     attempt."""
 
-    interpreter: Interpreter | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     files_inside: dict[UUID, str] | None = None
 
-    @property
-    def is_alive(self) -> bool:
-        return self.interpreter is not None and self.interpreter.is_alive
-
-    def end(self) -> Coroutine[Any, Any, None] | None:
-        interpreter, self.interpreter = self.interpreter, None
-        if interpreter is None:
-            return None
-        interpreter.kill()
-        return interpreter.end()
-
 
 class Sessions:
-    """An ``Executor`` with interpreters in this process. Use it on one event loop."""
+    """Runs code in interpreters of this process, with state that lasts between the calls of a conversation. Use it on one event loop."""
 
     def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
@@ -60,7 +47,11 @@ class Sessions:
         self._sessions = self._kept.by_key
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
-        """See ``Executor``. The calls of one conversation run one after the other."""
+        """Run code. The calls of one conversation run one after the other. If this is cancelled, the code ends within a second.
+
+        Raises:
+            ToolError: the code could not be started. The text is for the model.
+        """
         session = self._session(asked)
         session.waiting += 1
         try:
@@ -70,29 +61,28 @@ class Sessions:
             self._kept.release(session, self._limits.idle_seconds)
 
     async def forget(self, conversation_id: UUID) -> None:
-        if session := self._sessions.get(conversation_id):
-            self._kept.drop(session, at_once=True)
+        """End the interpreter of a conversation. Never raises."""
+        self._kept.forget(conversation_id)
 
     async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
-        """See ``Executor``. Any variable may hold data from a file, so the interpreter is killed."""
+        """Remove files that the person has deleted. Any variable may hold data from one, so the interpreter is killed. Never raises."""
         await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
+        """Whether this process may have an interpreter for that conversation. May be called in any thread."""
         return conversation_id in self._sessions
 
     async def close(self) -> None:
-        """End all interpreters, and wait for them."""
         await self._kept.close()
 
     async def _run(self, session: _Session, asked: CodeRequest) -> CodeOutcome:
-        is_new = not session.is_alive
-        if is_new:
+        before = session.program if session.is_alive else None
+        if before is None:
             await self._begin(session, asked)
-        before = session.interpreter
         about = await self._copy_files_in(session, asked) if asked.files else CodeOutcome("")
-        interpreter = session.interpreter
+        interpreter = session.program
         assert interpreter is not None  # noqa: S101 - it was just started
-        about = replace(about, is_new=is_new or interpreter is not before)
+        about = replace(about, is_new=interpreter is not before)
         try:
             answer = await interpreter.run(asked.code, asked.seconds, asked.max_chars)
         except InterpreterEndedError as error:
@@ -104,7 +94,7 @@ class Sessions:
         self._kept.end(session)
         session.files_inside = None
         try:
-            session.interpreter = await self._start()
+            session.program = await self._start()
         except CannotLaunchError:
             raise ToolError("Python cannot be used at the moment.") from None
         self._check(session, asked)
@@ -117,15 +107,15 @@ class Sessions:
         runs in another one without the files.
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
-        assert session.interpreter is not None  # noqa: S101 - it was just started
+        assert session.program is not None  # noqa: S101 - it was just started
         deleted_ids = await asked.files.deleted(session.files_inside) if session.files_inside else ()
         names = {session.files_inside[key] for key in deleted_ids} if session.files_inside else set()
         remaining = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
         files = await asked.files.of_conversation(self._limits.max_copied_bytes, remaining)
         copied_in: tuple[str, ...] = ()
         try:
-            await session.interpreter.delete(sorted(names))
-            copied_in = await session.interpreter.copy_in(files)
+            await session.program.delete(sorted(names))
+            copied_in = await session.program.copy_in(files)
         except InterpreterEndedError:
             is_first = session.files_inside is None
             await self._begin(session, asked)
@@ -145,14 +135,8 @@ class Sessions:
         """The conversation's session, or a new one. If there are too many, the one that was idle longest is ended."""
         if found := self._sessions.get(asked.conversation_id):
             return found
-        everybody = self._sessions.values()
-        own = [session for session in everybody if session.person_id == asked.person_id]
-        if len(own) >= self._limits.max_of_person:
-            self._make_room(own)
-        if len(everybody) >= self._limits.most:
-            self._make_room(list(everybody))
-        return self._kept.add(_Session(key=asked.conversation_id, person_id=asked.person_id))
-
-    def _make_room(self, among: Collection[_Session]) -> None:
-        if not self._kept.make_room(among):
+        own = [session for session in self._sessions.values() if session.person_id == asked.person_id]
+        is_own_full = len(own) >= self._limits.max_of_person and not self._kept.make_room(own)
+        if is_own_full or (len(self._sessions) >= self._limits.most and not self._kept.make_room(self._sessions.values())):
             raise ToolError("Too many interpreters are at work. Try again later in this answer, or answer without Python.")
+        return self._kept.add(_Session(key=asked.conversation_id, person_id=asked.person_id))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
 from chatui.env import environment
 from chatui.tools import execution
-from chatui.tools.file_access import FileNotStoredError, StoredFileInfo, TurnFiles
+from chatui.tools.file_access import FileNotStoredError, StoredFileInfo
 from chatui.tools.python import availability
-from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeOutcome, CodeRequest, Executor
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
 from chatui.tools.python.launch import MEBIBYTE
 from chatui.tools.python.service import Service
@@ -32,57 +30,41 @@ _DIGEST_CHARS = 12
 _NAME_CHARS = 80
 
 
-@dataclass(frozen=True, slots=True)
-class FileResults:
-    """The results for a call's files: those ``stored`` for the person, and those ``left_out``, with the reason for each."""
-
-    stored: tuple[StoredFileInfo, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-
-
-def reply(outcome: CodeOutcome, given: FileResults | None = None) -> str:
-    """The output of the code, then notes in brackets."""
-    parts = [
-        CONTROLS.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
-        *_notes(outcome, given or FileResults()),
-    ]
-    return "\n".join(part for part in parts if part) or _SILENT
+def reply(outcome: CodeOutcome, stored: Sequence[StoredFileInfo] = (), left_out: Sequence[tuple[str, str]] = ()) -> str:
+    """The output of the code, then notes in brackets. ``stored``: the call's files that the person has now. ``left_out``: the names of the
+    others, each with the reason."""
+    text = CONTROLS.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n")
+    parts = [text, *_notes_on_files(outcome, stored, left_out), *_notes_on_interpreter(outcome)]
+    return "\n".join(filter(None, parts)) or _SILENT
 
 
-def _notes(outcome: CodeOutcome, given: FileResults) -> list[str]:
-    notes = []
-    listed = {made.name for made in outcome.copied_out.made} | {name for name, _ in given.left_out}
+def _notes_on_files(outcome: CodeOutcome, stored: Sequence[StoredFileInfo], left_out: Sequence[tuple[str, str]]) -> Iterator[str]:
+    listed = {made.name for made in outcome.copied_out.made} | {name for name, _ in left_out}
     if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in listed]:
-        notes.append(f"[Files made or changed in {DIRECTORY}: {', '.join(others)}]")
-    if given.stored:
-        named = ", ".join(f"{file.name} ({file.size} bytes, sha256 {file.sha256[:_DIGEST_CHARS]})" for file in given.stored)
-        notes.append(f"[The person now has these files: {named}]")
-    if given.left_out:
-        named = ", ".join(f"{CONTROLS.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in given.left_out)
-        notes.append(f"[The person does not get these files: {named}]")
-    return notes + _notes_on_interpreter(outcome)
+        yield f"[Files made or changed in {DIRECTORY}: {', '.join(others)}]"
+    if stored:
+        named = ", ".join(f"{file.name} ({file.size} bytes, sha256 {file.sha256[:_DIGEST_CHARS]})" for file in stored)
+        yield f"[The person now has these files: {named}]"
+    if left_out:
+        named = ", ".join(f"{CONTROLS.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in left_out)
+        yield f"[The person does not get these files: {named}]"
 
 
-def _notes_on_interpreter(outcome: CodeOutcome) -> list[str]:
-    notes = []
+def _notes_on_interpreter(outcome: CodeOutcome) -> Iterator[str]:
     if outcome.not_copied_in:
-        notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_copied_in)}]")
+        yield f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_copied_in)}]"
     if outcome.deleted:
-        notes.append(f"[The person deleted these files, and they are not in {DIRECTORY} any more: {', '.join(outcome.deleted)}]")
+        yield f"[The person deleted these files, and they are not in {DIRECTORY} any more: {', '.join(outcome.deleted)}]"
+    copied_in = ", ".join(outcome.copied_in)
     if outcome.ended:
-        notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
-    elif outcome.copied_in and outcome.is_new:
-        notes.append(
-            f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {', '.join(outcome.copied_in)}]"
-        )
-    elif outcome.copied_in:
-        notes.append(f"[New files from the person in {DIRECTORY}: {', '.join(outcome.copied_in)}]")
+        yield f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]"
+    elif copied_in and outcome.is_new:
+        yield f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {copied_in}]"
+    elif copied_in:
+        yield f"[New files from the person in {DIRECTORY}: {copied_in}]"
     elif outcome.is_new and outcome.has_failed:
-        notes.append("[This call began with a new interpreter, without the variables and files of earlier calls.]")
-    return notes
+        yield "[This call began with a new interpreter, without the variables and files of earlier calls.]"
 
-
-log = logging.getLogger(__name__)
 
 _CODE = "code"
 _NOTE_CHARS = 1500
@@ -117,23 +99,18 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
         turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, max_chars, turn.files, env.files_of_answer, max_bytes
     )
     outcome = await executor().run(asked)
-    return reply(outcome, await _kept(turn.files, outcome.copied_out) if turn.files else FileResults())
-
-
-async def _kept(files: TurnFiles, copied: CopiedFiles) -> FileResults:
-    """Store the files from the sandbox for the person, as far as the limits allow."""
     stored: list[StoredFileInfo] = []
-    left_out = list(copied.left_out)
-    for made in copied.made:
+    left_out = list(outcome.copied_out.left_out)
+    for made in outcome.copied_out.made:
         try:
-            stored.append(await files.store(made))
+            stored += [await turn.files.store(made)] if turn.files else []
         except FileNotStoredError as error:
             left_out.append((made.name, str(error)))
-    return FileResults(tuple(stored), tuple(left_out))
+    return reply(outcome, stored, left_out)
 
 
 @cache
-def executor() -> Executor:
+def executor() -> Sessions | Service:
     """The executor of this process. It belongs to the event loop of the tools, on which it is created."""
     env = environment()
     if env.python_service_url:
@@ -144,22 +121,10 @@ def executor() -> Executor:
     return Sessions(lambda: Interpreter.start(availability.launch()), limits)
 
 
-def forget_from_thread(*conversations: UUID) -> None:
-    """End the interpreters of deleted conversations, in this process or at the service.
-
-    Interpreters of other processes end after their idle time.
-    """
-    if _may_be_kept():
-        execution.run_on_tools_loop(_forget(conversations))
-
-
-def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
-    """End the interpreters of several deleted conversations, and wait up to ``seconds``: for a process that exits after an erasure."""
-    if conversations and _may_be_kept():
-        try:
-            execution.run_on_tools_loop(_forget(conversations)).result(seconds)
-        except Exception as error:  # noqa: BLE001 - an error here must not stop the erasure
-            log.warning("not every Python session of the erased conversations could be ended at once (%s)", type(error).__name__)
+def forget_from_thread(*conversations: UUID) -> Sequence[Future[None]]:
+    """End the interpreters of deleted conversations, in this process or at the service. Those of other processes end after their idle time.
+    Returns what may be waited for."""
+    return [execution.run_on_tools_loop(_forget(conversations))] if conversations and _may_be_kept() else ()
 
 
 def forget_ended_from_thread(conversation_id: UUID) -> None:

@@ -64,30 +64,14 @@ class CredentialSource(BaseModel):
             raise ServerError("a credential has characters that cannot be sent", Moment.NOT_RUN)
         return found
 
-    def text(self) -> str:
-        """The text to send.
-
-        Raises:
-            ServerError: see ``bare``.
-        """
-        return self.prefix + self.bare()
-
 
 def texts(values: Mapping[str, CredentialSource]) -> dict[str, str]:
-    """The texts to send, by name.
-
-    Raises:
-        ServerError: a credential is missing.
-    """
-    return {name: value.text() for name, value in values.items()}
+    """The texts to send, by name. Raises ServerError if one is missing."""
+    return {name: value.prefix + value.bare() for name, value in values.items()}
 
 
 def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
-    """The values to redact from responses, longest first.
-
-    Raises:
-        ServerError: a credential is missing.
-    """
+    """The values to redact from responses, longest first. Raises as ``texts``."""
     bare = {each.bare() for group in groups for each in group.values() if not each.value}
     # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
     words = {word for text in bare for word in (text, *text.split()) if len(word) >= _MIN_CHARS}

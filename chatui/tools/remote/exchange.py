@@ -7,17 +7,15 @@ no proxies and no compression. A server that is down several times in a row gets
 from __future__ import annotations
 
 import asyncio
-import random
-import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import cast
 
 import httpx
 
+from chatui.json_requests import tls
 from chatui.tools.remote.offers import Moment, ServerError, sent
 
 MAX_BYTES = 2_000_000
@@ -35,24 +33,12 @@ class HttpRequest:
     body: bytes = field(default=b"", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
-    """A tool server's response. ``kind``: its type without parameters, in lower case. ``is_cut``: it was longer than MAX_BYTES."""
-
-    status: int
-    kind: str
-    body: bytes = field(repr=False)
-    is_cut: bool = False
-
-
 FORBIDDEN = (401, 403)
 _GATEWAYS = (502, 503, 504)
 """What a proxy answers whose server does not."""
 
 
 class StatusError(ServerError):
-    """The server responded with an error status."""
-
     def __init__(self, status: int) -> None:
         moment = Moment.NOT_RUN if status < 500 else Moment.LOST if status in _GATEWAYS else Moment.ANSWERED
         super().__init__(f"the server answered with status {status}", moment)
@@ -66,18 +52,9 @@ class Connections:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._transport = _transport()
 
-    async def answer(self, ask: HttpRequest) -> HttpResponse:
-        """The whole response, up to MAX_BYTES.
-
-        Raises:
-            ServerError: see ``opened`` and ``pieces``.
-        """
-        async with self.opened(ask) as response:
-            return HttpResponse(response.status_code, kind_of(response), *await whole(response, MAX_BYTES))
-
     @asynccontextmanager
     async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:
-        """The response, whose body is read with ``pieces``.
+        """The response, whose body is read with ``pieces`` or ``whole``.
 
         Raises:
             ServerError: the server could not be reached, or responded with a redirect or a compressed body.
@@ -86,16 +63,16 @@ class Connections:
             self._loop, self._transport = asyncio.get_running_loop(), _transport()
         headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
         try:
-            request = httpx.Request(
-                ask.method,
-                ask.url,
-                headers=headers,
-                content=ask.body or None,
-                extensions={"timeout": {"connect": CONNECT_SECONDS}},
-            )
+            timeout = {"timeout": {"connect": CONNECT_SECONDS}}
+            request = httpx.Request(ask.method, ask.url, headers=headers, content=ask.body or None, extensions=timeout)
             response = await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ServerError(f"the request to the server failed ({type(error).__name__})", _moment(error)) from None
+            moment = Moment.LOST if isinstance(error, httpx.TransportError) else Moment.NOT_RUN
+            if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+                moment = Moment.DOWN
+            elif isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
+                moment = Moment.NOT_RUN  # a request that cannot even be written down
+            raise ServerError(f"the request to the server failed ({type(error).__name__})", moment) from None
         try:
             with sent():
                 if response.status_code in _REDIRECTS:
@@ -107,17 +84,11 @@ class Connections:
             await response.aclose()
 
     async def close(self) -> None:
-        """Close idle connections."""
         await self._transport.aclose()
 
 
 def _transport() -> httpx.AsyncHTTPTransport:
-    return httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=httpx.Limits(max_connections=None))
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)
+    return httpx.AsyncHTTPTransport(verify=tls(), trust_env=False, limits=httpx.Limits(max_connections=None))
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
@@ -144,16 +115,6 @@ async def whole(response: httpx.Response, most: int) -> tuple[bytes, bool]:
     return bytes(body[:most]), len(body) > most
 
 
-def _moment(error: Exception) -> Moment:
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return Moment.DOWN
-    # Of a request that could not even be written down, nothing was sent.
-    return Moment.LOST if isinstance(error, httpx.TransportError) and not isinstance(error, _UNSENDABLE) else Moment.NOT_RUN
-
-
-_UNSENDABLE = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
-
-
 def kind_of(response: httpx.Response) -> str:
     """The type of the body, without its parameters."""
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
@@ -162,11 +123,10 @@ def kind_of(response: httpx.Response) -> str:
 MAX_FAILURES = 3
 FIRST_SECONDS = 30.0
 MAX_SECONDS = 600.0
-_JITTER = 0.2
 
 
 class Breaker:
-    """The circuit breaker of one server. Use it on one event loop. After the pause, one trial call decides whether it closes again.
+    """The circuit breaker of one server. Use it on one event loop. Calls after the pause decide whether it closes again.
 
     It counts only that the server is down, never the failure of a call; and what fails at the same time has one cause, and counts once.
     """
@@ -175,7 +135,6 @@ class Breaker:
         self._failures = 0
         self._failed_at = float("-inf")
         self._open_until = 0.0
-        self._is_probing = False
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -184,13 +143,17 @@ class Breaker:
         Raises:
             ServerError: the breaker is open.
         """
-        self._enter()
         began = time.monotonic()
+        if began < self._open_until:
+            raise ServerError("the server was down several times, and is not called for a while")
         try:
             yield
         except ServerError as error:
-            if error.moment is Moment.DOWN:
-                self._failed(began)
+            if error.moment is Moment.DOWN and began >= self._failed_at:
+                self._failures, self._failed_at = self._failures + 1, time.monotonic()
+                if self._failures >= MAX_FAILURES:
+                    pause = FIRST_SECONDS * 2 ** min(self._failures - MAX_FAILURES, 10)
+                    self._open_until = self._failed_at + min(MAX_SECONDS, pause)
             elif error.moment is Moment.ANSWERED:
                 self._failures = 0
             raise
@@ -199,18 +162,3 @@ class Breaker:
             raise
         else:
             self._failures = 0
-        finally:
-            self._is_probing = False
-
-    def _enter(self) -> None:
-        if time.monotonic() < self._open_until or (self._failures >= MAX_FAILURES and self._is_probing):
-            raise ServerError("the server was down several times, and is not called for a while")
-        self._is_probing = self._failures >= MAX_FAILURES
-
-    def _failed(self, began: float) -> None:
-        if began < self._failed_at:
-            return
-        self._failures, self._failed_at = self._failures + 1, time.monotonic()
-        if self._failures >= MAX_FAILURES:
-            pause = min(MAX_SECONDS, FIRST_SECONDS * 2 ** min(self._failures - MAX_FAILURES, 10))
-            self._open_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret

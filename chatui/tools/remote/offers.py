@@ -9,15 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.tools.file_access import EndedSession
-from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, CallingTurn, one_line
+from chatui.json_schemas import UnusableError
+from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES, one_line
+
+MAX_ARGUMENTS = 50
 
 
 class ArgumentPlace(BaseModel):
@@ -59,13 +62,27 @@ class ToolOffer(BaseModel):
         return json.dumps(self.model_dump(exclude_defaults=True), indent=1, sort_keys=True, ensure_ascii=True).splitlines()
 
 
-class Listing(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Listing:
     """The offers for the tools that the operator named, and a sentence for each tool that cannot be offered; both by the server's names."""
 
-    model_config = ConfigDict(frozen=True)
+    offers: dict[str, ToolOffer]
+    problems: dict[str, str]
 
-    offers: dict[str, ToolOffer] = Field(default_factory=dict)
-    problems: dict[str, str] = Field(default_factory=dict)
+
+def listing(server: str, selected: Iterable[str], offered: Callable[[str, str], ToolOffer]) -> Listing:
+    """What ``server`` offers of the tools that the operator named (``selected``). ``offered``: the offer of one, by the server's name and
+    ours; it raises UnusableError."""
+    offers: dict[str, ToolOffer] = {}
+    problems: dict[str, str] = {}
+    for remote in selected:
+        try:
+            offers[remote] = offered(remote, tool_name(server, remote, {offer.name for offer in offers.values()}))
+        except UnusableError as error:
+            problems[remote] = str(error)
+        except RecursionError:
+            problems[remote] = "its schema is nested too deeply"
+    return Listing(offers, problems)
 
 
 class Moment(Enum):
@@ -87,11 +104,6 @@ class ServerError(Exception):
         """``moment``: by default, that of the block in which it is raised, see ``sent`` and ``without_arguments``."""
         super().__init__(text)
         self.moment = moment
-
-    @property
-    def may_have_had_effect(self) -> bool:
-        """Whether the call may have been carried out."""
-        return self.moment in (Moment.LOST, Moment.ANSWERED)
 
 
 @contextmanager
@@ -115,38 +127,6 @@ def without_arguments() -> Iterator[None]:
         if error.moment is not Moment.NOT_RUN:
             error.moment = Moment.DOWN
         raise
-
-
-class ToolServer(Protocol):
-    """A server whose tools are offered. Its methods run on the event loop of the tools."""
-
-    async def listed(self) -> Listing:
-        """The current offers.
-
-        Raises:
-            ServerError: the server is unreachable.
-        """
-
-    async def call(self, offer: ToolOffer, arguments: dict[str, Any], turn: CallingTurn) -> Any:
-        """The result of a call, as JSON, perhaps ``Noted``. ``turn``: decides which session is used; the server gets nothing of it.
-
-        Raises:
-            ServerError: the call failed.
-            ToolError: the server reports an error. The text is for the model.
-        """
-
-    async def ping(self, turn: CallingTurn) -> None:
-        """Ask for an answer of any kind, after a call of this turn got none. The caller limits the time.
-
-        Raises:
-            ServerError: there is none, or it is garbage.
-        """
-
-    async def end(self, ended: Sequence[EndedSession]) -> None:
-        """End these sessions, whose conversations or people are gone. Never raises."""
-
-    async def close(self) -> None:
-        """Close its connections and processes."""
 
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]{0,19}")
@@ -180,6 +160,18 @@ def cleaned(text: str, max_chars: int) -> str:
     """
     line = one_line(text[: max_chars * 4])
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+
+
+def description_of(words: str) -> str:
+    """A tool's description, as a model may be shown it.
+
+    Raises:
+        UnusableError: it says nothing.
+    """
+    description = cleaned(words, DESCRIPTION_CHARS)
+    if not any(map(str.isalnum, description)):
+        raise UnusableError("it has no description, so the model would not know what it is for")
+    return description
 
 
 def is_clean(text: str, max_chars: int) -> bool:

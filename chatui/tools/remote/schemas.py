@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from chatui.json_schemas import SchemaUnusableError, listed_in, mapping, target_of
-from chatui.tools.remote.offers import cleaned, is_clean
-from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
+from chatui.json_schemas import UnusableError, listed_in, mapping, target_of
+from chatui.tools.remote.offers import ArgumentPlace, argument_name, cleaned, is_clean
+from chatui.tools.tool import DESCRIPTION_CHARS
 
 MAX_CHARS = 16_000
 MAX_DEPTH = 12
@@ -37,20 +37,41 @@ def reduced(schema: Any, document: Any = None, *, is_closed: bool = True, has_pa
     regular expressions are kept, because the schema is trusted.
 
     Raises:
-        ToolUnusableError: the schema is too large when expanded, has external references, or has a text that a prompt cannot contain.
+        UnusableError: the schema is too large when expanded, has external references, or has a text that a prompt cannot contain.
     """
-    try:
-        found = _Reduction(schema if document is None else document, is_closed, has_patterns).of(schema, 0, ())
-    except SchemaUnusableError as error:
-        raise ToolUnusableError(str(error)) from None
+    found = _Reduction(schema if document is None else document, is_closed, has_patterns).of(schema, 0, ())
     if len(json.dumps(found, ensure_ascii=False)) > MAX_CHARS:
-        raise ToolUnusableError("its schema is too large")
+        raise UnusableError("its schema is too large")
     return found
 
 
-class _Reduction:
-    """One reduction, with its remaining limits."""
+class OfferedArguments:
+    """The arguments of a tool of another server, under our own names: the place of each in a request, and one schema of all."""
 
+    def __init__(self) -> None:
+        self.places: dict[str, ArgumentPlace] = {}
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+
+    def add(self, wire: str, place: ArgumentPlace, schema: Mapping[str, Any], *, is_needed: bool) -> None:
+        """Add an argument by the server's name for it, with its reduced schema.
+
+        Raises:
+            UnusableError: no name is left that a model could be shown.
+        """
+        name = argument_name(wire, self.places)
+        if name is None:
+            raise UnusableError("it has an argument whose name cannot be shown to a model")
+        self.places[name], self._properties[name] = place, schema
+        if is_needed:
+            self._required.append(name)
+
+    def schema(self) -> dict[str, Any]:
+        """The schema of all, reduced. Raises as ``reduced``."""
+        return reduced({"type": "object", "properties": self._properties, "additionalProperties": False, "required": self._required})
+
+
+class _Reduction:
     def __init__(self, document: Any, is_closed: bool, has_patterns: bool) -> None:
         self._document = document
         self._is_closed = is_closed
@@ -63,7 +84,7 @@ class _Reduction:
         if schema is True:
             return {}
         if not isinstance(schema, Mapping):
-            raise ToolUnusableError("its schema, or a part of it, is not an object")
+            raise UnusableError("its schema, or a part of it, is not an object")
         if "$ref" in schema:
             return self._referred(schema, depth, trail)
         if isinstance(schema.get("allOf"), list):
@@ -76,9 +97,9 @@ class _Reduction:
     def _enter(self, depth: int) -> None:
         self._nodes -= 1
         if self._nodes < 0:
-            raise ToolUnusableError("its schema is too large when expanded")
+            raise UnusableError("its schema is too large when expanded")
         if depth > MAX_DEPTH:
-            raise ToolUnusableError("its schema is nested too deeply")
+            raise UnusableError("its schema is nested too deeply")
 
     def _referred(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
         target = str(schema["$ref"])
@@ -93,10 +114,7 @@ class _Reduction:
     def _merged(self, schema: Mapping[str, Any], trail: tuple[str, ...]) -> dict[str, Any]:
         """The objects in ``allOf``, merged into one. If several define the same property, the first takes precedence."""
         merged = {name: value for name, value in schema.items() if name != "allOf"}
-        properties, required = (
-            dict(mapping(schema, "properties")),
-            [each for each in listed_in(schema, "required") if isinstance(each, str)],
-        )
+        properties, required = dict(mapping(schema, "properties")), listed_in(schema, "required")
         for part in schema["allOf"][:MAX_VARIANTS]:
             self._enter(0)
             target = str(part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else ""
@@ -104,9 +122,9 @@ class _Reduction:
                 continue
             part = target_of(self._document, target) if target else part
             if not isinstance(part, Mapping):
-                raise ToolUnusableError("its schema, or a part of it, is not an object")
+                raise UnusableError("its schema, or a part of it, is not an object")
             properties = {**mapping(part, "properties"), **properties}
-            required += [each for each in listed_in(part, "required") if isinstance(each, str)]
+            required = [*required, *listed_in(part, "required")]
             merged = {**part, **merged}
         return {**merged, "properties": properties, "required": required} if properties else merged
 
@@ -125,9 +143,11 @@ class _Reduction:
     def _plain(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
         kind = _type_of(schema)
         found: dict[str, Any] = {} if kind is None else {"type": kind}
-        choices = [schema["const"]] if "const" in schema else schema.get("enum")
-        if isinstance(choices, list) and choices:
-            found["enum"] = _choices(choices)
+        choices = [schema["const"]] if "const" in schema else listed_in(schema, "enum")
+        if choices:
+            found["enum"] = [each for each in choices if each is not None]
+            if len(found["enum"]) > MAX_CHOICES or not all(map(_can_be_shown, found["enum"])):
+                raise UnusableError("it has an enumeration that cannot be shown to a model")
         if kind == "array":
             found["items"] = self.of(schema.get("items", True), depth + 1, trail)
         if kind == "object":
@@ -145,15 +165,14 @@ class _Reduction:
         for name, value in mapping(schema, "properties").items():
             if not PROPERTY.fullmatch(str(name)):
                 if name in required:
-                    raise ToolUnusableError("a required argument has a name that cannot be shown to a model")
+                    raise UnusableError("a required argument has a name that cannot be shown to a model")
             elif not (isinstance(value, Mapping) and value.get("readOnly") is True):
                 properties[name] = self.of(value, depth + 1, trail)
         others = schema.get("additionalProperties")
-        # Unnamed properties are refused unless the server explicitly allows them: a model must not set properties that it was never shown.
-        is_open = not properties if others is None else others is not False
-        found: dict[str, Any] = {"properties": properties, "additionalProperties": is_open}
-        if others is None and properties and not self._is_closed:
-            del found["additionalProperties"]
+        found: dict[str, Any] = {"properties": properties}
+        if others is not None or self._is_closed or not properties:
+            # Unnamed properties are refused unless the server explicitly allows them: a model must not set what it was never shown.
+            found["additionalProperties"] = not properties if others is None else others is not False
         return {**found, "required": [name for name in properties if name in required]} if required & set(properties) else found
 
 
@@ -165,13 +184,6 @@ def _type_of(schema: Mapping[str, Any]) -> str | list[str] | None:
     if kind is None and isinstance(schema.get("properties"), Mapping):
         return "object"
     return kind if kind in _TYPES else None
-
-
-def _choices(choices: list[Any]) -> list[Any]:
-    given = [each for each in choices if each is not None]
-    if len(given) > MAX_CHOICES or not all(map(_can_be_shown, given)):
-        raise ToolUnusableError("it has an enumeration that cannot be shown to a model")
-    return given
 
 
 def _can_be_shown(value: Any) -> bool:

@@ -223,7 +223,7 @@ class Conductor:
     async def _run_call(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
         with self._time.measured(), measures.span("tool call", tool=call.tool.name) as span:
-            execution = Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars)
+            execution = Execution(call.tool, call.arguments, environment().tool_reply_chars)
             result = await self._result(call, execution)
             span.set_attributes(code="" if isinstance(result, str) else result[0].value)
         took = round((asyncio.get_running_loop().time() - began) * 1000)

@@ -12,10 +12,10 @@ from typing import Any
 
 from chatui.codes import ProductCode
 from chatui.env import environment
+from chatui.json_schemas import UnusableError, fault
 from chatui.tools import replies
-from chatui.tools import tool as arguments
 from chatui.tools.replies import Provenance, ToolReply
-from chatui.tools.tool import Tool, ToolUnusableError
+from chatui.tools.tool import Tool
 from chatui.turns.asks import FunctionOffer, ProgramAsk
 from renderer.errors import Code, OpenChatMLError
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -65,10 +65,10 @@ def requested(frame: Frame, tools: Mapping[str, Tool], *, over_ids: bool) -> Req
         call = read_call(_as_json(frame, tool))
         if not isinstance(call.arguments, dict):
             return _refused("The arguments are no JSON object.")
-        wrong = arguments.fault(tool.parameters, call.arguments)
+        wrong = fault(tool.parameters, call.arguments)
     except OpenChatMLError as error:
         return _refused(f"The call could not be read: {error.hint}. The arguments must be one JSON object.")
-    except ToolUnusableError:
+    except UnusableError:
         return _refused("This tool cannot be used at the moment.")
     if wrong:
         return _refused(f"The arguments do not fit the tool: {wrong}.")

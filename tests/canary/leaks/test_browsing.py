@@ -14,12 +14,12 @@ from chatui.backends.base import EndReason
 from chatui.models.message import Message, OpenedPage
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.tools.browser import tools
+from chatui.tools import browser
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
 from tests.canary.listening import BusRecorder, open_debug_view
 from tests.canary.markers import Canary
-from tests.chatui.tools.browser.browsing import set_up
+from tests.chatui.tools.browsing import set_up
 from tests.chatui.tools.peers import page, serving
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
@@ -58,7 +58,7 @@ async def test_only_cited_pages_of_what_was_searched_or_read_become_visible(
 
     async with serving(web) as peer:
         set_up(monkeypatch, peer)
-        offered = {each.name: each for each in tools.browser_tools()}
+        offered = {each.name: each for each in browser.browser_tools()}
         monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: offered)
         backend.script = [*frame(ANALYSIS, canary.plant("thought")), *call(canary, "search", query=canary.plant("query"))]
         backend.following = [

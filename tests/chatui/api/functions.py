@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chatui.backends.base import EndReason
-from chatui.tools.callers import model_name
+from chatui.tools.functions import model_name
 from tests.chatui.api.asking import Program
 from tests.chatui.turns.calls.calling import call
 from tests.support.scripted import ANALYSIS, Step, ended, frame

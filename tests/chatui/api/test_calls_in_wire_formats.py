@@ -15,7 +15,7 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.message import Message
 from chatui.models.user import User
-from chatui.tools.callers import model_name
+from chatui.tools.functions import model_name
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, key_of, text_of
 from tests.chatui.api.functions import CHAT, calls_of, nested

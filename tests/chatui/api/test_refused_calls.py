@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chatui.models.user import User
-from chatui.tools.callers import model_name
+from chatui.tools.functions import model_name
 from renderer.frames import Header, Terminator
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.chatui.api.functions import SECRET, WEATHER, calling, first_call, weather

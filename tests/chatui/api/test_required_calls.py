@@ -12,7 +12,7 @@ import pytest
 from chatui.backends.base import Backend, Endpoint
 from chatui.models.message import Message
 from chatui.models.user import User
-from chatui.tools.callers import model_name
+from chatui.tools.functions import model_name
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.functions import CHAT, calls_of, nested

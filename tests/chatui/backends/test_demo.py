@@ -15,7 +15,7 @@ from chatui.backends.demo import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
 from chatui.env import BASE_DIR, Environment
-from chatui.tools import tool
+from chatui.json_schemas import fault
 from renderer.activities.lines import ActivityLines, Written
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
@@ -193,7 +193,7 @@ async def test_a_function_named_in_the_question_is_called_with_valid_arguments()
     [call] = [done.frame for done in result.finished if done.frame.terminator is Terminator.CALL]
     found = json.loads(call.body)
     assert call.header.recipient == "functions.read_weather" and (found["city"], found["unit"], found["days"]) == ("Oslo", "kelvin", 3)
-    assert tool.fault(SCHEMA, found) is None and "left_out" not in found
+    assert fault(SCHEMA, found) is None and "left_out" not in found
 
 
 async def test_another_question_is_answered_unless_a_call_is_required() -> None:

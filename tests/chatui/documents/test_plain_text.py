@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from chatui.documents.plain_text import clean, has_no_invisible
+from chatui.documents.plain_text import clean
 
 
 @pytest.mark.parametrize(
@@ -15,13 +15,12 @@ from chatui.documents.plain_text import clean, has_no_invisible
     ["\0", "\x1b", "\x9b", "\xad", "\u200b", "\u200d", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\U000e0100", "\ufe0f", "\ud800"],
 )
 def test_invisible_characters_are_removed(unseen: str) -> None:
-    assert not has_no_invisible(f"pass{unseen}word")
     assert clean(f"pass{unseen}word") == "password"
 
 
 def test_lines_tabs_and_control_words_of_models_are_unchanged() -> None:
     text = "a\tb\n<|start|>assistant<|channel|>final<|message|>日本語 العربية 👍\n"
-    assert has_no_invisible(text) and clean(text) == text
+    assert clean(text) == text
     assert clean("a\r\nb\rc\u2028d\x0ce") == "a\nb\nc\nd\ne"
 
 

@@ -35,11 +35,11 @@ def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPa
 @pytest.mark.asyncio
 async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(reading, "read_confined", lambda *given: FileReading(reason=NoTextReason.UNAVAILABLE))
-    reading._is_confined.cache_clear()
+    reading.is_confined.cache_clear()
     try:
         found = await read("a.html", b"<p>x")
     finally:
-        reading._is_confined.cache_clear()
+        reading.is_confined.cache_clear()
     assert (found.state, found.reason) == (ReadingState.FAILED, NoTextReason.UNAVAILABLE) and "are not read" in caplog.text
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from chatui.tools.fetcher import Fetcher, FetchLimits, Hosts, is_public
+from chatui.tools.fetcher import CheckedNetwork, Fetcher, FetchLimits, Hosts, is_public
 
 Answer = Callable[[asyncio.StreamWriter, str], Awaitable[None]]
 
@@ -68,4 +68,4 @@ def is_loopback_or_public(address: str) -> bool:
 def fetcher(peer: Peer, hosts: Hosts = Hosts(), *, seconds: float = 10.0, most: int = 100_000) -> Fetcher:  # noqa: B008 - a value
     """A fetcher that finds this peer under every name."""
     limits = FetchLimits(seconds=seconds, bytes=most, ports=(80, 443, peer.port))
-    return Fetcher(hosts, limits, resolver=here, permits=is_loopback_or_public)
+    return Fetcher(hosts, limits, network=CheckedNetwork(here, is_loopback_or_public))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from chatui.json_schemas import UnusableError
 from chatui.tools import catalogue, server_registry
 from chatui.tools.server_registry import FILE
 from tests.chatui.tools.wiki import WIKI
@@ -119,7 +120,7 @@ def test_tampered_or_damaged_confirmations_are_ignored(place: Path) -> None:
     assert listed_tool() is None
     path.write_text("{")
     assert listed_tool() is None
-    with pytest.raises(server_registry.UnreadableError):
+    with pytest.raises(UnusableError):
         server_registry.read(place)
 
 

@@ -12,6 +12,7 @@ from chatui.documents.inside.html import URL_CHARS, joined
 from chatui.tools.fetcher import (
     ADDRESS_REFUSED,
     NOT_LOADED,
+    CheckedNetwork,
     Fetcher,
     FetchError,
     FetchLimits,
@@ -128,7 +129,9 @@ async def test_a_name_is_looked_up_once_and_that_address_is_connected_to() -> No
 
     async with serving(answers(page(b"reached"))) as peer:
         with pytest.raises(FetchError, match=NOT_LOADED):
-            await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), resolver=rebinding).fetch(f"http://tea.example:{peer.port}/")
+            await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), network=CheckedNetwork(rebinding)).fetch(
+                f"http://tea.example:{peer.port}/"
+            )
         assert looked_up == ["tea.example"] and peer.requested == []
 
 
@@ -139,7 +142,9 @@ async def test_a_host_with_one_address_that_is_not_public_is_refused_as_a_whole(
 
     async with serving(answers(page(b"reached"))) as peer:
         with pytest.raises(FetchError, match=NOT_LOADED):
-            await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), resolver=mixed).fetch(f"http://tea.example:{peer.port}/")
+            await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), network=CheckedNetwork(mixed)).fetch(
+                f"http://tea.example:{peer.port}/"
+            )
         assert peer.requested == []
 
 
@@ -149,8 +154,8 @@ async def test_refused_silent_and_closed_sound_the_same() -> None:
 
     messages = set()
     async with serving(silent) as peer, serving(answers(b"")) as closing:
-        closed = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), resolver=here, permits=is_loopback_or_public)
-        private = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), resolver=here)
+        closed = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), network=CheckedNetwork(here, is_loopback_or_public))
+        private = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), network=CheckedNetwork(here))
         tried = (fetcher(peer, seconds=0.5), peer.port), (closed, 1), (private, 1), (fetcher(closing), closing.port)
         for agent, port in tried:
             with pytest.raises(FetchError) as caught:

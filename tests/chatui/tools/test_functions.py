@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Annotated, Any, Literal
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 from pydantic import Field
 
+from chatui.api.request_parts import ToolFields, parse_tools
+from chatui.json_schemas import UnusableError, fault
 from chatui.tools import catalogue
 from chatui.tools.functions import tool, tool_of
-from chatui.tools.tool import ToolError, ToolUnusableError, line_of
+from chatui.tools.remote.schemas import reduced
+from chatui.tools.tool import ToolError, line_of
 from renderer.harmony.prompt import DeveloperMessage
 from renderer.markup import html
 
@@ -114,13 +118,13 @@ def _two_lines() -> None:
 
 @pytest.mark.parametrize("function", [_no_words, _many, _any, _strange, _long, _other_argument, _reaching, _two_lines, 3])
 def test_an_unusable_function_is_refused_with_a_sentence_for_the_operator(function: Any) -> None:
-    with pytest.raises(ToolUnusableError, match=r"\w+ \w+"):
+    with pytest.raises(UnusableError, match=r"\w+ \w+"):
         tool_of(function, "name")
 
 
 @pytest.mark.parametrize("name", ["python", "bash", "browser", "functions", "Wiki", "wiki-search", "wiki.search", "1st", "", "x" * 65])
 def test_reserved_and_invalid_names_are_refused(name: str) -> None:
-    with pytest.raises(ToolUnusableError):
+    with pytest.raises(UnusableError):
         tool_of(wiki_search, name)
 
 
@@ -167,3 +171,40 @@ def test_the_product_has_a_clock_and_the_tools_of_the_demo() -> None:
     known = (*catalogue.tools().values(), *catalogue.of_demo().values())
     own = {each.name: each.is_for_demo for each in known if each.recipient is None}
     assert own == {"current_time": False, "get_current_weather": True, "keep_note": True}
+
+
+PLACE = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+OPEN: dict[str, Any] = {"type": "object", "properties": {"place": PLACE}, "required": ["place"]}
+MORE: list[dict[str, Any]] = [{"place": {"city": "Tokyo"}, "days": 3}, {"place": {"city": "Tokyo", "days": 3}}]
+
+
+def parameters_of(schema: dict[str, Any], is_nested: bool, **more: Any) -> Any:
+    function = {"name": "weather", "parameters": schema, **more}
+    tool = {"type": "function", "function": function} if is_nested else {"type": "function", **function}
+    key = cast(Any, SimpleNamespace(tools=frozenset()))
+    [offered] = parse_tools(ToolFields([tool], None, None, is_nested=is_nested), key).offer.functions.values()
+    return offered.parameters
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("more", [{}, {"strict": False}, {"strict": None}])
+@pytest.mark.parametrize("arguments", MORE)
+def test_undeclared_properties_are_allowed(arguments: dict[str, Any], more: dict[str, Any], is_nested: bool) -> None:
+    parameters = parameters_of(OPEN, is_nested, **more)
+    assert fault(parameters, arguments) is None and fault(parameters, {"days": 3}) is not None
+    assert parameters == OPEN, "servers that enforce it get what the program sent"
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("arguments", MORE)
+def test_a_strict_function_has_no_other_arguments(arguments: dict[str, Any], is_nested: bool) -> None:
+    assert fault(parameters_of(OPEN, is_nested, strict=True), arguments) is not None
+
+
+def test_additional_properties_false_is_respected() -> None:
+    assert fault(parameters_of({**OPEN, "additionalProperties": False}, is_nested=False), MORE[0]) is not None
+
+
+@pytest.mark.parametrize("arguments", MORE)
+def test_schemas_of_foreign_servers_stay_closed(arguments: dict[str, Any]) -> None:
+    assert fault(reduced(OPEN), arguments) is not None

@@ -45,7 +45,7 @@ class Calls:
         self.tool = tool_of(offer(tmp_path, operation, **fields), self.watched).for_turn(new_conversation())
 
     def call(self, seconds: float = 5, **arguments: Any) -> Any:
-        return json.loads(asyncio.run(Execution("c", self.tool, arguments or {"q": "x"}, 16_000).result(seconds)))
+        return json.loads(asyncio.run(Execution(self.tool, arguments or {"q": "x"}, 16_000).result(seconds)))
 
 
 def test_a_call_sends_the_credential_and_returns_the_response(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_person_has_a_third_of_a_servers_places(tmp_path: Path, monkeypatch: p
         await peers.send(writer, {"ok": 1})
 
     def of(calls: Calls, person: UUID, q: str) -> Coroutine[Any, Any, str]:
-        return Execution("c", calls.tool.for_turn(CallingTurn(uuid4(), uuid4(), person)), {"q": q}, 1000).result(60)
+        return Execution(calls.tool.for_turn(CallingTurn(uuid4(), uuid4(), person)), {"q": q}, 1000).result(60)
 
     async def both(calls: Calls, wiki: Peer) -> None:
         he = uuid4()
@@ -242,10 +242,10 @@ def test_a_changed_document_disables_its_tool(tmp_path: Path) -> None:
 
 def test_a_slow_server_delays_no_other_tool(tmp_path: Path) -> None:
     async def both(slow: Calls, fast: Calls) -> float:
-        waiting = asyncio.ensure_future(Execution("a", slow.tool, {"q": "x"}, 1000).result(3))
+        waiting = asyncio.ensure_future(Execution(slow.tool, {"q": "x"}, 1000).result(3))
         await asyncio.sleep(0.1)
         began = time.monotonic()
-        await Execution("b", fast.tool, {"q": "x"}, 1000).result(3)
+        await Execution(fast.tool, {"q": "x"}, 1000).result(3)
         took = time.monotonic() - began
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

@@ -22,7 +22,7 @@ from tests.support.cases import for_each
 
 
 def run(function: Callable[..., Any], seconds: float = 5, max_chars: int = 1000) -> Any:
-    return json.loads(asyncio.run(Execution("c1", tool_of(function, "under_test"), {}, max_chars).result(seconds)))
+    return json.loads(asyncio.run(Execution(tool_of(function, "under_test"), {}, max_chars).result(seconds)))
 
 
 @for_each([{"a": [1, 2.5, None, True]}, "words", [], 3, None])
@@ -88,7 +88,7 @@ def test_a_blocking_coroutine_blocks_neither_the_server_nor_its_deadline() -> No
 
     async def beats() -> int:
         count = 0
-        task = asyncio.create_task(Execution("c1", tool_of(blocks, "blocks"), {}, 100).result(0.3))
+        task = asyncio.create_task(Execution(tool_of(blocks, "blocks"), {}, 100).result(0.3))
         while not task.done():
             await asyncio.sleep(0.01)
             count += 1
@@ -130,7 +130,7 @@ def test_a_process_that_ends_cancels_its_tools() -> None:
         return ""
 
     async def ends() -> None:
-        task = asyncio.create_task(Execution("c1", tool_of(blocked, "waits"), {}, 100).result(30))
+        task = asyncio.create_task(Execution(tool_of(blocked, "waits"), {}, 100).result(30))
         await asyncio.to_thread(started.wait, 5)
         execution.cancel_all()
         assert await asyncio.to_thread(cancelled.wait, 1), "within a second"

@@ -11,7 +11,8 @@ from uuid import uuid4
 
 from chatui.tools.execution import Execution
 from chatui.tools.file_access import SessionPlace
-from chatui.tools.mcp.server import McpServer, listing
+from chatui.tools.mcp.server import McpServer, offered
+from chatui.tools.remote import offers
 from chatui.tools.remote.definition import McpSpec
 from chatui.tools.remote.offers import Listing, ToolOffer
 from chatui.tools.server_registry import ServerConnection, tool_of
@@ -34,6 +35,11 @@ def offer_of(fields: dict[str, Any] | None = None) -> ToolOffer:
     fields = fields or ADD
     name = str(fields["name"])
     return listing("demo", [name], [fields]).offers[name]
+
+
+def listing(server: str, selected: list[str], found: list[Any]) -> Listing:
+    """What a server's tools (``found``) become."""
+    return offers.listing(server, selected, lambda remote, name: offered(server, remote, found, name))
 
 
 @asynccontextmanager
@@ -87,4 +93,4 @@ class Turn:
         return json.loads(asyncio.run(self.result(seconds, **arguments)))
 
     async def result(self, seconds: float = 10, **arguments: Any) -> str:
-        return await Execution("c", self.tool, arguments or {"a": 1}, 16_000).result(seconds)
+        return await Execution(self.tool, arguments or {"a": 1}, 16_000).result(seconds)

@@ -15,9 +15,9 @@ import pytest
 
 from chatui.tools import server_registry
 from chatui.tools.execution import tools_loop
-from chatui.tools.mcp.server import listing
 from chatui.tools.server_registry import Confirmations
 from tests.chatui.tools import peer as peers
+from tests.chatui.tools.mcp.calls import listing
 from tests.chatui.tools.mcp.scripted import Mcp
 from tests.chatui.tools.peer import PeerRequest, peer
 from tests.support import environment
@@ -137,7 +137,7 @@ class Offered:
 
     @staticmethod
     def _close(process: Any) -> None:
-        for server in process.servers:
+        for server in process.servers.values():
             asyncio.run_coroutine_threadsafe(server.close(), tools_loop()).result(60)
 
 

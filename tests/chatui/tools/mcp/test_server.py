@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.mcp.server import listing, read
+from chatui.tools.mcp.server import read
 from chatui.tools.tool import ToolError
-from tests.chatui.tools.mcp.calls import ADD
+from tests.chatui.tools.mcp.calls import ADD, listing
 from tests.chatui.tools.remote.test_schemas import deep, doubling
 
 

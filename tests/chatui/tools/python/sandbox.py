@@ -13,7 +13,7 @@ import pytest
 
 from chatui.env import BASE_DIR
 from chatui.tools.python import launch
-from chatui.tools.python.executors import CodeOutcome
+from chatui.tools.python.answers import CodeOutcome
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import Launch
 from tests.tools import fault_programs

@@ -34,8 +34,11 @@ def _afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget()
 
 
+FOUND = availability.launch
+
+
 def forget() -> None:
-    for each in (availability._examined, availability._launch, tool.executor):
+    for each in (availability._examined, FOUND, tool.executor):
         each.cache_clear()
 
 

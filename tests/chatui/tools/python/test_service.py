@@ -7,6 +7,7 @@ import base64
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -23,8 +24,8 @@ from chatui.models.user import User
 from chatui.tools import execution
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import tool
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
 from chatui.transfer import files
@@ -190,15 +191,14 @@ def test_a_process_that_ran_no_code_notifies_it_too(new_service: Peer, monkeypat
     assert received_requests(new_service, 1) == [ENDED]
     tool.forget_files_from_thread(key, ["plan.csv"])
     assert received_requests(new_service, 3) == [ENDED, TAKEN_AWAY, ENDED]
-    tool.forget_and_wait([key, key])
+    wait(tool.forget_from_thread(key, key), 4)
     assert [line for line, _, _ in new_service.requests] == [ENDED, TAKEN_AWAY, ENDED, ENDED, ENDED], (
-        "when it returns, the service was notified"
+        "when it is waited for, the service was notified"
     )
     tool.forget_ended_from_thread(key)
     change(monkeypatch, {"tools": {}})
     tool.executor.cache_clear()
-    tool.forget_from_thread(key)
-    tool.forget_and_wait([key])
+    assert not tool.forget_from_thread(key)
     assert len(new_service.requests) == 5, "no request for a program whose code never ran here, nor where nobody is offered Python"
 
 

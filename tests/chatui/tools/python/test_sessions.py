@@ -12,7 +12,7 @@ import pytest
 
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import tool
-from chatui.tools.python.executors import CodeOutcome, CodeRequest
+from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.python.sessions import SessionLimits, Sessions
@@ -117,7 +117,7 @@ def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -
         running = [
             asyncio.create_task(sessions.run(code_request(code))) for code in ("import time; time.sleep(30)", "import os; os.getppid()")
         ]
-        while not sessions._sessions or not sessions._sessions[ONE].interpreter:
+        while not sessions._sessions or not sessions._sessions[ONE].program:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.2)
         await sessions.forget(ONE)

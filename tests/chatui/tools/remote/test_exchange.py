@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatui.tools.remote.exchange import Connections, HttpRequest
+from chatui.tools.remote.exchange import Connections, HttpRequest, whole
 from chatui.tools.remote.offers import ServerError
 
 pytestmark = pytest.mark.asyncio
@@ -26,8 +26,10 @@ async def test_a_call_on_a_lost_connection_is_not_sent_again() -> None:
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         connections = Connections()
         ask = HttpRequest("POST", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
-        assert (await connections.answer(ask)).body == b"{}"
+        async with connections.opened(ask) as response:
+            assert await whole(response, 100) == (b"{}", False)
         with pytest.raises(ServerError, match="RemoteProtocolError"):
-            await connections.answer(ask)
+            async with connections.opened(ask):
+                pass
         assert seen == [0, 1], "on one connection, each once"
         await connections.close()

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chatui.tools import tool
+from chatui import json_schemas
+from chatui.json_schemas import UnusableError
 from chatui.tools.remote.schemas import reduced
-from chatui.tools.tool import ToolUnusableError
 from tests.support.cases import for_each
 
 
@@ -81,14 +81,14 @@ def deep(levels: int) -> Any:
 ])  # fmt: skip
 def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) -> None:
     began = time.process_time()
-    with pytest.raises(ToolUnusableError):
+    with pytest.raises(UnusableError):
         reduced(schema)
     assert time.process_time() - began < 1
 
 
 @for_each(['a" | "b', "x}; type y = {", "<|end|>", "a\u202eb", "two\nlines", "\U000e0041hidden", "x" * 101, "\ufe00"])
 def test_an_enum_value_that_could_end_the_definition_is_refused(word: str) -> None:
-    with pytest.raises(ToolUnusableError):
+    with pytest.raises(UnusableError):
         reduced(object_schema(a={"type": "string", "enum": [word, "good"]}))
     assert "default" not in reduced(object_schema(a={"type": "string", "default": word}))["properties"]["a"]
 
@@ -96,17 +96,17 @@ def test_an_enum_value_that_could_end_the_definition_is_refused(word: str) -> No
 @for_each(["a-b", "a b", "1", "a}", "x" * 65, "ключ", ""])
 def test_an_unsupported_property_is_dropped_or_refused_if_required(name: str) -> None:
     assert reduced(object_schema(**{name: {"type": "string"}, "good": {}}))["properties"] == {"good": {}}
-    with pytest.raises(ToolUnusableError):
+    with pytest.raises(UnusableError):
         reduced({**object_schema(**{name: {}}), "required": [name]})
 
 
 def test_a_model_cannot_set_undeclared_properties() -> None:
     schema = reduced(object_schema(title={"type": "string"}, owner={"type": "string", "readOnly": True}))
-    assert tool.fault(schema, {"title": "x"}) is None
-    assert tool.fault(schema, {"title": "x", "owner": "eve"})
+    assert json_schemas.fault(schema, {"title": "x"}) is None
+    assert json_schemas.fault(schema, {"title": "x", "owner": "eve"})
 
 
 def test_patterns_are_dropped_and_every_reduced_schema_is_checkable() -> None:
     schema = reduced(object_schema(a={"type": "string", "pattern": "^(a+)+$", "minLength": 2}, b={"type": ["string", "null"]}))
     assert "pattern" not in json.dumps(schema)
-    assert tool.fault(schema, {"a": "aaaa", "b": "x"}) is None and tool.fault(schema, {"a": "a"})
+    assert json_schemas.fault(schema, {"a": "aaaa", "b": "x"}) is None and json_schemas.fault(schema, {"a": "a"})

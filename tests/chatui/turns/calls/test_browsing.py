@@ -26,7 +26,7 @@ from chatui.turns.streams.end_user import EndUserStream
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.markup.citations import CitableSource
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.tools.browser.browsing import SECRET, set_up, web
+from tests.chatui.tools.browsing import SECRET, set_up, web
 from tests.chatui.turns.calls.test_wire_formats import DAY, event, model, posts, transcript
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.stub import DONE, Stub, chunk
@@ -132,9 +132,9 @@ def end_of(turn: Turn, answer: ShownAnswer) -> str:
 
 
 def browser_tools() -> list[Any]:
-    from chatui.tools.browser import tools
+    from chatui.tools import browser
 
-    return tools.browser_tools()
+    return browser.browser_tools()
 
 
 async def test_opened_pages_are_deleted_with_the_conversation_and_shown_in_shared_copies(

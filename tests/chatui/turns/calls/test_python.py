@@ -142,7 +142,7 @@ async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch:
         while len(posts(server)) < 2 or not any(session.waiting for session in sessions._sessions.values()):
             await asyncio.sleep(0.02)
         [session] = sessions._sessions.values()
-        first_process = session.interpreter.first_process
+        first_process = session.program.first_process
         await asyncio.sleep(0.3)
         assert state_of(first_process)
         start = time.monotonic()

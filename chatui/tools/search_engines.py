@@ -14,12 +14,10 @@ from chatui.env import Environment
 from chatui.json_requests import JsonRequestError, request_json
 from chatui.tools.tool import ToolError
 
-SECONDS = 15.0
-MAX_BYTES = 1_000_000
-
-
 log = logging.getLogger(__name__)
 
+SECONDS = 15.0
+MAX_BYTES = 1_000_000
 MAX_RESULTS = 20
 _SNIPPET_CHARS = 400
 
@@ -82,7 +80,6 @@ ENGINES: Mapping[str, Engine] = {
 
 
 def is_configured(env: Environment) -> bool:
-    """Whether a search engine is configured."""
     engine = ENGINES.get(env.search)
     return engine is not None and bool(env.search_url or engine.url) and (env.search == "searxng" or bool(env.search_key))
 
@@ -114,9 +111,5 @@ async def search(env: Environment, query: str, max_results: int) -> list[Result]
 
 
 def _result(entry: Mapping[str, Any], engine: Engine) -> Result:
-    url, title, snippet = (entry.get(key) for key in ("url", "title", engine.snippet))
-    return Result(
-        url if isinstance(url, str) else "",
-        title if isinstance(title, str) else "",
-        snippet[:_SNIPPET_CHARS] if isinstance(snippet, str) else "",
-    )
+    url, title, snippet = (each if isinstance(each := entry.get(key), str) else "" for key in ("url", "title", engine.snippet))
+    return Result(url, title, snippet[:_SNIPPET_CHARS])

@@ -1,4 +1,4 @@
-"""The browser as gpt-oss was trained with it. It opens only addresses that the user wrote or a page showed, none that the model made up."""
+"""The browser as gpt-oss was trained with it: only addresses that the user wrote or a page showed, and any page as text in bounded time."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import time
 
 import pytest
 
-from chatui.tools.browser.session import AllowedAddresses
+from chatui.documents import reading
+from chatui.documents.inside.html import WIDTH
+from chatui.tools import browser
+from chatui.tools.browser import AllowedAddresses, TextPage
+from chatui.tools.fetcher import FetchedPage, FetchError
 from chatui.tools.tool import ToolError
 from renderer.markup.citations import CitableSource
-from tests.chatui.tools.browser.browsing import SECRET, browser, set_up, web
+from tests.chatui.tools.browsing import SECRET, browser_of, set_up, web
 from tests.chatui.tools.peers import answers, page, serving
 
 pytestmark = pytest.mark.asyncio
@@ -18,7 +22,7 @@ pytestmark = pytest.mark.asyncio
 async def test_search_open_and_find_with_cursors_and_numbered_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     async with web() as peer:
         set_up(monkeypatch, peer)
-        session = browser(peer)
+        session = browser_of(peer)
         found = await session.search(SECRET)
         assert found.startswith(f"[0] Search results for: {SECRET}\n**viewing lines [0 - ")
         assert "L0: 【0†Tea 〖0‡trap〗†tea.example】\nL1: A page about tea.\n" in found and "【1†Black†tea.example】" in found
@@ -41,7 +45,7 @@ async def test_search_open_and_find_with_cursors_and_numbered_lines(monkeypatch:
 
 async def test_a_long_page_is_shown_in_windows() -> None:
     async with web() as peer:
-        session = browser(peer, f"Read http://tea.example:{peer.port}/long, please.")
+        session = browser_of(peer, f"Read http://tea.example:{peer.port}/long, please.")
         first = await session.open(id=f"http://tea.example:{peer.port}/long")
         assert "of 999**" in first and "L0: Line 0\n" in first and len(first) < 5000 and "L900" not in first
         assert "**viewing lines [900 - 904] of 999**" in await session.open(loc=900, num_lines=5)
@@ -51,7 +55,7 @@ async def test_a_long_page_is_shown_in_windows() -> None:
 async def test_only_written_or_shown_addresses_are_opened() -> None:
     async with web() as peer:
         tea = f"http://tea.example:{peer.port}"
-        session = browser(peer, f"What does {tea}/tea say? Not ({tea}/black).")
+        session = browser_of(peer, f"What does {tea}/tea say? Not ({tea}/black).")
         for made_up in (f"{tea}/tea?{SECRET}".replace(" ", "%20"), f"{tea}/", f"http://evil.example:{peer.port}/tea", "file:///etc/passwd"):
             with pytest.raises(ToolError, match="can be opened"):
                 await session.open(id=made_up)
@@ -66,7 +70,7 @@ async def test_only_written_or_shown_addresses_are_opened() -> None:
 
 async def test_the_models_spelling_of_an_address_is_not_sent() -> None:
     async with web() as peer:
-        session = browser(peer, f"What does http://tea.example:{peer.port}/tea say?")
+        session = browser_of(peer, f"What does http://tea.example:{peer.port}/tea say?")
         for spelled in (f"HTTP://TEA.example:{peer.port}/tea///////", f"http://tea.example:{peer.port}/tea/#{'x' * 50}"):
             await session.open(id=spelled)
         assert peer.requested == ["/tea", "/tea"] and {page.url for page in session.turn.pages.values()} == {
@@ -100,7 +104,7 @@ async def test_scanning_a_question_takes_bounded_time() -> None:
 
 async def test_pages_of_earlier_answers_can_be_reopened_and_cursors_continue() -> None:
     async with web() as peer:
-        session = browser(peer)
+        session = browser_of(peer)
         session.turn.pages.update({0: CitableSource("", ""), 4: CitableSource(f"http://tea.example:{peer.port}/tea", "Tea")})
         session = type(session)(session.turn, session.env, session.fetcher)
         assert (await session.open(cursor=4)).startswith("[5] All about tea")
@@ -112,7 +116,7 @@ async def test_pages_of_earlier_answers_can_be_reopened_and_cursors_continue() -
 async def test_invalid_calls_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     async with web() as peer:
         set_up(monkeypatch, peer)
-        session = browser(peer)
+        session = browser_of(peer)
         with pytest.raises(ToolError, match="No page is open"):
             await session.open(id=0)
         await session.search("tea")
@@ -126,4 +130,78 @@ async def test_a_failing_search_engine_fails_the_call_without_revealing_the_key(
         async with serving(answers(whole)) as peer:
             set_up(monkeypatch, peer)
             with pytest.raises(ToolError, match="not available"):
-                await browser(peer).search("tea")
+                await browser_of(peer).search("tea")
+
+
+async def read(body: str | bytes, kind: str = "text/html", charset: str = "") -> TextPage:
+    raw = body.encode() if isinstance(body, str) else body
+    return browser.read(FetchedPage("https://www.tea.example/a/b", kind, charset, raw))
+
+
+async def test_text_links_lists_tables_and_code() -> None:
+    page = await read(
+        "<title> A \u202e title </title><nav><a href=/x>Home</a></nav><h2>Tea</h2><p>It is <i>hot</i>, "
+        "see <a href='https://o.example/p#f'>there 【1†x】</a>.<ul><li>one<li>two</ul><pre>a\n   b</pre><table><tr><td>1<td>2</table>"
+    )
+    assert page.title == "A title" and page.links == ("https://www.tea.example/x", "https://o.example/p")
+    text = "\n".join(page.lines)
+    assert "【0†Home】" in text and "## Tea" in text and "It is hot, see 【1†there 〖1‡x〗†o.example】." in text
+    assert "* one" in text and "   b" in text and "| 1 | 2" in text
+
+
+async def test_invisible_content_is_left_out() -> None:
+    hidden = ("<script>SECRET</script><style>SECRET</style><p hidden>SECRET</p><p style='display: none'>SECRET</p><!-- SECRET -->"
+              "<template>SECRET</template><p aria-hidden=true>SECRET</p><a href='javascript:SECRET'>plain</a>se\u200ben")  # fmt: skip
+    page = await read(hidden)
+    assert "SECRET" not in str((page.lines, page.links)) and "plain" in str(page.lines) and "seen" in str(page.lines) and not page.links
+
+
+async def test_charsets() -> None:
+    assert (await read("<p>Grüße</p>".encode("latin-1"), charset="iso-8859-1")).lines == ("Grüße",)
+    assert (await read("<meta charset=koi8-r><p>чай</p>".encode("koi8-r"))).lines == ("чай",)
+    assert (await read("<p>tea</p>", charset="no-such")).lines == ("tea",)
+
+
+async def test_plain_text_is_wrapped_and_our_markers_are_removed() -> None:
+    page = await read("【0†x】 " + "word " * 100, "text/plain")
+    assert page.lines[0].startswith("〖0‡x〗") and max(map(len, page.lines)) <= WIDTH and page.links == ()
+
+
+@pytest.mark.parametrize("body", ["", "<script>x</script>", "\x00", "<!-- -->"])
+async def test_a_page_without_text_says_so(body: str) -> None:
+    with pytest.raises(FetchError):
+        await read(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["<div>" * 200_000 + "x", "<a href=/a>x</a>" * 50_000, "<p " + "a=b " * 300_000 + ">x", "<" * 1_000_000, "<table>" * 50_000 + "x",
+     "a" * 2_000_000, "<b>" * 100_000 + "x", "&#x10ffff;" * 200_000, "<p>x\n\n" * 200_000],
+)  # fmt: skip
+@pytest.mark.slow
+async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> None:
+    started = time.monotonic()
+    try:
+        page = await read(body)
+    except FetchError:
+        page = None
+    assert time.monotonic() - started < 30
+    assert page is None or (sum(map(len, page.lines)) <= 700_000 and len(page.links) <= 2000)
+
+
+async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = "html.wrapped = lambda text: [open('/etc/passwd').read()]"
+    changed = reading._PROGRAM.replace("worker.main()", f"from chatui.documents.inside import html; {opening}; worker.main()")
+    reading.is_confined()
+    monkeypatch.setattr(reading, "_PROGRAM", changed)
+    with pytest.raises(FetchError):
+        await read("<p>tea", "text/plain")
+    monkeypatch.setattr(reading, "_PROGRAM", changed.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()"))
+    assert "root" in str((await read("<p>tea", "text/plain")).lines), "the premise"
+
+
+async def test_without_confinement_no_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await read("<p>tea")).lines == ("tea",), "the premise"
+    monkeypatch.setattr(reading, "is_confined", lambda: False)
+    with pytest.raises(FetchError, match="cannot be read"):
+        await read("<p>tea")

@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 
 from chatui.env import environment
-from chatui.tools.browser import tools
-from chatui.tools.browser.session import Browser
+from chatui.tools import browser
+from chatui.tools.browser import Browser
 from chatui.tools.tool import CallingTurn
 from tests.chatui.tools.peers import Peer, fetcher, page, serving
 from tests.support import environment as changed
@@ -56,10 +56,10 @@ def set_up(monkeypatch: pytest.MonkeyPatch, peer: Peer) -> None:
         "backend_url": "http://127.0.0.1:9",
     }
     changed.change(monkeypatch, {**values, "tools_without_approval": ["browser"]})
-    new = tools.new_browser
-    monkeypatch.setattr(tools, "new_browser", lambda turn: replace(new(turn), fetcher=fetcher(peer)))
+    new = browser.new_browser
+    monkeypatch.setattr(browser, "new_browser", lambda turn: replace(new(turn), fetcher=fetcher(peer)))
 
 
-def browser(peer: Peer, *questions: str) -> Browser:
+def browser_of(peer: Peer, *questions: str) -> Browser:
     """The browser of a turn in which the user wrote these questions."""
     return Browser(CallingTurn(uuid4(), uuid4(), uuid4(), questions), environment(), fetcher(peer))

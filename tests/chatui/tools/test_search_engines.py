@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from chatui.env import environment
-from chatui.tools.browser import engines, tools
-from chatui.tools.browser.engines import Result
+from chatui.tools import browser
+from chatui.tools import search_engines as engines
+from chatui.tools.search_engines import Result
 from tests.chatui.tools.peers import page, serving
 from tests.support import environment as changed
 
@@ -45,5 +46,5 @@ async def test_without_an_engine_pages_can_be_opened_but_not_searched(monkeypatc
         ({"search": "exa", "search_key": "k"}, True), ({"search": "searxng", "search_url": "http://search"}, True),
     ):  # fmt: skip
         changed.change(monkeypatch, {"search": "none", "search_url": "", "search_key": "", **values})
-        offered = [each.recipient for each in tools.browser_tools()]
+        offered = [each.recipient for each in browser.browser_tools()]
         assert offered == [*(["browser.search"] if is_offered else []), "browser.open", "browser.find"]
