@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from tests.attacks.attacks import own, sample
 from tests.attacks.harness import MODES, Finding, attack, chromium
-from tests.attacks.ways import WAYS, appended
+from tests.attacks.ways import WAYS
 from tests.tools.chromium import find_headless, why_not
 
 COUNT = {"a model's text, whole": 200, "a model's text, streamed": 30, "a model's text, wrapped": 50, "a person's text": 50}
@@ -114,8 +114,3 @@ def test_ordinary_markdown_renders_within_the_policy(way: str, browser: Browser)
     pieces = list(WAYS[way](HONEST))
     assert not way.startswith("a model's") or any("math-dollars" in html for html in pieces), "the premise: it is rendered as Markdown"
     assert list(attack(browser, pieces)) == []
-
-
-def test_appended_text_is_in_the_innermost_last_box_and_is_text() -> None:
-    assert appended("<pre><code>a</code></pre>", "<b>") == "<pre><code>a&lt;b&gt;</code></pre>"
-    assert appended("<p><code>a</code></p>\n<pre>\nb</pre>", "c") == "<p><code>a</code></p>\n<pre>\nbc</pre>"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 
 import pytest
 
-from tests.bench.delivery import process_table, processes
+from tests.bench.delivery import processes
 from tests.bench.delivery.measuring import Measuring, Plan, statements
 
 pytestmark = pytest.mark.served
@@ -35,11 +34,3 @@ def test_the_relays_and_the_product_bring_every_word() -> None:
     first, whole, fetching = (figure.values["product"] for figure in counted)
     # Nothing is fetched in a turn, so the last two differ only by what the server does once a second, whatever is asked.
     assert 0 < first <= whole and fetching > 0
-
-
-def test_linux_tells_processor_time_and_memory_of_a_process() -> None:
-    before = process_table.seconds_of(os.getpid())
-    while process_table.seconds_of(os.getpid()) < before + 0.05:
-        sum(range(10_000))
-    assert process_table.memory_mb(os.getpid()) > 5
-    assert process_table.waited_seconds(os.getpid()) > 0
