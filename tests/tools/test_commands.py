@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,96 +10,6 @@ import pytest
 
 from tests.conftest import may_be_selected
 from tests.support.places import ROOT
-from tests.tools import check, chromium, node, not_run
-
-STRANGE = '''
-"""Three tests, one of which needs what is not there."""
-import pytest
-
-def test_that_passes(): pass
-
-@pytest.mark.services
-def test_that_needs_a_database(): pass
-
-@pytest.mark.browser
-def test_that_needs_a_browser(): pass
-'''
-
-
-@pytest.fixture
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Separate notes, so that those of the surrounding test run stay unchanged."""
-    monkeypatch.setattr(not_run, "NOTES", tmp_path / "notes" / "not-run.txt")
-    return not_run.NOTES
-
-
-def summary_of(tmp_path: Path, **variables: str) -> str:
-    """The summary that pytest prints for ``STRANGE`` with this project's settings and only these variables."""
-    (tmp_path / "test_strange.py").write_text(STRANGE, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")} | variables
-    command = [sys.executable, "-m", "pytest", "-p", "no:django", "-p", "tests.conftest", "-c", str(ROOT / "pyproject.toml")]
-    places = ["-o", f"cache_dir={tmp_path}/cache", "--rootdir", str(tmp_path), str(tmp_path)]
-    done = subprocess.run([*command, *places], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.split("what ran and what did not")[1]
-
-
-@pytest.mark.slow
-def test_the_summary_says_what_ran_and_why_the_rest_did_not(tmp_path: Path) -> None:
-    summary = summary_of(tmp_path, CHATUI_CHROMIUM="/no/such/browser")
-    assert "Tests that ran: 1 of" in summary
-    assert "CHATUI_CHROMIUM names /no/such/browser, which is no program that can be run." in summary
-    assert "PostgreSQL and Redis are used only when" in summary
-    assert "1 passed, 2 skipped" in summary
-
-
-@pytest.mark.slow
-def test_a_service_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    address = "127.0.0.1:1"
-    summary = summary_of(tmp_path, CHATUI_TEST_DATABASE_URL=f"postgres://{address}/x", CHATUI_TEST_REDIS_URL=f"redis://{address}/0")
-    assert "CHATUI_TEST_DATABASE_URL names a server that does not answer" in summary
-
-
-def test_what_could_not_run_is_remembered_once_until_it_is_forgotten(notes: Path) -> None:
-    assert not_run.sentences() == []
-    for sentence in ("No Node.js here.", "No Chromium here.", "No Node.js here."):
-        not_run.note(sentence)
-    assert not_run.sentences() == ["No Node.js here.", "No Chromium here."]
-    not_run.forget()
-    assert not_run.sentences() == []
-
-
-@pytest.mark.usefixtures("notes")
-def test_a_check_that_cannot_run_says_so_and_is_no_failure(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    lame = check.Check("lame", lambda: ["false"], lambda: "it has no legs.")
-    monkeypatch.setattr(check, "checks", lambda: [lame])
-    assert check.main([]) == 0
-    assert "lame               not run: it has no legs." in capsys.readouterr().out
-    assert not_run.sentences() == ["The check “lame” was not run: it has no legs."]
-
-
-@pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize(("command", "code", "line"), [("exit 0", 0, "all is well"), ("echo crooked; exit 3", 1, "crooked")])
-def test_a_check_fails_when_its_command_does_and_only_then(
-    command: str, code: int, line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(check, "checks", lambda: [check.Check("straight", lambda: ["sh", "-c", command])])
-    assert check.main([]) == code
-    assert line in capsys.readouterr().out
-
-
-def test_a_browser_that_is_named_wrongly_is_not_replaced_by_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CHATUI_CHROMIUM", str(tmp_path))
-    (tmp_path / "browser").write_text("#!/bin/sh\n", encoding="utf-8")
-    monkeypatch.setenv("CHATUI_CHROMIUM", str(tmp_path / "browser"))
-    assert chromium.find() is None
-    (tmp_path / "browser").chmod(0o755)
-    assert chromium.find() == tmp_path / "browser"
-
-
-def test_without_node_the_reason_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node, "program", lambda name: None)
-    assert (node.why_not() or "").startswith("there is no Node.js")
 
 
 @pytest.mark.slow

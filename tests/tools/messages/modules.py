@@ -9,16 +9,14 @@ from pathlib import Path
 from babel.messages.catalog import Catalog, Message
 
 from chatui import wire
-from tests.tools.messages import catalogue, domains
+from tests.tools.messages import catalogue, domains, problems
 from tests.tools.messages.page import SCRIPTS
-from tests.tools.messages.plurals import compiled
 
 LANGUAGE = SCRIPTS / "language"
 DOMAIN = "djangojs"
 REFUSALS = LANGUAGE / "refusals.js"
-PLACE = re.compile(r"%\(\w+\)s")
-UNSAFE = re.compile(r"[<>]|javascript:|&\w+;|%(?!\(\w+\)s)", re.IGNORECASE)
-"""Translators are not trusted: no markup, and no character that gettext or a browser could read as more than text."""
+RULE = re.compile(r"\s*nplurals\s*=\s*\d+\s*;\s*plural\s*=((?:\s|\d+|n|[=!<>]=|&&|\|\||[-+*%<>?:()!])+?);?\s*")
+"""A catalogue's plural rule, a C expression in ``n``. JavaScript spells it alike, and nothing else becomes code."""
 MAX_BYTES = 24_000
 REFUSALS_HEAD = """\
 // The sentences for the codes with which the server refuses a command or closes the socket.
@@ -95,15 +93,20 @@ def _texts(text: object) -> list[str]:
 
 def _entry(message: Message) -> tuple[str, str | list[str]]:
     ids, forms = _texts(message.id), _texts(message.string)
-    for form in forms:
-        _check(ids, form, is_last=form is forms[-1])
+    for problem in problems.find(message):
+        raise UnfitTranslationError(f"{ids[0]!r} {problem}: {forms!r}")
     key = f"{message.context}\x04{ids[0]}" if message.context else ids[0]
     return key, forms if len(ids) > 1 else forms[0]
 
 
-def _check(ids: list[str], form: str, *, is_last: bool) -> None:
-    places, expected = set(PLACE.findall(form)), set(PLACE.findall(ids[-1]))
-    # The form for one thing may spell out "one".
-    lacking = expected - places if is_last else expected - places - {"%(n)s"}
-    if UNSAFE.search(form) or places - expected or lacking:
-        raise UnfitTranslationError(f"{ids[0]!r} is translated as {form!r}")
+def compiled(header: str) -> str:
+    """The expression of a ``Plural-Forms`` header as JavaScript, which gives the index of a form.
+
+    Raises:
+        ValueError: it is no such expression.
+    """
+    found = RULE.fullmatch(header)
+    if not found or not found[1].strip():
+        raise ValueError(f"no plural rule: {header!r}")
+    # JavaScript's "==" converts types, and there is nothing to convert. A comparison alone is true or false.
+    return f"Number({re.sub('([=!])=', lambda sign: sign[0] + '=', found[1].strip())})"

@@ -9,7 +9,7 @@ from babel.messages.catalog import Message
 
 # The named placeholders of % and of str.format.
 _GAP = re.compile(r"%\((\w+)\)[sd]|\{(\w+)\}")
-_FORBIDDEN = ("<", ">", '"', "javascript:", "data:text")
+_FORBIDDEN = re.compile(r'[<>"]|javascript:|data:text|&\w+;', re.IGNORECASE)
 """Templates do not escape translate tags, and some are in attributes: no text may end an attribute or begin a tag."""
 
 
@@ -22,9 +22,9 @@ def find(message: Message) -> Iterator[str]:
         return
     if message.fuzzy:
         yield "is marked as fuzzy"
-    for sign in _FORBIDDEN:
-        if any(sign in str(text).lower() for text in (*ids, *strings)):
-            yield f"holds {sign}"
+    for text in (*ids, *strings):
+        if sign := _FORBIDDEN.search(str(text)):
+            yield f"holds {sign[0]}"
     # The form for one may leave out the number; the last form, which is for many, may not.
     allowed, needed = set().union(*(gaps(str(text)) for text in ids)), gaps(str(ids[-1]))
     if not all(gaps(str(text)) <= allowed for text in strings) or gaps(str(strings[-1])) != needed:
