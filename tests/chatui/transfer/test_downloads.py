@@ -9,15 +9,12 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.models.audit import AuditEvent
-from chatui.models.conversation import Conversation, Folder
+from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.transfer import exports
-from chatui.transfer.exports import DownloadFormat
 from renderer.frames import Frame, Header
-from renderer.gate import Audience
-from renderer.ocml import document
 from tests.chatui.conftest import OPENING, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -81,34 +78,3 @@ def test_nobody_else_downloads_a_conversation_nor_the_owner_a_temporary_or_delet
         assert all(name.startswith("bin/") for name in of_conversations(ada)) and bool(of_conversations(ada)) == (state == "deleted_at")
         Conversation.objects.update(**{state: None})
     assert signed_in(ada).get(path).status_code == 200
-
-
-def test_an_archive_has_the_visible_branch_of_each_conversation(exported: Conversation, ada: User) -> None:
-    other = Conversation.objects.create(owner=ada, title="Other")
-    transcripts.activate(other, ada, say(other, None, "Hello", Header("user")))
-    files = dict(exports.all_files(ada))
-    for row, texts in ((exported, ["\nWhy?\n\n", "Because."]), (other, ["Hello"])):
-        found = document.parse(str(files[f"{exports.conversation_file_name(row)}.ocml"]))
-        assert [frame.body for frame in found.frames] == texts
-        assert str(files[f"{exports.conversation_file_name(row)}.md"]).startswith(f"# {row.title}\n\n## Question\n\n{texts[0].strip()}\n")
-    assert len(files) == 8
-
-
-def test_whole_markdown_has_the_header_and_the_exact_text_of_every_frame(exported: Conversation, ada: User) -> None:
-    assert exports.transcript(exported, ada, Audience.DEBUG, DownloadFormat.MARKDOWN) == (
-        "# Ada's conversation\n\n## user\n\n```text\n\nWhy?\n\n\n```\n\n"
-        "## assistant · analysis\n\n```text\nHIDDEN\n```\n\n## assistant · final\n\n```text\nBecause.\n```\n"
-    )
-
-
-def test_people_can_read_the_lists_in_an_archive(ada: User) -> None:
-    ada.first_name = "Zoë"
-    ada.save()
-    row = Conversation.objects.create(owner=ada, title="Trees", folder=Folder.objects.create(owner=ada, name="Bücher"))
-    held = dict(exports.all_files(ada))
-    assert held["folders.json"] == (
-        '{\n  "folders": [\n    {\n      "name": "Bücher",\n      "instructions": "",\n      "conversations": [\n'
-        f'        "{exports.conversation_file_name(row)}"\n      ]\n    }}\n  ]\n}}\n'
-    )
-    own = held["settings.json"]
-    assert isinstance(own, str) and own.startswith('{\n  "') and '"Zoë"' in own and own.endswith("\n}\n")

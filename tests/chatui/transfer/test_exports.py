@@ -19,7 +19,7 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.db import aclose_old_connections
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
-from django.test import AsyncClient, Client, RequestFactory
+from django.test import Client, RequestFactory
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
@@ -164,15 +164,6 @@ def test_no_title_makes_a_file_name_with_a_path(title: str, ada: User) -> None:
     assert not set(name) & set('/\\:*?"<>|\n\x00.') and len(name) < 90
 
 
-@pytest.mark.parametrize(
-    ("title", "part"),
-    [*[(title, "conversation") for title in ("", "…", "<>", "---", "🎉")], ("Zürich, 東京", "zürich-東京"), ("x" * 59 + " y", "x" * 59)],
-)
-def test_a_file_name_has_the_letters_of_the_title_or_conversation(title: str, part: str, ada: User) -> None:
-    row = Conversation.objects.create(owner=ada, title=title)
-    assert exports.conversation_file_name(row) == f"{row.created_at:%Y-%m-%d}-{part}-{row.pk.hex[-8:]}"
-
-
 def test_people_without_conversations_get_their_account_and_what_is_left_out(bela: User) -> None:
     response = signed_in(bela).get("/download/", headers={"accept-language": "de"})
     held = unzipped(b"".join(response.streaming_content))  # type: ignore[attr-defined]
@@ -263,16 +254,6 @@ def test_an_archive_is_made_one_file_or_piece_at_a_time(is_one_file: bool) -> No
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_a_server_with_an_event_loop_streams_it_too(ada: User, exported: Conversation) -> None:
-    client = AsyncClient()
-    await client.aforce_login(ada)
-    response = await client.get("/download/")
-    data = b"".join([piece async for piece in response.streaming_content])  # type: ignore[attr-defined]
-    assert len(unzipped(data)) == 5
-
-
-@pytest.mark.asyncio
-@pytest.mark.django_db(transaction=True)
 async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(ada: User, exported: Conversation) -> None:
     held: list[bool] = []
     pieces: list[bytes] = []
@@ -286,11 +267,6 @@ async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(a
             await aclose_old_connections()
     assert held == [False] * 9
     assert len(unzipped(b"".join(pieces))) == 8, "what is deleted meanwhile is in the bin"
-
-
-def test_the_archive_is_rate_limited(bela: User) -> None:
-    client = signed_in(bela)
-    assert [client.get("/download/").status_code for _ in range(7)] == [200] * 6 + [429]
 
 
 def with_token(settings: pytest_django.Settings, token: str) -> None:
@@ -501,8 +477,3 @@ def test_the_header_follows_the_rfcs(title: str, expected: str) -> None:
 def test_a_name_in_an_archive_has_the_words_of_the_title_between_single_hyphens(title: str, expected: str) -> None:
     row = Conversation(title=title, created_at=datetime(2026, 11, 20, tzinfo=UTC))
     assert exports.conversation_file_name(row) == f"2026-11-20-{expected}-{row.pk.hex[-8:]}"
-
-
-@for_each([("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])
-def test_the_name_of_a_download_ends_as_programs_expect(name: str, extension: str) -> None:
-    assert exports.DownloadFormat(name).extension == extension

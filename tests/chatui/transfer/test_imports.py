@@ -65,14 +65,6 @@ def test_a_transcript_becomes_a_conversation_of_the_person_who_uploads_it(ada: U
     assert set(Message.objects.values_list("author", flat=True)) == {"import"}
 
 
-def test_a_download_can_be_imported(ada: User) -> None:
-    upload(ada, DOCUMENT)
-    first = signed_in(ada).get(f"/c/{Conversation.objects.get().pk}/download/").content
-    Conversation.objects.all().delete()
-    upload(ada, first)
-    assert signed_in(ada).get(f"/c/{Conversation.objects.get().pk}/download/").content == first
-
-
 def test_json_can_be_imported(ada: User) -> None:
     upload(ada, interchange.dump_json(ocml.parse(DOCUMENT)), "talk.json")
     assert Message.objects.count() == 7

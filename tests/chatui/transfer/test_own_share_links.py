@@ -11,22 +11,18 @@ import pytest_django
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import profile
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
-from chatui.models.message import Author, OpenedPage
+from chatui.models.message import Author
 from chatui.models.shares import ShareLink
-from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.transfer import shares
 from chatui.transfer.shares import Link, ShareOptions
 from renderer.frames import Frame, Header
-from renderer.markup import html
 from tests.chatui.conftest import signed_in
-from tests.support.html_text import collapsed
 
 pytestmark = pytest.mark.django_db
 
@@ -108,52 +104,6 @@ def test_the_record_of_a_new_link_says_for_how_long_and_whether_it_has_documents
     assert (made.token, made.title, made.conversation_id) == (row.token, "Ada's conversation", str(conversation.pk))
 
 
-def test_the_preview_and_the_link_cite_the_pages_that_the_answer_opened(ada: User, conversation: Conversation) -> None:
-    question = transcripts.append(conversation, None, Frame(Header("user"), "Tea?"), Author.PERSON)
-    turn = Turn.objects.create(
-        conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), lease_until=timezone.now(), state="completed"
-    )
-    last = question
-    for frame in (Frame(Header("tool", name="browser.open"), "HIDDEN"), Frame(Header("assistant", channel="final"), "So it is【0†L1】.")):
-        last = transcripts.append(conversation, last, frame, Author.MODEL, transcripts.FrameMetadata(turn_id=turn.pk))
-    transcripts.activate(conversation, ada, last)
-    OpenedPage.objects.create(turn=turn, cursor=0, url="https://tea.example/", title="Tea")
-    preview = shares.preview(ada, conversation.pk)
-    link = shares.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, preview.leaf, 7, ShareOptions())
-    for shared in (preview.shared, shares.read(link.token)):
-        assert [message.kind for message in shared.messages] == ["question", "final"]
-        assert "https://tea.example/" in str(shared.messages[1].blocks)
-        assert (shared.title, shared.name, shared.is_imported, shared.imported_from) == ("Ada's conversation", "", False, "")
-
-
-@pytest.mark.parametrize("is_complete", [True, False])
-def test_an_answer_is_rendered_as_cut_off_only_if_it_was(is_complete: bool, ada: User, conversation: Conversation) -> None:
-    question = transcripts.append(conversation, None, Frame(Header("user"), "Tea?"), Author.PERSON)
-    metadata = transcripts.FrameMetadata(is_complete=is_complete)
-    frame = Frame(Header("assistant", channel="final"), "See [the p")
-    transcripts.activate(conversation, ada, transcripts.append(conversation, question, frame, Author.MODEL, metadata))
-    answer = shares.preview(ada, conversation.pk).shared.messages[1]
-    whole, cut = (html.render_blocks("See [the p", is_cut=is_cut) for is_cut in (False, True))
-    assert answer.is_complete == is_complete and whole != cut, "the premise"
-    assert answer.blocks == (whole if is_complete else cut)
-
-
-def test_nobody_without_an_account_creates_a_link(links: list[Link], conversation: Conversation) -> None:
-    leaf = ShareLink.objects.filter(conversation=conversation)[0].leaf_id
-    with pytest.raises(access.NotFoundError):
-        shares.create(Visitor(None, "192.0.2.7", "page"), conversation.pk, leaf, 7, ShareOptions())
-    assert ShareLink.objects.count() == len(links)
-
-
-@pytest.mark.parametrize(("audience", "readers"), [("anyone", "link"), ("signed-in", "link and an account here")])
-def test_the_page_says_who_can_read_a_link(
-    audience: str, readers: str, links: list[Link], ada: User, conversation: Conversation, settings: pytest_django.Settings
-) -> None:
-    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"share_audience": audience})
-    page = signed_in(ada).get(f"/c/{conversation.pk}/share/").content.decode()
-    assert f"Anyone with the {readers} can read what you see below" in collapsed(page)
-
-
 def test_the_new_link_is_marked_on_the_page_after_it_was_created(links: list[Link], ada: User, conversation: Conversation) -> None:
     client, leaf = signed_in(ada), str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
     page = client.post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"}, follow=True)
@@ -170,17 +120,6 @@ def test_after_revoking_people_return_to_the_page_that_the_button_was_on(links: 
     assert client.post("/shares/revoke/")["Location"] == "/shares/"
 
 
-def test_people_who_may_no_longer_share_return_to_the_list_of_their_links(
-    links: list[Link], ada: User, conversation: Conversation, settings: pytest_django.Settings
-) -> None:
-    """They do not find the page of a conversation's links."""
-    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"share_groups": ["writers"]})
-    client = signed_in(ada)
-    assert client.post(f"/shares/{links[0].id}/revoke/", {"conversation": str(conversation.pk)})["Location"] == "/shares/"
-    assert client.post(f"/c/{conversation.pk}/share/revoke/")["Location"] == "/shares/"
-    assert listed(ada, "/shares/") == [links[2].token]
-
-
 def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Link], ada: User, conversation: Conversation) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(ada)
@@ -193,13 +132,6 @@ def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Li
     leaf = str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
     assert Client().post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"})["Location"].startswith("/sign-in/")
     assert len(shares.links(ada)) == ShareLink.objects.count() == 3
-
-
-def test_the_form_offers_the_times_and_the_name_that_readers_would_see(ada: User, conversation: Conversation) -> None:
-    link_to(conversation)
-    form = collapsed(signed_in(ada).get(f"/c/{conversation.pk}/share/").content.decode())
-    assert re.findall(r'<option value="(-?\d+)"', form) == [str(days) for days in shares.days_to_choose()] != []
-    assert f"my name, {profile.shown_name(ada)}<" in form
 
 
 def test_revoking_the_links_of_a_conversation_on_the_page_is_recorded_as_done_there(ada: User, conversation: Conversation) -> None:

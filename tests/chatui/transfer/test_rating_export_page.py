@@ -7,12 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.test import AsyncRequestFactory, RequestFactory
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
-from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.message import Message
 from chatui.models.ratings import Rating
@@ -20,7 +18,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
-from chatui.web import downloads, ratings
+from chatui.web import ratings
 from chatui.web.ratings import ExportForm
 from renderer.frames import Header
 from tests.canary.markers import Canary
@@ -119,11 +117,6 @@ def test_the_file_is_named_by_its_day_and_format(reader: User, exported: Planted
     assert response["Content-Type"] == "application/jsonl; charset=utf-8"
 
 
-@pytest.mark.parametrize(("requests", "is_async"), [(RequestFactory(), False), (AsyncRequestFactory(), True)])
-def test_a_server_with_an_event_loop_reads_ratings_in_threads(requests: Any, is_async: bool) -> None:
-    assert downloads.streamed(requests.post("/ratings/"), iter([b"line"])).is_async is is_async
-
-
 @pytest.mark.django_db
 def test_a_line_has_these_values_and_no_others(reader: User, exported: Planted) -> None:
     Turn.objects.filter(pk=exported.turn.pk).update(choice="small/gpt-oss", effort="high")
@@ -142,33 +135,6 @@ def test_a_line_has_these_values_and_no_others(reader: User, exported: Planted) 
         "effort": "high",
         "is_complete": True,
     }
-
-
-@pytest.mark.django_db
-def test_the_oldest_rating_is_first(reader: User, exported: Planted) -> None:
-    for text, days_ago in (("Five.", 2), ("Six.", 1), ("Seven.", 3)):
-        rate(exported, append(exported.conversation, exported.question, Header("assistant", channel="final"), text), days_ago)
-    times = [line["rated_at"] for line in lines(reader)]
-    assert times == sorted(times) and len(times) == 4
-
-
-@pytest.mark.django_db
-def test_ratings_from_the_first_moment_on_and_before_the_last_one_are_exported(reader: User, exported: Planted) -> None:
-    at = Rating.objects.get().rated_at
-    moments = [(at, at + timedelta(seconds=1)), (at - timedelta(seconds=1), at), (at + timedelta(seconds=1), None)]
-    assert [len(lines(reader, RatingFilters(since=since, before=before))) for since, before in moments] == [1, 0, 0]
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("has_hidden", [False, True])
-def test_a_conversation_that_is_deleted_during_an_export_is_neither_sent_nor_recorded(
-    has_hidden: bool, reader: User, exported: Planted
-) -> None:
-    found = transfer_ratings.export(
-        Visitor(reader, "192.0.2.7", "download"), ExportOptions(RatingFilters(), has_hidden=has_hidden, reason=WHY)
-    )
-    Conversation.objects.update(deleted_at=timezone.now())
-    assert list(found) == [] and not AuditEvent.objects.exclude(conversation_id=None).exists() and not DebugRequest.objects.exists()
 
 
 @pytest.mark.django_db

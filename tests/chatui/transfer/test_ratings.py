@@ -194,12 +194,6 @@ def test_a_conversation_that_is_deleted_while_an_export_is_written_is_left_out(a
     assert list(lines) == [] and AuditEvent.objects.count() == recorded
 
 
-def test_ratings_removed_during_an_export_are_not_sent(exported: Planted) -> None:
-    lines = ratings.export(SHELL, ExportOptions(RatingFilters()))
-    Rating.objects.all().delete()
-    assert list(lines) == []
-
-
 def test_only_staff_with_the_permission_see_the_page(ada: User, grace: User, judge: User, exported: Planted) -> None:
     plain = make_person("plain", "export_ratings")
     for person in (ada, grace, plain):
@@ -309,13 +303,6 @@ def test_owners_get_an_access_notice(reader: User, ada: User, exported: Planted,
     assert DebugRequest.objects.get().closed_at
 
 
-def test_hidden_channels_need_a_reason(reader: User, exported: Planted) -> None:
-    client = signed_in(reader)
-    refused = client.post("/ratings/", {"format": "openchatml", "hidden": "on", "why": "no"})
-    assert refused.status_code == 400 and "10 to 180 characters" in refused.content.decode()
-    assert not AuditEvent.objects.exists()
-
-
 def test_under_the_four_eyes_rule_hidden_channels_are_not_exported(
     reader: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,14 +317,6 @@ def test_under_the_four_eyes_rule_hidden_channels_are_not_exported(
 def test_invalid_form_values_are_refused(judge: User, exported: Planted, fields: dict[str, str]) -> None:
     assert signed_in(judge).post("/ratings/", fields | {"verdict": ""}).status_code == 400
     assert not AuditEvent.objects.exists()
-
-
-def test_an_export_that_is_too_large_for_the_page_is_refused(
-    judge: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("chatui.web.ratings.EXPORT_MOST", 0)
-    refused = signed_in(judge).post("/ratings/", {"format": "openchatml"})
-    assert refused.status_code == 400 and "More than 0 ratings." in refused.content.decode()
 
 
 def test_the_command_writes_a_new_file_that_only_its_owner_reads(tmp_path: Path, exported: Planted, canary: Canary) -> None:
