@@ -12,7 +12,7 @@ from django.test import Client
 from chatui.accounts import sign_in
 from chatui.models.audit import AuditEvent
 from chatui.models.user import FirstAccountCode, User
-from tests.canary.asking import client_for, whole
+from tests.canary.asking import client_for
 from tests.canary.surface.test_matrix import comparable
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import PASSWORD
@@ -167,20 +167,3 @@ def test_signing_in_renews_the_session_and_signing_out_ends_it(ada: User) -> Non
     thief = Client()
     thief.cookies["chatui_session"] = key
     assert thief.get("/").status_code == 302
-
-
-@pytest.mark.django_db
-def test_a_new_password_ends_the_other_sessions(ada: User) -> None:
-    here, elsewhere = client_for(ada), client_for(ada)
-    new = {"old_password": PASSWORD, "new_password1": "another good one", "new_password2": "another good one"}
-    assert here.post("/password/", new).status_code == 302
-    assert here.get("/").status_code == 200 and elsewhere.get("/").status_code == 302
-
-
-@pytest.mark.django_db
-def test_a_deactivated_person_is_signed_out_at_once(ada: User) -> None:
-    client = client_for(ada)
-    User.objects.update(is_active=False)
-    assert client.get("/").status_code == 302
-    assert b"Too many" not in whole(client.post("/sign-in/", {"username": "ada", "password": PASSWORD}))
-    assert client.get("/").status_code == 302

@@ -58,14 +58,6 @@ def test_audit_lines_cannot_be_updated_in_bulk_and_numbers_are_unique(line: Audi
         AuditEvent.objects.bulk_create([AuditEvent(number=line.number, at=line.at, action="x", way="x", previous_hash="", hash="")])
 
 
-def test_a_deleted_account_leaves_its_lines_in_the_log(olga: User, line: AuditEvent) -> None:
-    mallory = make_person("mallory")
-    record("debug page", Visitor(mallory, ADDRESS, "page"), code="E-PERM-VISIBILITY")
-    client_for(olga).post(page_of(mallory, "erase"), {"name": "mallory"})
-    assert not User.objects.filter(username="mallory").exists(), "the premise: it was deleted"
-    assert AuditEvent.objects.filter(actor_name="mallory", code="E-PERM-VISIBILITY").exists()
-
-
 def test_no_words_about_people_search_what_they_wrote(world: World) -> None:
     """A list that can be searched by a column reveals the column, one letter at a time, without a line in the audit log."""
     client = client_for(world.people["admin"])

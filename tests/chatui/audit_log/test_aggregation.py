@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from chatui.audit_log import aggregation, lines
-from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction, RepeatedAttempts
+from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction
 from chatui.audit_log.lines import LineFilters
 from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.limits import CACHE_ERRORS, Throttle
@@ -49,21 +49,6 @@ def last_detail() -> str:
     return AuditEvent.objects.order_by("-number")[0].detail
 
 
-def test_a_sum_says_how_often_what_was_viewed(view: Callable[..., None]) -> None:
-    for what in ("debug page", "debug page", "debug stream"):
-        view(what)
-    aggregation.close_counter("look:1")
-    assert last_detail().startswith("after line 1: 2 × page, 1 × stream; last 20"), "the first view is counted"
-
-
-def test_a_sum_with_many_kinds_is_cut_to_its_column(view: Callable[..., None]) -> None:
-    """Otherwise a debug view with many kinds of views could not be closed on a database that checks lengths."""
-    for number in range(30):
-        view(f"debug something {number}")
-    aggregation.close_counter("look:1")
-    assert len(last_detail()) == 200 and last_detail().startswith("after line 1: 1 × something 0, 1 × something 1")
-
-
 @pytest.mark.parametrize(
     ("networks", "words"), [(1, ""), (2, "; from 2 networks"), (MAX_NETWORKS + 3, f"; from {MAX_NETWORKS} or more networks")]
 )
@@ -73,21 +58,6 @@ def test_a_sum_says_from_how_many_networks(networks: int, words: str, view: Call
         view(address="")  # through a Unix socket
     aggregation.close_counter("look:1")
     assert f"{2 * networks} × page{words}; last" in last_detail()
-
-
-def test_a_debug_view_in_which_nothing_was_viewed_gets_a_last_line_as_well(grace: User, conversation: Conversation) -> None:
-    visitor = Visitor(grace, "192.0.2.7", "page")
-    aggregation.open_counter(record("open debug view", visitor, conversation), "look:1", grace, timezone.now() + HOUR)
-    assert aggregation.counts_after([1]) == {} == aggregation.attempts_after()
-    closed = aggregation.close_counter("look:1", Visitor(grace, "192.0.2.8", "socket"))
-    assert closed is not None and aggregation.close_counter("look:1") is None
-    assert (closed.action, closed.way, closed.address, closed.detail) == (
-        "close debug view",
-        "socket",
-        "192.0.2.8",
-        "after line 1: nothing was shown",
-    )
-    assert (closed.actor_name, closed.owner_name, closed.conversation_id) == ("grace", "ada", conversation.pk)
 
 
 def test_expired_counters_are_closed_oldest_first_up_to_a_limit(view: Callable[..., None]) -> None:
@@ -100,56 +70,6 @@ def test_expired_counters_are_closed_oldest_first_up_to_a_limit(view: Callable[.
     aggregation.close_expired()
     assert CountedLine.objects.get(sum_line=None).key == "look:open" and aggregation.is_open("look:open")
     assert AuditEvent.objects.filter(action="debug view ended", way="server", address="").count() == 3
-
-
-def test_the_counters_of_a_person_and_about_their_conversations_are_closed_before_they_are_erased(
-    view: Callable[..., None], ada: User, bela: User, conversation: Conversation
-) -> None:
-    other = Conversation.objects.create(owner=bela)
-    attempt(ada, other, "by ada")
-    attempt(ada, other, "by ada")
-    view(key="about ada")
-    attempt(bela, other, "neither")
-    aggregation.close_all_of(ada)
-    assert list(CountedLine.objects.filter(sum_line=None).values_list("key", flat=True)) == ["neither"]
-    assert [line.detail.partition(";")[0] for line in AuditEvent.objects.filter(detail__startswith="after line").order_by("number")] == [
-        "after line 1: 1 more",
-        "after line 2: 1 × page",
-    ]
-
-
-def test_only_open_counters_are_counted_for_a_person(grace: User, ada: User, view: Callable[..., None]) -> None:
-    for key in ("look:1", "look:2", "look:3", "other:1"):
-        view(key=key)
-    CountedLine.objects.filter(key="look:1").update(ends_at=timezone.now())
-    aggregation.close_counter("look:2")
-    assert (aggregation.count_open(grace, "look:"), aggregation.count_open(ada, "look:")) == (1, 0)
-
-
-def test_the_attempts_of_a_sum_are_read_from_its_detail() -> None:
-    moment = datetime.fromisoformat("2026-11-20T10:14:03+00:00")
-    for words in ("7 more", "7 more; from 3 networks", "7 more on other conversations; from 20 or more networks"):
-        assert aggregation.attempts_in(f"after line 12: {words}; last 2026-11-20 10:14:03") == RepeatedAttempts(7, moment)
-    for other in ("after line 12: 7 × page; last 2026-11-20 10:14:03", "after line 12: nothing was shown", "7 more; last", ""):
-        assert aggregation.attempts_in(other).number == 0
-
-
-def test_attempts_are_counted_on_the_day_of_the_last_one_and_their_sum_line_is_not(
-    bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noon = timezone.now().replace(hour=12)
-    counted = LineFilters(code="E-PERM-VISIBILITY")
-    monkeypatch.setattr(timezone, "now", lambda: noon - timedelta(days=1))
-    for _ in range(3):
-        attempt(bela, conversation)
-    yesterday = f"{timezone.now():%Y-%m-%d}"
-    for close in (lambda: None, aggregation.close_expired):
-        monkeypatch.setattr(timezone, "now", lambda: noon)
-        close()
-        tallies = lines.tallies(counted, by=frozenset({"day", "person", "whose"}))
-        assert [(tally.day, tally.person, tally.whose, tally.times) for tally in tallies] == [(yesterday, "bela", "ada", 3)]
-    assert AuditEvent.objects.count() == 2, "the premise: the sum has a line, of today"
-    assert lines.tallies(LineFilters(code=counted.code, since=noon), by=frozenset({"person"})) == []
 
 
 def test_debug_views_are_listed_page_by_page_without_refused_attempts(
@@ -183,71 +103,6 @@ def test_a_counter_that_names_a_wrong_sum_line_adds_nothing_to_a_line(view: Call
     record("act", Visitor(bela, "192.0.2.7", "page"), detail="after line 9: 1 × page")
     CountedLine.objects.update(sum_line=2, key=None)
     assert aggregation.counts_after([1]) == {}
-
-
-def test_a_repetition_at_the_end_of_the_counted_time_starts_anew(
-    view: Callable[..., None], bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: start)
-    view()
-    attempt(bela, conversation)
-    attempt(bela, conversation)
-    monkeypatch.setattr(timezone, "now", lambda: start + HOUR)
-    view()
-    attempt(bela, conversation)
-    details = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
-    assert [detail.partition(";")[0] for detail in details] == [
-        "15 min: a fault",
-        "",
-        "after line 1: 1 × page",
-        "15 min: a fault",
-        "after line 2: 1 more",
-        "",
-    ]
-    assert [row.counts for row in CountedLine.objects.filter(sum_line=None).order_by("line")] == [{"debug page": 1}, {}]
-
-
-def test_a_repetition_is_numbered_and_a_network_is_new_once(grace: User, conversation: Conversation) -> None:
-    visitors = [
-        Visitor(grace, address, "page")
-        for address in ("192.0.2.7", "192.0.2.7", "192.0.2.8", "192.0.2.8", "", "2001:db8::1", "2001:db8::2")
-    ]
-    line = lambda: record("open debug view", visitors[0], conversation)  # noqa: E731
-    found = [aggregation.count("look:1", "debug page", each, timezone.now() + HOUR, line) for each in visitors]
-    assert [each and (each.number, each.is_new_network) for each in found] == [
-        None,
-        (2, False),
-        (3, True),
-        (4, False),
-        (5, False),
-        (6, True),
-        (7, False),
-    ]
-
-
-def test_attempts_on_other_conversations_add_up_with_the_others(bela: User, conversation: Conversation) -> None:
-    visitor = Visitor(bela, "192.0.2.7", "page")
-    line = lambda: record("debug page", visitor, conversation, code="E-PERM-VISIBILITY")  # noqa: E731
-    for what in (MORE, MORE, aggregation.MORE_ELSEWHERE, aggregation.MORE_ELSEWHERE):
-        aggregation.count("attempt:1", what, visitor, timezone.now() + HOUR, line)
-    assert [found.number for found in aggregation.attempts_after().values()] == [3]
-    closed = aggregation.close_counter("attempt:1")
-    assert closed is not None and closed.detail.startswith("after line 1: 1 more, 2 more on other conversations; last ")
-    assert (closed.conversation_id, closed.owner_name, closed.code, closed.way) == (None, "", "E-PERM-VISIBILITY", "page")
-    assert aggregation.attempts_after() == {}
-
-
-def test_the_line_of_a_counter_is_found_among_others(view: Callable[..., None]) -> None:
-    view(key="look:1")
-    view(key="look:2")
-    aggregation.close_counter("look:1")
-    assert aggregation.is_open("look:2") and not aggregation.is_open("look:1")
-    assert aggregation.sum_lines_among([1, 2, 3]) == {3: 1} and aggregation.sum_lines_among([1, 2]) == {}
-    assert aggregation.counts_after([1]) == {1: (last_detail().partition(": ")[2], 3)}
-    (so_far,) = aggregation.counts_after([2, 3]).items()
-    assert so_far[0] == 2 and so_far[1][0].startswith("so far 1 × page; last ") and so_far[1][1] is None
-    assert not aggregation.is_sum_of(last_detail(), 11) and not aggregation.is_sum_of(f"x{last_detail()}", 1)
 
 
 def details() -> list[str]:
@@ -286,12 +141,6 @@ def test_repetitions_that_are_only_counted_do_not_use_up_the_limit_for_all() -> 
     assert details() == ["", "further ones are only counted", ""]
 
 
-def test_actions_are_counted_separately() -> None:
-    for name in ("knock", "knock twice"):
-        RepeatedAction(name, per_key=1, total=1).record(SHELL, "ada")
-    assert details() == ["", ""]
-
-
 def test_after_an_hour_repetitions_are_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     start = time.time()
     passed = [0.0]
@@ -314,12 +163,3 @@ def test_while_repetitions_cannot_be_counted_each_is_listed(monkeypatch: pytest.
     for _ in range(3):
         action.record(SHELL, "ada", "ada", "wrong password")
     assert details() == ["wrong password"] * 3
-
-
-def test_large_counts_are_not_reported_beyond_the_limit_for_all() -> None:
-    action, other = RepeatedAction("knock", per_key=1, total=2), RepeatedAction("ring", per_key=0, total=5)
-    for _ in range(REPORTED_COUNTS[0] + 1):
-        action.record(SHELL, "ada", detail="x")
-    assert details() == ["x", "x, further ones are only counted", "x, further ones, of anybody, are not listed"]
-    other.record(SHELL, "ada")
-    assert details()[3:] == ["further ones are only counted"]

@@ -65,15 +65,6 @@ def test_a_page_does_not_read_the_whole_log(read: Callable[[], LinePage], number
     assert query.endswith("LIMIT 3"), "one more than it shows, which says whether there is another page"
 
 
-@pytest.mark.django_db
-def test_the_values_of_a_column_are_found_without_reading_all_lines() -> None:
-    for way in ("shell", "page", "shell", "page", "admin"):
-        record("act", Visitor(None, "", way))
-    with CaptureQueriesContext(connection) as asked:
-        assert lines.distinct_values("way") == ["admin", "page", "shell"]
-    assert len(asked) == 4 and all(query["sql"].endswith("LIMIT 1") for query in asked)
-
-
 def seen(numbers: int) -> None:
     """A debug view with its line, other lines after it, and its sum line as the last."""
     line = record("open debug view", VIEWER)

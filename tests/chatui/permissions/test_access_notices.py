@@ -6,15 +6,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
 from chatui.models.user import User
-from chatui.permissions import access_notices, debug_requests
+from chatui.permissions import debug_requests
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
 from tests.support.html_text import collapsed
@@ -140,68 +138,9 @@ def test_pages_without_a_conversation_show_the_last_notice_until_it_is_dismissed
     assert ELSEWHERE not in client.get("/settings/").content.decode()
 
 
-def test_notices_cost_one_statement_if_enabled_and_none_otherwise(
-    ada: User, grace: User, conversation: Conversation, set_up: Callable[..., None]
-) -> None:
-    client = signed_in(ada)
-
-    def queries(path: str) -> list[str]:
-        with CaptureQueriesContext(connection) as statements:
-            client.get(path)
-        return [each["sql"] for each in statements if "debugrequest" in each["sql"].lower()]
-
-    for path in ("/", "/settings/"):
-        client.get(path)
-        set_up(tell_owners=False)
-        without = len(queries(path))
-        set_up(tell_owners=True)
-        assert len(queries(path)) == without + (path != "/"), path
-
-
 @pytest.mark.usefixtures("_notified")
 def test_nobody_else_is_told(bela: User, ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     assert ELSEWHERE in signed_in(ada).get("/settings/").content.decode(), "the premise"
     assert ELSEWHERE not in signed_in(bela).get("/settings/").content.decode()
     assert ELSEWHERE not in signed_in(grace).get("/settings/").content.decode()
-
-
-@pytest.mark.usefixtures("_notified")
-def test_at_most_two_hundred_notices_are_read_at_once(ada: User, grace: User) -> None:
-    rows = Conversation.objects.bulk_create(Conversation(owner=ada, title=f"Number {n}") for n in range(201))
-    opened = timezone.now()
-    DebugRequest.objects.bulk_create(DebugRequest(conversation=row, person=grace, minutes=15, expires_at=opened) for row in rows)
-    news = access_notices.news(ada)
-    assert news is not None and news.others == 199
-    assert len(access_notices.all_for(ada)) == 200
-
-
-@pytest.mark.usefixtures("_notified")
-def test_notices_are_sorted_by_when_the_view_was_opened_the_latest_first(ada: User, grace: User, conversation: Conversation) -> None:
-    now, hour = timezone.now(), timedelta(hours=1)
-    for title, asked, decided in (("approved late", 9, 1), ("opened", 2, None), ("approved early", 4, 3)):
-        row = DebugRequest.objects.create(
-            conversation=Conversation.objects.create(owner=ada, title=title), person=grace, minutes=15, expires_at=now
-        )
-        decided_at = None if decided is None else now - decided * hour
-        DebugRequest.objects.filter(pk=row.pk).update(asked_at=now - asked * hour, decided_at=decided_at)
-    assert [each.conversation.title for each in access_notices.all_for(ada)] == ["approved late", "opened", "approved early"]
-    news = access_notices.news(ada)
-    assert news is not None and (news.notice.conversation.title, news.others) == ("approved late", 2)
-
-
-@pytest.mark.usefixtures("_notified")
-def test_a_conversation_shows_only_its_own_notices_and_only_to_its_owner(ada: User, grace: User, conversation: Conversation) -> None:
-    other = Conversation.objects.create(owner=ada, title="Another")
-    opened_by(grace, conversation)
-    assert [notice.conversation_id for notice in access_notices.undismissed(ada, conversation)] == [conversation.pk]
-    assert access_notices.undismissed(ada, other) == [] == access_notices.undismissed(grace, conversation)
-
-
-@pytest.mark.usefixtures("_notified")
-def test_dismissing_again_does_not_change_when_a_notice_was_dismissed(ada: User, grace: User, conversation: Conversation) -> None:
-    opened_by(grace, conversation)
-    an_hour_ago = timezone.now() - timedelta(hours=1)
-    DebugRequest.objects.update(owner_dismissed_at=an_hour_ago)
-    access_notices.dismiss(ada, conversation.pk)
-    assert DebugRequest.objects.get().owner_dismissed_at == an_hour_ago

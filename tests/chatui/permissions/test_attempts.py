@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.audit_log import chain
-from chatui.audit_log.record import RequestCause, Visitor, record
+from chatui.audit_log.record import RequestCause, Visitor
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -181,19 +181,6 @@ def test_the_owners_name_outlives_the_conversation_in_the_sum_line_too(
     assert {line.conversation_id for line in AuditEvent.objects.all()} == {key}
 
 
-def test_a_repetition_that_cannot_be_counted_raises_an_error(
-    bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attempt(bela, conversation.pk)
-
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
-    with pytest.raises(OSError, match="no space left"):
-        access.view_hidden(Visitor(bela, "192.0.2.7", "page"), conversation.pk, action="debug page")
-
-
 @pytest.mark.parametrize("cause", [RequestCause.LINK, RequestCause.EMBEDDED, RequestCause.PREFETCH])
 def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(
     cause: RequestCause, bela: User, conversation: Conversation
@@ -309,29 +296,6 @@ def test_what_was_attempted_in_another_way_is_another_attempt(bela: User, conver
     assert debug_views.attempts_of(bela) == 2 * len(tried)
 
 
-def test_only_ones_own_attempts_are_counted_for_a_person(bela: User, sam: User, conversation: Conversation) -> None:
-    attempt(sam, conversation.pk)
-    record("another line", Visitor(bela, "192.0.2.7", "page"), conversation)
-    attempt(bela, conversation.pk)
-    assert debug_views.attempts_of(bela) == 1
-    assert debug_views.attempts_of(bela, timezone.now() + timedelta(seconds=1)) == 0
-
-
-def test_the_latest_fifty_unacknowledged_warnings_are_listed(grace: User) -> None:
-    day = timezone.now().date()
-    rows = AttemptWarning.objects.bulk_create(AttemptWarning(person_name=f"p{number}", day=day, attempts=5) for number in range(52))
-    for number, row in enumerate(rows):
-        row.raised_at = timezone.now() - timedelta(minutes=number)
-    AttemptWarning.objects.bulk_update(rows, ["raised_at"])
-    assert [warned.person_name for warned in debug_views.unacknowledged()] == [f"p{number}" for number in range(50)]
-    first = debug_views.unacknowledged()[0]
-    debug_views.acknowledge(Visitor(None, "", "page"), first.id)
-    assert debug_views.unacknowledged()[0] == first and not AuditEvent.objects.exists(), "nobody was signed in"
-    debug_views.acknowledge(Visitor(grace, "", "page"), first.id)
-    assert debug_views.unacknowledged()[0].person_name == "p1" and AttemptWarning.objects.exclude(acknowledged_at=None).count() == 1
-    assert AuditEvent.objects.get().detail == f"attempts on {day}: 5"
-
-
 def test_only_the_warning_that_was_named_is_acknowledged(bela: User, sam: User, grace: User, conversation: Conversation) -> None:
     for person in (bela, sam):
         for _ in range(5):
@@ -340,12 +304,3 @@ def test_only_the_warning_that_was_named_is_acknowledged(bela: User, sam: User, 
     debug_views.acknowledge(Visitor(grace, "192.0.2.7", "page"), first.id)
     assert [warning.person_name for warning in debug_views.unacknowledged()] == [second.person_name]
     assert AuditEvent.objects.get(action="acknowledge warning").owner_name == first.person_name
-
-
-def test_an_attempt_that_has_a_line_is_counted_there_although_the_limit_of_lines_is_reached(bela: User, conversation: Conversation) -> None:
-    attempt(bela, conversation.pk)
-    for _ in range(debug_views.LISTED_OF_PERSON):
-        attempt(bela, uuid4())
-    attempt(bela, conversation.pk)
-    first = CountedLine.objects.get(line=AuditEvent.objects.get(conversation_id=conversation.pk).number)
-    assert first.counts == {"more": 1}

@@ -191,11 +191,6 @@ def test_the_list_says_in_which_conversations_an_answer_is_being_written(ada: Us
     assert running == {writing.conversation_id: True, ended.conversation_id: False}
 
 
-def test_instructions_of_folders_are_read_only_if_they_are_wanted(ada: User, folder: Folder) -> None:
-    without, with_instructions = access.own_folders(ada), access.own_folders(ada, with_instructions=True)
-    assert [each.get_deferred_fields() for each in without + with_instructions] == [{"instructions"}, set()]
-
-
 def test_all_conversations_come_the_oldest_first_and_without_those_that_are_deleted_meanwhile(ada: User) -> None:
     rows = [Conversation.objects.create(owner=ada, title=title) for title in ("first", "second", "third")]
     Conversation.objects.filter(pk=rows[0].pk).update(created_at=timezone.now() + timedelta(days=1))

@@ -74,11 +74,6 @@ def test_what_only_staff_may_read_is_refused_to_everybody_else(reads: Callable[[
             reads(person)
 
 
-def test_staff_who_may_read_get_their_own_account_back() -> None:
-    root = User(username="root", is_staff=True, is_superuser=True)
-    assert access.required(root, access.can_read_audit) is administration.require_part(root) is root
-
-
 def test_requests_are_counted_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"debug_approval": True})
     for person in (None, User(is_staff=False), User(is_staff=True, is_active=False)):

@@ -59,16 +59,6 @@ def test_only_the_persons_own_requests_raise_a_warning_but_all_are_refused_and_l
     assert [warned.attempts for warned in debug_views.unacknowledged()] == ([6] if cause is RequestCause.PERSON else [])
 
 
-def test_a_cross_site_request_does_not_count_as_the_persons_attempt(bela: User, grace: User, conversation: Conversation) -> None:
-    for headers in ({}, {"Sec-Fetch-Site": "cross-site", **NAVIGATION}):
-        for _ in range(3):
-            signed_in(bela).get(f"/c/{conversation.pk}/debug/", headers=headers)
-    page = signed_in(grace).get("/audit/").content.decode()
-    table = page.partition('class="audit-tallies"')[2].partition("</table>")[0]
-    assert table.count('<td class="audit-count">3</td>') == 1
-    assert "another site&#x27;s link" in page, "it is still on the page"
-
-
 @pytest.mark.parametrize("place", ["open", "close"])
 def test_a_form_without_a_token_is_an_attempt_only_at_hidden_channel_addresses(
     place: str, bela: User, grace: User, conversation: Conversation

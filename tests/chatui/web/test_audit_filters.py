@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from django.utils import timezone
@@ -84,13 +83,3 @@ def test_an_export_with_an_unknown_format_or_an_invalid_filter_is_refused_withou
         assert client.post("/audit/export/csv/", fields).status_code == 400
     assert client.get("/audit/export/csv/").status_code == 405
     assert AuditEvent.objects.count() == 3
-
-
-def test_attempts_are_counted_for_as_many_days_as_the_page_says(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    today = timezone.now().replace(hour=0, minute=0, second=5)
-    for days in (audit.COUNTED_DAYS, audit.COUNTED_DAYS - 1, 0):
-        monkeypatch.setattr(timezone, "now", lambda days=days: today - timedelta(days=days))
-        record("debug page", Visitor(grace, "192.0.2.7", "page"), code="E-PERM-VISIBILITY")
-    page = signed_in(grace).get("/audit/").content.decode()
-    counted = re.findall(r"\d{4}-\d\d-\d\d", page.partition('class="audit-tallies"')[2].partition("</table>")[0])
-    assert sorted(map(date.fromisoformat, set(counted))) == [(today - timedelta(days=audit.COUNTED_DAYS - 1)).date(), today.date()]

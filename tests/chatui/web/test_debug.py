@@ -7,9 +7,7 @@ from uuid import uuid4
 
 import pytest
 import pytest_django
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.models.audit import AuditEvent, CountedLine
@@ -118,17 +116,6 @@ def test_each_page_of_an_open_view_is_loaded_anew_soon_after_its_end_without_any
     assert all(59 <= int(texts[action].headers["Refresh"]) <= 65 for action in shown)
 
 
-def test_a_view_of_one_conversation_opens_no_other(grace: User, bela: User, turn: Turn) -> None:
-    other = Conversation.objects.create(owner=bela, title="Another")
-    client = signed_in(grace)
-    assert client.post(f"/c/{other.pk}/debug/open/", OPENING).status_code == 302
-    for path in pages(turn).values():
-        assert b"HIDDEN" not in client.get(path, follow=True).content
-        mixed = path.replace(str(turn.conversation_id), str(other.pk))
-        assert b"HIDDEN" not in client.get(mixed, follow=True).content, "an id of another conversation"
-    assert client.get(f"/c/{other.pk}/debug/?branch={Message.objects.get(channel='analysis').pk}").status_code == 404
-
-
 @pytest.mark.parametrize(
     "fields", [{}, {"reason": "short"}, {"reason": "          "}, {"reason": OPENING["reason"], "minutes": "525600"}, {"minutes": "15"}]
 )
@@ -208,14 +195,6 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
     transcripts.activate(turn.conversation, turn.conversation.owner, last)
     with django_assert_max_num_queries(45):
         assert b"And 39?" in client.get(f"/c/{turn.conversation_id}/debug/").content
-
-
-def test_the_owners_page_does_not_load_whole_requests(ada: User, turn: Turn) -> None:
-    with CaptureQueriesContext(connection) as queries:
-        assert b"That." in signed_in(ada).get(f"/c/{turn.conversation_id}/").content
-    loaded = [query["sql"] for query in queries if '"chatui_turn"."request"' in query["sql"]]
-    # Turns of dead processes are read completely, but a running turn has stored no request yet.
-    assert [query for query in loaded if "'running'" not in query] == []
 
 
 def test_reasoning_markers_are_headings_and_the_text_stays_escaped(turn: Turn, grace: User) -> None:

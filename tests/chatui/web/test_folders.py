@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatui.display import conversation_list, own_data
 from chatui.display import folders as display_folders
 from chatui.display.conversation_list import shown_list
-from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, clean_instructions, clean_name, shown_folders
+from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, shown_folders
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.transfer import exports
@@ -225,12 +225,6 @@ def test_an_export_of_everything_has_the_persons_own_folders(ada: User, bela: Us
     assert (name, json.loads(str(text))) == ("folders.json", {"folders": [description]})
     Folder.objects.all().delete()
     assert "folders.json" not in [name for name, _ in exports.all_files(ada)]
-
-
-def test_folder_texts_are_bounded_without_control_characters() -> None:
-    instructions = clean_instructions("one\u2028two\x1b[31m\r\nthree\n\n" + "x" * 9_000)
-    assert clean_name("  a\u2028b\x00\x9b ") == "a b" and instructions.startswith("one\ntwo[31m\nthree\n\nx")
-    assert len(instructions) == INSTRUCTION_CHARS
 
 
 @pytest.mark.asyncio

@@ -25,7 +25,7 @@ from chatui.store import erasure, transcripts
 from chatui.transfer import exports
 from chatui.turns.asks import Ask, AskKind
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import make_person, signed_in, store
+from tests.chatui.conftest import signed_in, store
 from tests.support.browser_socket import BrowserSocket
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -233,27 +233,3 @@ async def test_every_page_learns_of_each_change(ada: User, rows: dict[str, Conve
         await database_sync_to_async(act)(client, "delete", rows["plain"], rows["pinned"])
         gone = {(event["type"], event["conversation"]) for event in [await socket.next(), await socket.next()]}
         assert gone == {("chatui:unlisted", str(rows[title].pk)) for title in ("plain", "pinned")}
-
-
-def test_the_settings_lead_to_all_pages_about_oneself(ada: User) -> None:
-    client = signed_in(ada)
-    page = client.get("/settings/").content.decode()
-    [listed] = re.findall(r'<nav class="account-list".*?</nav>', page, re.DOTALL)
-    addresses = re.findall(r'href="([^"]+)"', listed)
-    assert "/settings/data/" in addresses and len(addresses) >= 6
-    for address in addresses:
-        shown = client.get(address).content.decode()
-        [here] = re.findall(r'<nav class="account-list".*?</nav>', shown, re.DOTALL)
-        assert re.findall(r'href="([^"]+)"', here) == addresses, address
-        assert f'href="{address}" aria-current="page"' in here
-
-
-@pytest.mark.parametrize(("permissions", "address"), [((), ""), (("view_user",), "/manage/"), (("export_ratings",), "/manage/")])
-def test_the_account_menu_has_six_own_entries_and_one_for_staff(db: None, permissions: tuple[str, ...], address: str) -> None:
-    person = make_person("kim", *permissions, staff=bool(permissions))
-    [menu] = re.findall(r'<div id="account-menu".*?</form>\s*<p class="menu-foot">', signed_in(person).get("/").content.decode(), re.DOTALL)
-    entries = menu.partition('<hr class="menu-rule">')[2]
-    icons = re.findall(r'icons[^"]*#([\w-]+)"', entries)
-    own = ["settings", "archive", "bin", "keyboard", "help", "leave"]
-    assert [icon for icon in icons if icon != "shield"] == own and icons.count("shield") == bool(permissions)
-    assert not address or re.search(rf'href="{address}">\s*<svg[^>]*><use\s+href="[^"]*#shield"', entries)

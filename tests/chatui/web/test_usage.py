@@ -7,9 +7,8 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
-from django.test import AsyncClient, Client, TestCase
+from django.test import Client, TestCase
 from django.utils import timezone
 
 from chatui.models.audit import AuditEvent
@@ -104,18 +103,6 @@ def test_the_export_is_streamed_day_by_day(uma: User, django_assert_max_num_quer
     with django_assert_max_num_queries(4):
         assert next(pieces).startswith(b"day,person") and next(pieces).startswith(b"2026-01-01,")
     assert [piece.partition(b",")[0].decode() for piece in pieces] == [str(day) for day in days[1:]]
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
-async def test_an_asgi_server_sends_the_same_export(uma: User) -> None:
-    await database_sync_to_async(line)(None, kind="title", turns=0)
-    client = AsyncClient()
-    await database_sync_to_async(client.force_login)(uma)
-    response: Any = await client.post("/usage/everybody/file/")
-    assert response.is_async and response.status_code == 200
-    text = b"".join([piece async for piece in response.streaming_content]).decode()
-    assert [row["kind"] for row in csv.DictReader(text.splitlines())] == ["title"]
 
 
 def test_the_export_has_every_line_is_logged_and_has_no_formulas(uma: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,22 +27,6 @@ def test_every_setting_is_under_one_documented_heading() -> None:
     assert sorted(search_settings("")) == sorted(f"CHATUI_{name.upper()}" for name in Environment.model_fields)
 
 
-@pytest.mark.parametrize(
-    ("name", "heading"),
-    [
-        ("debug", "Installation"),
-        ("debug_approval", "Hidden channels and audit"),
-        ("file_key", "Installation"),
-        ("file_mb", "Files"),
-        ("search_key", "Tools"),
-        ("api", "Usage and programs"),
-    ],
-)
-def test_the_longest_prefix_decides_the_heading(name: str, heading: str) -> None:
-    group = system.group_of(name)
-    assert group is not None and group.heading == heading
-
-
 def test_the_search_covers_names_descriptions_and_values() -> None:
     assert search_settings("python_memory MIB") == ["CHATUI_PYTHON_MEMORY_MB"]
     assert "CHATUI_SECOND_FACTOR_GROUPS" in search_settings("sign in with a password")

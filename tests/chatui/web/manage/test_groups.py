@@ -112,11 +112,6 @@ def test_a_requirement_of_the_operator_cannot_be_changed_here(kim: User, careful
     assert "CHATUI_SECOND_FACTOR_GROUPS" in page and "Stop requiring" not in page
 
 
-def test_an_unknown_group_is_not_found(kim: User) -> None:
-    client = signed_in(kim)
-    assert {client.get(f"/manage/groups/{number}/").status_code for number in (0, 10**30, 7)} == {404}
-
-
 def test_staff_sign_out_nobody_with_more_permissions(kim: User, careful: Group, ada: User) -> None:
     root = User.objects.create_superuser("root", password=PASSWORD)
     careful.user_set.add(root)

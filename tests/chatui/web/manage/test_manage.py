@@ -147,29 +147,6 @@ def test_groups_grant_and_revoke_the_debug_permission(ada: User, root: User) -> 
     assert ("account changed", "ada", "left group debuggers") in log()
 
 
-def test_nobody_grants_permissions_they_lack_and_other_groups_are_unchanged(kim: User, ada: User) -> None:
-    debuggers, plain = (Group.objects.create(name=name) for name in ("debuggers", "plain"))
-    debuggers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
-    assert "debuggers" not in text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
-    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/groups/", {"groups": [debuggers.pk]}).status_code == 404
-    assert signed_in(kim).post(f"{PEOPLE}invite/", {"people": "x", "days": 7, "group": debuggers.pk}).status_code == 200
-    assert not Invitation.objects.exists() and not ada.groups.exists()
-    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/groups/", {"groups": [plain.pk]}).status_code == 302
-    assert [group.name for group in ada.groups.all()] == ["plain"]
-
-
-def test_the_last_account_manager_cannot_be_removed(ada: User, root: User) -> None:
-    kim = make_person("second", "view_user", "change_user", staff=True)
-    User.objects.filter(pk=root.pk).update(is_superuser=False, password="!")
-    root.user_permissions.set(Permission.objects.filter(codename__in=("view_user", "change_user")))
-    staff = signed_in(User.objects.get(pk=root.pk))
-    answer = staff.post(f"{PEOPLE}{kim.pk}/groups/", {})
-    assert answer.status_code == 409 and "nobody else could manage accounts" in answer.content.decode()
-    assert staff.post(f"{PEOPLE}{kim.pk}/close/").status_code == 409
-    kim.refresh_from_db()
-    assert kim.is_staff and kim.is_active and ada.is_active
-
-
 def test_ten_people_are_invited_at_once(kim: User) -> None:
     names = [f"person{number}@example.org" for number in range(9)] + [HOSTILE[0]]
     answer = signed_in(kim).post(f"{PEOPLE}invite/", {"people": "\r\n".join([*names, "", names[0]]), "days": 7})
@@ -301,14 +278,6 @@ def test_the_page_of_updates_lists_pending_ones(root: User, monkeypatch: pytest.
     monkeypatch.setattr(readiness, "on_disk", lambda: known | {("chatui", "9999_later")})
     assert "chatui.9999_later" in text_of(signed_in(root), "/manage/system/")
     assert "<strong>1</strong>" in text_of(signed_in(root), "/manage/")
-
-
-def test_a_passkey_is_a_second_factor_that_can_be_removed(kim: User, ada: User) -> None:
-    Passkey.objects.create(user=ada, name="x", site="localhost", credential_id=b"1", digest="1" * 64, public_key=b"1")
-    page = text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
-    assert "Second factor on" in page and f"{PEOPLE}{ada.pk}/factor/" in page
-    assert signed_in(kim).post(f"{PEOPLE}{ada.pk}/factor/").status_code == 302
-    assert not Passkey.objects.exists() and "No second factor" in text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import Group, Permission
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from chatui.accounts import account_managers, people
 from chatui.audit_log.record import Visitor
@@ -126,14 +124,3 @@ def test_an_account_that_gained_permissions_meanwhile_is_not_changed(
     with pytest.raises(NotFoundError):
         people.set_member(Visitor(kim, "192.0.2.7", "admin"), bela.pk, readers, is_in=True)
     assert members(readers) == set(readers.user_set.values_list("username", flat=True)) == {"ada"}
-
-
-def test_a_page_of_fifty_members_needs_no_more_queries_than_one_of_two(kim: User, readers: Group) -> None:
-    client, path = signed_in(kim), path_of(readers)
-    client.get(path)
-    with CaptureQueriesContext(connection) as few:
-        client.get(path)
-    readers.user_set.add(*[make_person(f"person{number}") for number in range(12)])
-    with CaptureQueriesContext(connection) as many:
-        client.get(path)
-    assert len(many) <= len(few) + 2
