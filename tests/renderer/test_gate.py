@@ -8,7 +8,7 @@ import pytest
 
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import BROKEN, DOCUMENT, SUMMARY, TOOL_LINE
+from renderer.frame_kinds import BROKEN, SUMMARY, TOOL_LINE
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import (
     Audience,
@@ -19,8 +19,6 @@ from renderer.gate import (
     VisibleText,
     VisibleWithdrawn,
     Working,
-    approval_text,
-    as_debug_text,
     may_see,
     show,
     visible,
@@ -68,12 +66,6 @@ def test_the_debug_audience_sees_every_frame(role: str, channel: str | None, int
 def test_showing_a_visible_frame_gives_its_text() -> None:
     text = show(Frame(Header("assistant", channel="final"), "4."), Audience.END_USER)
     assert text == "4." and isinstance(text, VisibleText)
-
-
-def test_several_visible_texts_and_those_for_debugging_and_approval_are_visible_text() -> None:
-    joined = VisibleText.joined([VisibleText("One "), VisibleText("two")])
-    assert all(isinstance(text, VisibleText) for text in (joined, as_debug_text("{"), approval_text("rm")))
-    assert (joined, as_debug_text("{"), approval_text("rm")) == ("One two", "{", "rm")
 
 
 def test_e_perm_visibility_asking_for_a_hidden_frame_raises_and_quotes_nothing() -> None:
@@ -214,34 +206,6 @@ def test_exactly_the_hidden_frames_have_a_reason_that_quotes_nothing() -> None:
     # The sentences quote neither unknown nor known values, so there are only a few of them.
     assert len({why_hidden(header) for header in hidden}) < 15
     assert why_hidden(Header("eavesdropper")) == why_hidden(Header("somebody"))
-
-
-@pytest.mark.parametrize(
-    ("header", "word"),
-    [
-        (Header("assistant", channel="analysis"), "reasoning"),
-        (Header("assistant", channel="analysis", intent="preamble"), "reasoning"),
-        (Header("assistant", channel="commentary"), "preamble"),
-        (Header("assistant", channel="commentary", recipient="functions.x"), "tool"),
-        (Header("system"), "System"),
-        (Header("developer", channel="final"), "Developer"),
-        (Header("tool", channel="final", name="x"), "Tool results"),
-        (Header("assistant", channel="final", intent="status"), "status"),
-        (Header("assistant", channel="gossip"), "channel"),
-        (Header("user", channel="analysis"), "channel"),
-        (Header("assistant", channel="final", intent="debug"), "debugging"),
-        (Header("assistant", channel="final", intent="other"), "unknown intents"),
-        (Header("assistant", channel="gossip"), "unknown channels"),
-        (Header("user", channel="final", intent="status"), "status"),
-        (Header("user", intent="preamble"), "has no intent"),
-        (Header("user", channel="final", recipient="functions.x"), "addressed"),
-        (Header("assistant", channel="analysis", recipient="functions.x", intent="debug"), "addressed"),
-        (Header("critic"), "unknown roles"),
-        (DOCUMENT, "document attached"),
-    ],
-)
-def test_the_reason_fits_what_is_hidden(header: Header, word: str) -> None:
-    assert word in (why_hidden(header) or "")
 
 
 def test_a_program_sees_the_traffic_of_its_own_functions_and_of_no_others() -> None:

@@ -21,41 +21,6 @@ ANSWER = Frame(Header("assistant", channel="final"), "answer", Terminator.RETURN
 ANSWER_AGAIN = Frame(Header("assistant", channel="final"), "answer")
 
 
-def test_analysis_before_the_last_final_is_dropped_and_the_answer_stays() -> None:
-    assert frames_for_prompt([ASK, THINK, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
-
-
-def test_analysis_of_every_earlier_answer_is_dropped_not_only_of_the_first() -> None:
-    assert frames_for_prompt([ASK, THINK, ANSWER, ASK, THINK, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK, ANSWER_AGAIN, ASK)
-
-
-def test_calls_on_commentary_stay_with_their_replies() -> None:
-    assert frames_for_prompt([ASK, THINK, CALL, REPLY, ANSWER, ASK]) == (ASK, CALL, REPLY, ANSWER_AGAIN, ASK)
-
-
-def test_calls_on_analysis_are_dropped_with_their_replies() -> None:
-    assert frames_for_prompt([ASK, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
-
-
-def test_analysis_of_an_unfinished_tool_loop_stays() -> None:
-    assert frames_for_prompt([ASK, THINK, ANSWER, ASK, THINK, CALL, REPLY]) == (ASK, ANSWER_AGAIN, ASK, THINK, CALL, REPLY)
-
-
-def test_a_call_without_reply_and_a_reply_without_call_are_left_out() -> None:
-    assert frames_for_prompt([ASK, CALL, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
-    assert frames_for_prompt([ASK, REPLY, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
-
-
-def test_preambles_stay() -> None:
-    assert frames_for_prompt([ASK, PLAN, ANSWER, ASK]) == (ASK, PLAN, ANSWER_AGAIN, ASK)
-
-
-def test_frames_of_the_product_and_debug_frames_are_not_sent() -> None:
-    summary = Frame(Header("assistant", channel="commentary", intent="preamble", name="reasoning_summary"), "Compared routes")
-    broken = Frame(Header("assistant", channel="analysis", intent="debug"), "garbage")
-    assert frames_for_prompt([ASK, summary, broken]) == (ASK,)
-
-
 @pytest.mark.parametrize(
     "header",
     [
@@ -87,37 +52,9 @@ def test_only_an_answer_ends_what_analysis_is_for(header: Header) -> None:
     assert frames_for_prompt([ASK, THINK, without_channel]) == (ASK, without_channel)
 
 
-def test_a_call_and_a_reply_without_an_id_are_no_pair() -> None:
-    call, reply = Frame(replace(CALL.header, call_id=None), "{}", Terminator.CALL), Frame(replace(REPLY.header, call_id=None), "{}")
-    assert frames_for_prompt([ASK, call, reply]) == (ASK,)
-    assert frames_for_prompt([ASK, CALL, replace(REPLY, header=replace(REPLY.header, call_id="c3"))]) == (ASK,)
-
-
 def test_a_name_of_the_product_in_a_persons_frame_means_nothing() -> None:
     asked = Frame(Header("user", name="reasoning_summary"), "question")
     assert frames_for_prompt([asked, ANSWER]) == (asked, ANSWER_AGAIN)
-
-
-def test_a_frame_that_was_left_out_once_stays_left_out() -> None:
-    frames = [ASK, THINK, PLAN, CALL, REPLY, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK, THINK, HIDDEN_CALL, HIDDEN_REPLY]
-    once = frames_for_prompt(frames)
-    assert once == (ASK, PLAN, CALL, REPLY, ANSWER_AGAIN, ASK, THINK, HIDDEN_CALL, HIDDEN_REPLY)
-    assert frames_for_prompt(once) == once
-
-
-def test_a_commentary_call_whose_reply_is_on_analysis_is_dropped_with_it() -> None:
-    crossed = Frame(Header("tool", channel="analysis", name="functions.f", call_id="c1", recipient="assistant"), "{}")
-    assert frames_for_prompt([ASK, CALL, crossed, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
-
-
-def test_analysis_after_a_turn_that_was_stopped_stays_until_a_final_is_issued() -> None:
-    assert frames_for_prompt([ASK, THINK, ASK]) == (ASK, THINK, ASK)
-    assert frames_for_prompt([ASK, THINK, ASK, ANSWER]) == (ASK, ASK, ANSWER_AGAIN)
-
-
-def test_any_return_becomes_an_end_and_any_call_stays_one() -> None:
-    sent = frames_for_prompt([ASK, CALL, REPLY, ANSWER])
-    assert [frame.terminator for frame in sent] == [Terminator.END, Terminator.CALL, Terminator.END, Terminator.END]
 
 
 DOCUMENT = Frame(Header("user", name="document", content_type="text"), "file")

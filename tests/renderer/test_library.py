@@ -71,23 +71,6 @@ def test_the_readme_has_examples_and_they_hold_without_any_other_package() -> No
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "renderer.ocml.document",
-        "renderer.ocml.interchange",
-        "renderer.gate",
-        "renderer.formats",
-        "renderer.history",
-        "renderer.harmony.hip1",
-    ],
-)
-def test_a_module_of_the_format_imports_by_itself(name: str) -> None:
-    done = alone(f"import {name}; print(sorted({{module.partition('.')[0] for module in sys.modules}} & ELSEWHERE))")
-    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
-
-
 def test_every_format_but_token_ids_is_read_and_written_without_any_other_package() -> None:
     program = """
 from renderer.formats import Format, Source, read, write

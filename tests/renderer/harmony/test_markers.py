@@ -118,18 +118,6 @@ def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
     assert reader.feed_text("{") == [FrameText("{")]
 
 
-@pytest.mark.parametrize("sign", [chr(code) for code in range(33, 127)])
-def test_only_a_preamble_that_may_become_a_json_value_is_held_back(sign: str) -> None:
-    reader = HarmonyReader(lambda: "c1")
-    assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("commentary"), *reader.feed_marker("<|message|>")] == []
-    held = sign in '{["' or sign in "+-.0123456789EINaefilnrstuy"
-    opened = [FrameOpened(PREAMBLE), FrameText(sign)]
-    assert reader.feed_text(sign) == ([] if held else opened)
-    assert reader.feed_text("!") == (
-        [FrameText("!")] if not held else [] if sign in '{["' else [FrameOpened(PREAMBLE), FrameText(f"{sign}!")]
-    )
-
-
 @pytest.mark.parametrize("body", ["1", "-2.5e3", '"SECRET"', "true", "null", " false\n", "1 2", 'null "x"', "1 {}", "NaN", "-Infinity"])
 def test_every_kind_of_json_value_is_hidden_however_it_arrives(body: str) -> None:
     for pieces in ([body], list(body)):
@@ -141,36 +129,7 @@ def test_every_kind_of_json_value_is_hidden_however_it_arrives(body: str) -> Non
         assert events == [FrameOpened(COMMENTARY), FrameText(body), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
 
 
-@pytest.mark.parametrize(("channel", "header"), [("final", ANSWER), ("analysis", ANALYSIS), ("commentary", PREAMBLE)])
-def test_an_empty_message_has_no_text(channel: str, header: Header) -> None:
-    reader = HarmonyReader(lambda: "c1")
-    opened = [*reader.feed_marker("<|channel|>"), *reader.feed_text(channel), *reader.feed_marker("<|message|>")]
-    assert reader.feed_text("") == []
-    assert [*opened, *reader.feed_marker("<|end|>")] == [FrameOpened(header), FrameClosed(Terminator.END)]
-
-
-def test_a_reader_that_has_finished_reads_nothing_more() -> None:
-    reader = HarmonyReader(lambda: "c1")
-    assert not reader.ended
-    assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("final"), *reader.feed_marker("<|message|>")] == [FrameOpened(ANSWER)]
-    assert reader.finish(Code.PARSE_CHANNEL_MISSING) == [FrameClosed(None, Code.PARSE_CHANNEL_MISSING)]
-    assert reader.ended and reader.open_header is None
-    assert reader.feed_text("x") == reader.feed_marker("<|start|>") == reader.feed_marker("<|message|>") == reader.finish() == []
-
-
-@pytest.mark.parametrize("value", ["1" * 5000, "[" * 100_000, "{} " + "[" * 100_000])
-def test_json_that_is_too_large_to_read_is_json(value: str) -> None:
-    assert is_json(value)
-
-
 def test_many_json_values_are_read_in_time_that_grows_with_their_length() -> None:
     short, long = "[]" * 5_000, "[]" * 40_000
     assert is_json(short)
     assert relative_cost(lambda: is_json(long), lambda: is_json(short), pairs=3) < 15
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("{}", True), ("1 2", True), (" [] \n{}", True), ("", False), (" ", False), ("{} x", False)]
-)
-def test_several_json_values_in_a_row_are_json(text: str, expected: bool) -> None:
-    assert is_json(text) is expected

@@ -25,7 +25,6 @@ from renderer.harmony.pieces import (
     ids_of_pieces,
     messages,
     pieces_of_text,
-    read_answer,
     read_completion,
     read_text,
     text_of_pieces,
@@ -223,44 +222,6 @@ def test_unproven_text_is_for_staff_only_with_an_error_code() -> None:
 
 def test_an_answer_before_anything_hidden_is_shown_up_to_the_first_marker() -> None:
     assert visible_text(f"{F}A message ends with <|end|>, a turn with <|return|>.<|return|>") == "A message ends with "
-
-
-def test_an_answer_without_its_end_counts_only_if_it_does_not_look_like_the_rest_of_a_quotation() -> None:
-    def answer(body: str, *, is_over: bool) -> str:
-        done = read_answer(f"{A}I think.<|end|><|start|>assistant{F}{body}", numbered(), is_over=is_over)
-        return "".join(show(frame, Audience.END_USER) for frame in visible((one.frame for one in done), Audience.END_USER))
-
-    assert [answer(body, is_over=True) for body in ("Four.", "4.", "is what they write.", "iS NOT", "")] == ["Four.", "4.", "", "", ""]
-    assert answer("Four.", is_over=False) == ""
-
-
-@pytest.mark.parametrize(
-    "thought",
-    [
-        f"They want `{QUOTED}SECRET",
-        f"They want this:{QUOTED}SECRET",
-        f"They want it.{QUOTED}SECRET<|end|><|start|>assistant<|channel|>final<|message|>SECRET",
-        "They want it.<|channel|>final<|message|>SECRET",
-        "They want it.<|end|> so<|start|>assistant<|channel|>final<|message|>SECRET",
-    ],
-)
-def test_an_answer_without_its_end_does_not_count_if_it_seems_quoted(thought: str) -> None:
-    done = read_answer(f"{A}{thought}", numbered(), is_over=True)
-    assert "SECRET" in done[-1].frame.body and not list(visible((one.frame for one in done), Audience.END_USER))
-
-
-def test_an_answer_with_text_behind_it_is_not_the_last() -> None:
-    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|> and so on.<|return|>") == ""
-
-
-def test_after_reasoning_only_the_last_of_two_answers_is_one() -> None:
-    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|><|start|>assistant{F}No.<|return|>") == "No."
-    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|return|><|start|>assistant{F}SECRET<|end|>") == ""
-
-
-@pytest.mark.parametrize("last", ["SECRET<|end|>", "SECRET<|end|><|start|>assistant<|channel|>analysis<|message|>Done.<|end|>"])
-def test_a_preamble_after_reasoning_is_hidden_unless_an_answer_or_a_call_follows(last: str) -> None:
-    assert visible_text(f"{A}They want it.<|end|><|start|>assistant{C}{last}") == ""
 
 
 def test_events_and_frames_agree() -> None:

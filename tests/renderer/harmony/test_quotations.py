@@ -75,49 +75,6 @@ def test_a_thought_that_quotes_nothing_may_end_in_any_other_sign(last: str) -> N
     assert seen(f"{A}They want {last}{NEXT}{F}Shown<|end|>") == "Shown"
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        "“Four”",
-        "(4)",
-        "[4]",
-        "{}",
-        "«4»",
-        '"4"',
-        "'s",
-        "'Tis four",
-        "4",
-        "*4*",
-        "- 4",
-        "# 4",
-        "• 4",
-        "¿4?",
-        "$4$",
-        "> 4",
-        "👍",
-        "```\n4\n```",
-        "– 4",
-        "lower",
-    ],
-)
-def test_an_answer_may_begin_with_any_other_sign(first: str) -> None:
-    assert seen(f"{A}They want it.{NEXT}{F}{first}<|end|>") == first
-
-
-@pytest.mark.parametrize("first", [". SECRET", " SECRET", "` SECRET"])
-def test_an_empty_thought_proves_nothing(first: str) -> None:
-    assert seen(f"{A}{NEXT}{F}{first}<|return|>") == ""
-    assert seen(f"{A}{NEXT}{F}Shown<|return|>") == "Shown"
-
-
-def test_each_pair_of_messages_is_looked_at() -> None:
-    plan = f"{A}They want it{{}}{NEXT}{C}I look.{NEXT}{{}}{F}Shown<|end|>"
-    assert seen(plan.format(".", "")) == "I look.Shown"
-    assert seen(plan.format(":", "")) == ""
-    assert seen(f"{A}They want it.{NEXT}{C}I look:{NEXT}{F}SECRET<|end|>") == ""
-    assert seen(f"{A}They want it.{NEXT}{C}I look.{NEXT}{F}, SECRET<|end|>") == ""
-
-
 @pytest.mark.parametrize(("first", "expected"), [(PYTHON, "I look."), (SEARCH, "I look."), (CUT, "")])
 def test_a_plan_is_hidden_before_two_calls_of_which_the_first_breaks_off(first: str, expected: str) -> None:
     assert seen(f"{A}They want it.{NEXT}{C}I look.{NEXT}{first}{AGAIN}{SEARCH}") == expected
@@ -136,15 +93,6 @@ def test_an_answer_is_the_last_only_if_nothing_is_behind_its_return(after: str, 
     assert seen(f"{A}They want it.{NEXT}{F}Shown<|return|>{after}") == expected
     # The reasoning is not read as regular output, so that only the end of the text counts.
     assert seen(f"{A}They want it.<|end|><|end|>{AGAIN}{F}Shown<|return|>{after}") == expected
-
-
-def test_an_answer_that_announces_json_and_is_none_is_an_answer() -> None:
-    assert seen(f"{A}They want it.{NEXT}<|channel|>final <|constrain|>json<|message|>Shown<|return|>") == "Shown"
-
-
-def test_only_what_stands_directly_before_the_last_answer_can_quote_it() -> None:
-    twice = f"{A}They want it{{}}<|end|><|end|>{AGAIN}{A}They want it{{}}{NEXT}{F}Shown<|return|>"
-    assert [seen(twice.format(*signs)) for signs in ((".", "."), (":", "."), (".", ":"))] == ["Shown", "Shown", ""]
 
 
 def test_nothing_is_doubtful_before_the_first_hidden_message() -> None:
@@ -176,12 +124,6 @@ def test_nothing_is_doubtful_before_the_first_hidden_message() -> None:
 def test_an_answer_that_a_server_stripped_of_its_end_counts_as_returned_if_it_looks_like_one(text: str, is_complete: bool) -> None:
     assert read_answer(text, lambda: "c1", is_over=True)[-1].complete is is_complete
     assert not read_answer(text, lambda: "c1", is_over=False)[-1].complete
-
-
-def test_without_text_there_is_no_answer() -> None:
-    assert read_answer("", lambda: "c1", is_over=True) == read_answer(" ", lambda: "c1", is_over=True) == []
-    whole = f"{F}is whole<|return|>"
-    assert read_answer(whole, lambda: "c1", is_over=True) == read_completion(whole, lambda: "c1")
 
 
 @pytest.mark.parametrize("sign", ['"', "`"])

@@ -406,3 +406,19 @@ def test_lists_are_extended_by_what_frames_use() -> None:
     others: tuple[dict[str, object], ...] = ({}, {"capabilities": "all"}, {"capabilities": {"roles": "user"}}, {"capabilities": {}})
     for other in others:
         assert document_header.with_used_names(other, frames) == other
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("model: x", "has no version"),
+        ("version:", "has no version"),
+        ("version: [2.2]", "has no version"),
+        ("version: 2", "not major.minor"),
+        ("version: 2.2\nmodel: [a]", "not a name"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_version_or_the_model(text: str, hint: str) -> None:
+    with pytest.raises(ParseHeaderError) as caught:
+        document_header.read(text)
+    assert hint in caught.value.hint
