@@ -16,7 +16,7 @@ from chatui.live import consumer, routing
 from tests.canary.reviewed import BUS_MESSAGES, COMMANDS, CONTRACTS, DEBUG_EVENTS, END_USER_EVENTS, KINDS, ROUTES, SOCKETS, UNANSWERED
 from tests.tools import wire_types
 
-WHAT_TO_DO = "Decide who may see what there and write it into tests/canary/routes.txt or reviewed.py: the crawl and the matrix exercise it."
+WHAT_TO_DO = "Decide who may see what there and write it into tests/canary/routes.txt or sockets.txt: the crawl and the matrix exercise it."
 
 
 def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
