@@ -83,6 +83,18 @@ def hank(db: None) -> User:
     return make_person("hank", "view_hidden_channels", staff=True)
 
 
+@pytest.fixture
+def vera(db: None) -> User:
+    """A second person with the same permissions as grace, but for the audit log."""
+    return make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    """A superuser."""
+    return User.objects.create_superuser("root", password=PASSWORD)
+
+
 def signed_in(person: User) -> Client:
     client = Client()
     client.force_login(person)

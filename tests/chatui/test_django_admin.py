@@ -24,11 +24,6 @@ handler400, handler403, handler404 = chatui.urls.handler400, chatui.urls.handler
 hatch = pytest.mark.urls(__name__)
 
 
-@pytest.fixture
-def root(db: None) -> User:
-    return User.objects.create_superuser("root", password=PASSWORD)
-
-
 def test_by_default_the_address_is_not_there_and_the_code_is_not_loaded(root: User) -> None:
     assert signed_in(root).get("/admin/").status_code == Client().get("/admin/login/").status_code == 404
     code = (

@@ -40,11 +40,6 @@ pytestmark = pytest.mark.django_db
 HERE = Visitor(None, "192.0.2.9", "program")
 
 
-@pytest.fixture
-def root(db: None) -> User:
-    return User.objects.create_superuser("root", password=PASSWORD)
-
-
 def lines_about(name: str) -> list[tuple[str, str]]:
     return list(AuditEvent.objects.filter(owner_name=name).order_by("number").values_list("action", "detail"))
 

@@ -44,11 +44,6 @@ WORD = "zymurgycanary"
 
 
 @pytest.fixture
-def root(db: None) -> User:
-    return User.objects.create_superuser("root", password="correct horse battery")
-
-
-@pytest.fixture
 def written(ada: User, grace: User) -> Conversation:
     """Everything that can be Ada's, and a conversation of Grace's that has nothing to do with her."""
     row = long_conversation(ada, 6, WORD)

@@ -66,11 +66,6 @@ def lea(db: None) -> User:
 
 
 @pytest.fixture
-def root(db: None) -> User:
-    return User.objects.create_superuser("root")
-
-
-@pytest.fixture
 def mighty(grace: User, sam: User, bela: User, root: User) -> set[User]:
     """Everybody with permissions that kim lacks: by themselves, by a group, by both, in a deactivated account, and a superuser."""
     readers = group_with("readers", "view_auditevent", "view_usage")

@@ -11,7 +11,7 @@ import random
 import sys
 import tracemalloc
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_django
@@ -20,11 +20,13 @@ from channels.db import aclose_old_connections
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.display import metrics
+from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.programs import ApiKey
@@ -44,7 +46,7 @@ from renderer.errors import Code, OpenChatMLError, ParseHeaderError
 from renderer.frames import Frame, Header, Transcript
 from renderer.gate import Audience
 from renderer.ocml import document, interchange
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import OPENING, signed_in
 from tests.support.cases import for_each
 
 pytestmark = pytest.mark.django_db
@@ -477,3 +479,51 @@ def test_the_header_follows_the_rfcs(title: str, expected: str) -> None:
 def test_a_name_in_an_archive_has_the_words_of_the_title_between_single_hyphens(title: str, expected: str) -> None:
     row = Conversation(title=title, created_at=datetime(2026, 11, 20, tzinfo=UTC))
     assert exports.conversation_file_name(row) == f"2026-11-20-{expected}-{row.pk.hex[-8:]}"
+
+
+@pytest.mark.parametrize(("name", "extension"), [("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])
+def test_an_owner_downloads_visible_text_as_a_plain_text_file(name: str, extension: str, exported: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/c/{exported.pk}/download/?format={name}")
+    assert "Because `x`." in response.content.decode() and "HIDDEN" not in response.content.decode()
+    assert response["Content-Disposition"] == f'attachment; filename="Ada\'s conversation.{extension}"'
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert not AuditEvent.objects.exists()
+
+
+def test_staff_download_the_whole_transcript_under_another_name_and_it_is_recorded(
+    exported: Conversation, grace: User, ada: User, bela: User
+) -> None:
+    client, path = signed_in(grace), f"/c/{exported.pk}/download/whole/"
+    assert client.get(path).status_code == 403, "without opening the debug view"
+    client.post(f"/c/{exported.pk}/debug/open/", OPENING)
+    for name, extension in (("markdown", "md"), ("openchatml", "ocml"), ("json", "json")):
+        response = client.get(f"{path}?format={name}")
+        assert "HIDDEN" in response.content.decode() and response["Content-Type"] == "text/plain; charset=utf-8"
+        assert response["Content-Disposition"] == f'attachment; filename="Ada\'s conversation-whole.{extension}"'
+    last = AuditEvent.objects.order_by("-number")[0]
+    assert (last.action, last.conversation_id, last.actor, last.code) == ("whole download", exported.pk, grace, "")
+    assert client.get(f"{path}?format=x").status_code == 404
+    for person in (ada, bela):
+        refused = signed_in(person).get(path)
+        assert refused.status_code == 403 and "HIDDEN" not in refused.content.decode()
+
+
+def of_conversations(person: User) -> list[str]:
+    """The names of the files of conversations in the archive of all."""
+    return [name for name, _ in exports.all_files(person) if name not in ("READ-ME.txt", "account.json")]
+
+
+def test_nobody_else_downloads_a_conversation_nor_the_owner_a_temporary_or_deleted_one(
+    exported: Conversation, ada: User, bela: User, grace: User
+) -> None:
+    path = f"/c/{exported.pk}/download/"
+    assert [signed_in(person).get(path).status_code for person in (ada, bela, grace)] == [200, 404, 404]
+    assert Client().get(path).status_code == 302 == Client().get("/download/").status_code
+    assert signed_in(ada).post(path).status_code == 405 == signed_in(ada).post("/download/").status_code
+    assert len(of_conversations(ada)) == 3 and not of_conversations(bela)
+    for state in ("temporary_until", "deleted_at"):
+        Conversation.objects.update(**{state: timezone.now() + timedelta(hours=1)})
+        assert signed_in(ada).get(path).status_code == 404, state
+        assert all(name.startswith("bin/") for name in of_conversations(ada)) and bool(of_conversations(ada)) == (state == "deleted_at")
+        Conversation.objects.update(**{state: None})
+    assert signed_in(ada).get(path).status_code == 200

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from django.test import Client
 from django.utils import timezone
 
-from chatui.audit_log.record import SHELL
+from chatui.audit_log.record import SHELL, Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -25,18 +25,22 @@ from chatui.models.user import User
 from chatui.store import erasure
 from chatui.transfer import ratings
 from chatui.transfer.ratings import ExportOptions, RatingFilters, RatingFormat
+from chatui.web import ratings as pages
+from chatui.web.ratings import ExportForm
 from renderer.errors import Code
 from renderer.frames import Header
 from renderer.ocml import document
 from tests.canary.markers import Canary
 from tests.canary.planting import QUESTION, VISIBLE, Planted, append, plant
 from tests.chatui.conftest import make_person, signed_in
+from tests.support.cases import for_each
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
 ALL = RatingFilters()
-WHY = {"hidden": "on", "why": "to see why it was wrong"}
+REASON = "to see why it was wrong"
+WHY = {"hidden": "on", "why": REASON}
 SUMMARY = Header("assistant", channel="commentary", name="reasoning_summary", intent="preamble")
 
 
@@ -64,6 +68,10 @@ def reader(db: None) -> User:
 
 def rate(message: Message, person: User, verdict: str = "down", **fields: Any) -> Rating:
     return Rating.objects.create(message=message, person=person, verdict=verdict, rated_at=timezone.now(), **fields)
+
+
+def another_answer(exported: Planted) -> Message:
+    return append(exported.conversation, exported.question, Header("assistant", channel="final"), "Five.")
 
 
 def lines_of(client: Client, **fields: str) -> list[dict[str, Any]]:
@@ -337,3 +345,138 @@ def test_the_command_writes_hidden_channels_for_a_reason(exported: Planted, cana
     call_command("ratings", "--hidden", WHY["why"], stdout=written, stderr=StringIO())
     assert canary.found(json.loads(written.getvalue())["openchatml"])
     assert [line.detail for line in AuditEvent.objects.exclude(conversation_id=None)] == [WHY["why"]]
+
+
+def options_of(fields: dict[str, str], *, may_see_hidden: bool = True) -> ExportOptions | None:
+    """The options of a form with these fields; None if it is not valid."""
+    form = ExportForm({"format": "openchatml", **fields}, may_see_hidden=may_see_hidden)
+    return form.wanted() if form.is_valid() else None
+
+
+@for_each(
+    [
+        ({}, RatingFilters()),
+        ({"since": "2026-01-02"}, RatingFilters(since=datetime(2026, 1, 2, tzinfo=UTC))),
+        ({"until": "2026-01-02"}, RatingFilters(before=datetime(2026, 1, 3, tzinfo=UTC))),
+        ({"until": "9999-12-30"}, RatingFilters(before=datetime(9999, 12, 31, tzinfo=UTC))),
+        ({"until": "9999-12-31"}, RatingFilters()),
+        ({"verdict": "up"}, RatingFilters(verdict="up")),
+        ({"model": "m", "backend": "b"}, RatingFilters(model="m", backend="b")),
+    ]
+)
+def test_a_form_selects_whole_days_in_utc_and_the_ratings_of_a_model_and_back_end(fields: dict[str, str], expected: RatingFilters) -> None:
+    assert options_of(fields) == ExportOptions(expected)
+
+
+@for_each(
+    [
+        ({"hidden": "on", "why": f"  {REASON} "}, True, ExportOptions(RatingFilters(), has_hidden=True, reason=REASON)),
+        ({"hidden": "on", "why": "x" * 10}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 10)),
+        ({"hidden": "on", "why": "x" * 180}, True, ExportOptions(RatingFilters(), has_hidden=True, reason="x" * 180)),
+        ({"hidden": "on", "why": "x" * 9}, True, None),
+        ({"hidden": "on", "why": "x" * 9 + " " * 5}, True, None),
+        ({"hidden": "on", "why": "x" * 181}, True, None),
+        ({"hidden": "on"}, True, None),
+        ({"why": "short"}, True, ExportOptions(RatingFilters(), reason="short")),
+        ({"hidden": "on", "why": REASON}, False, ExportOptions(RatingFilters())),
+        ({"format": "harmony"}, False, ExportOptions(RatingFilters(), RatingFormat.HARMONY)),
+    ]
+)
+def test_hidden_channels_need_a_reason_and_are_not_offered_to_everybody(
+    fields: dict[str, str], may_see_hidden: bool, expected: ExportOptions | None
+) -> None:
+    assert options_of(fields, may_see_hidden=may_see_hidden) == expected
+
+
+def lines_for(person: User, filters: RatingFilters | None = None, *, has_hidden: bool = False) -> list[dict[str, Any]]:
+    visitor = Visitor(person, "192.0.2.7", "download")
+    options = ExportOptions(filters or RatingFilters(), has_hidden=has_hidden, reason=REASON)
+    return [json.loads(line) for line in ratings.export(visitor, options)]
+
+
+@pytest.mark.parametrize(("name", "hidden"), [("HIDDEN_MOST", True), ("EXPORT_MOST", False)])
+def test_an_export_of_exactly_the_most_ratings_is_sent_and_a_larger_one_is_not(
+    name: str, hidden: bool, reader: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, name, 1)
+    client, fields = signed_in(reader), {"format": "openchatml", "verdict": "down"} | ({"hidden": "on", "why": REASON} if hidden else {})
+    rate(
+        another_answer(exported),
+        exported.conversation.owner,
+        verdict="up",
+    )
+    assert client.post("/ratings/", fields).status_code == 200, "the filter counts"
+    before = AuditEvent.objects.count()
+    for other in ({"verdict": ""}, {"verdict": "", "since": "2026-01-01"}):
+        assert client.post("/ratings/", fields | other).status_code == 400
+    assert AuditEvent.objects.count() == before, "nothing was exported"
+    monkeypatch.setattr(pages, name, 2)
+    assert client.post("/ratings/", fields | {"verdict": ""}).status_code == 200
+
+
+def test_the_file_is_named_by_its_day_and_format(reader: User, exported: Planted) -> None:
+    response = signed_in(reader).post("/ratings/", {"format": "harmony"})
+    assert response["Content-Disposition"] == f'attachment; filename="ratings-{timezone.now():%Y-%m-%d}.harmony.jsonl"'
+    assert response["Content-Type"] == "application/jsonl; charset=utf-8"
+
+
+def test_a_line_has_these_values_and_no_others(reader: User, exported: Planted) -> None:
+    Turn.objects.filter(pk=exported.turn.pk).update(choice="small/gpt-oss", effort="high")
+    Rating.objects.update(reason="wrong", note="It is five.")
+    [line] = lines_for(reader)
+    assert line.pop("openchatml")
+    assert line == {
+        "verdict": "down",
+        "reason": "wrong",
+        "note": "It is five.",
+        "rated_at": Rating.objects.get().rated_at.isoformat(timespec="seconds"),
+        "conversation": str(exported.conversation.pk),
+        "answer": str(exported.final.pk),
+        "model": "gpt-oss-20b",
+        "backend": "small",
+        "effort": "high",
+        "is_complete": True,
+    }
+
+
+def test_the_others_are_sent_when_a_rating_is_removed_during_an_export(reader: User, exported: Planted) -> None:
+    last = rate(another_answer(exported), exported.conversation.owner)
+    found = ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(RatingFilters()))
+    Rating.objects.exclude(pk=last.pk).delete()
+    assert [json.loads(line)["answer"] for line in found] == [str(last.message_id)]
+
+
+def test_an_earlier_answer_that_was_cut_off_is_in_a_training_example(reader: User, exported: Planted) -> None:
+    Message.objects.filter(pk=exported.final.pk).update(is_complete=False)
+    question = append(exported.conversation, exported.final, Header("user"), "And?")
+    rate(append(exported.conversation, question, Header("assistant", channel="final"), "Five.", exported.turn), exported.conversation.owner)
+    found = ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(RatingFilters(), RatingFormat.HARMONY))
+    [example] = [json.loads(line)["harmony"] for line in found]
+    assert VISIBLE in example and example.endswith("Five.<|return|>")
+
+
+def test_the_name_of_an_assistant_is_no_name_of_a_person(reader: User, exported: Planted) -> None:
+    text = f"<|start|>assistant name=expert<|channel|>final<|message|>{VISIBLE}<|end|>"
+    Message.objects.filter(pk=exported.final.pk).update(text=text, name="expert")
+    Message.objects.filter(pk=exported.question.pk).update(text="<|start|>user name=lovelace<|message|>Why?<|end|>", name="lovelace")
+    [line] = lines_for(reader)
+    assert "name=expert" in line["openchatml"] and "lovelace" not in line["openchatml"]
+
+
+def test_a_summary_of_the_reasoning_is_exported_with_hidden_channels_only(reader: User, exported: Planted) -> None:
+    header = Header("assistant", channel="commentary", name="reasoning_summary", intent="preamble")
+    summary = append(exported.conversation, exported.final.parent, header, "It thought of five.", exported.turn)
+    Message.objects.filter(pk=exported.final.pk).update(parent=summary)
+    for has_hidden in (False, True):
+        [line] = lines_for(reader, has_hidden=has_hidden)
+        assert ("It thought of five." in line["openchatml"]) == has_hidden
+
+
+def test_an_export_of_hidden_channels_is_stored_as_a_closed_debug_view_of_its_reader(reader: User, exported: Planted) -> None:
+    lines_for(reader)
+    assert not DebugRequest.objects.exists() and [line.action for line in AuditEvent.objects.all()] == ["ratings export"]
+    lines_for(reader, has_hidden=True)
+    view = DebugRequest.objects.get()
+    assert (view.conversation, view.person, view.reason, view.minutes) == (exported.conversation, reader, REASON, 0)
+    assert view.closed_at is not None and view.expires_at == view.closed_at <= timezone.now()
+    assert [line.action for line in AuditEvent.objects.order_by("number")][1:] == ["ratings export with hidden channels"] * 2

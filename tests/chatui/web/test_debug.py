@@ -18,7 +18,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import OPENING, make_person, signed_in
+from tests.chatui.conftest import OPENING, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -53,12 +53,6 @@ def turn(conversation: Conversation) -> Turn:
     )
     transcripts.activate(conversation, conversation.owner, final)
     return row
-
-
-@pytest.fixture
-def vera(db: None) -> User:
-    """Another person with the same permissions as grace."""
-    return make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
 
 
 def pages(turn: Turn) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A message in JSON with a fault in its form is hidden, and no other one is shown for it; tests/conformance has what is read and reported."""
+"""A message in JSON with a fault in its form is hidden, and no other is shown for it; tests/conformance has what is reported."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from hypothesis import strategies as some
 
 from renderer.gate import Audience, may_see
 from renderer.ocml import interchange
-from renderer.ocml.document import Reading
-from renderer.ocml.frame_header import spelled
 
 TOOL_CALL = {"id": "1", "recipient": "functions.x", "arguments": "{}"}
 

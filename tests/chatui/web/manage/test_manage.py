@@ -56,11 +56,6 @@ def kim() -> User:
     return make_person("kim", *KEEPER, staff=True)
 
 
-@pytest.fixture
-def root() -> User:
-    return User.objects.create_superuser("root", password="correct horse battery")
-
-
 def failed_turn(owner: User, code: str = "E-X-BACKEND-SETUP", choice: str = "vllm/tiny") -> Turn:
     talk = Conversation.objects.create(owner=owner, title="Private title")
     question = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)

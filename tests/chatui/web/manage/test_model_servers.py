@@ -27,11 +27,6 @@ MODELS = HEAD + b'Content-Length: 34\r\n\r\n{"data": [{"id": "a-tiny-model"}]}'
 SOON = 2.5
 
 
-@pytest.fixture
-def root() -> User:
-    return User.objects.create_superuser("root", password="correct horse battery")
-
-
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
