@@ -107,17 +107,6 @@ def test_the_filter_has_the_old_and_new_action_names_of_the_admin_pages(grace: U
     assert shown_actions(client, "way=admin") == ["by admin"]
 
 
-@pytest.mark.usefixtures("log")
-@pytest.mark.parametrize("query", ["since=never", "conversation=x", "until=2026-13-01", "code=a%00b", "way=%0a", "person=a%00b"])
-def test_an_invalid_filter_shows_no_line_and_an_error(query: str, grace: User) -> None:
-    response = signed_in(grace).get(f"/audit/?{query}")
-    assert (
-        response.status_code == 400
-        and "field-problem" in response.content.decode()
-        and "first thing</strong>" not in response.content.decode()
-    )
-
-
 def test_paging_works_in_both_directions(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     for number in range(1, 9):

@@ -110,17 +110,6 @@ def test_each_page_of_an_open_view_is_loaded_anew_soon_after_its_end_without_any
     assert all(59 <= int(texts[action].headers["Refresh"]) <= 65 for action in shown)
 
 
-@pytest.mark.parametrize(
-    "fields", [{}, {"reason": "short"}, {"reason": "          "}, {"reason": OPENING["reason"], "minutes": "525600"}, {"minutes": "15"}]
-)
-def test_e_x_reason_a_form_without_reason_or_time_is_returned_with_a_sentence(fields: dict[str, str], grace: User, turn: Turn) -> None:
-    client = signed_in(grace)
-    page = client.post(f"/c/{turn.conversation_id}/debug/open/", fields)
-    text = page.content.decode()
-    assert page.status_code == 400 and "of 10 to 180 characters" in text and "HIDDEN" not in text
-    assert not DebugRequest.objects.exists()
-
-
 def test_the_typed_reason_stays_in_the_form_escaped(grace: User, turn: Turn) -> None:
     page = signed_in(grace).post(f"/c/{turn.conversation_id}/debug/open/", {"reason": '"><b>', "minutes": "15"})
     assert 'value="&quot;&gt;&lt;b&gt;"' in page.content.decode()

@@ -118,22 +118,6 @@ def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monk
     assert [each.title for each in conversation_list.shown_bin(ada).conversations] == ["Thrown"]
 
 
-@pytest.mark.parametrize(
-    ("name", "instructions", "says"),
-    [
-        ("", "", "required"),
-        (" \u3000 ", "", "required"),
-        ("\x1b", "", "name"),
-        ("x" * 61, "", "at most 60"),
-        ("Work", "x" * (INSTRUCTION_CHARS + 1), "at most 4000"),
-    ],
-)
-def test_an_invalid_folder_is_refused_with_a_sentence(ada: User, name: str, instructions: str, says: str) -> None:
-    answer = signed_in(ada).post("/folders/new/", {"name": name, "instructions": instructions})
-    assert answer.status_code == 400 and says in answer.content.decode()
-    assert not Folder.objects.exists()
-
-
 def test_instructions_may_have_the_stated_length_with_browser_line_breaks(ada: User) -> None:
     lines = "\n".join(["x" * 39] * 100)
     assert len(lines) == INSTRUCTION_CHARS - 1

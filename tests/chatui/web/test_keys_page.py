@@ -42,22 +42,6 @@ def test_a_key_is_made_shown_once_and_revoked(ada: User, caplog: pytest.LogCaptu
     assert key[12:] not in caplog.text
 
 
-def test_a_key_without_any_use_is_refused(ada: User) -> None:
-    client = confirmed(signed_in(ada))
-    wrongs: tuple[dict[str, object], ...] = (
-        {"formats": []},
-        {"formats": ["raw"]},
-        {"name": "\u200b"},
-        {"lasts": "7000"},
-        {"per_minute": "0"},
-        {"models": ["nothing"]},
-    )
-    for wrong in wrongs:
-        assert client.post("/keys/", WANTED | wrong).status_code == 400, wrong
-    assert not ApiKey.objects.exists()
-    made_by(client)
-
-
 def test_a_key_can_name_tools_that_need_no_approval(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = confirmed(signed_in(ada))
     offering.offer(monkeypatch, fetch, fails, tools_without_approval=["fetch"])

@@ -62,12 +62,6 @@ def test_the_schema_stays_in_its_folder(browser: Client, ada: User) -> None:
     assert NOTE in page and "Sums" in page
 
 
-def test_an_invalid_schema_is_explained_and_not_stored(browser: Client) -> None:
-    for text in ("[]", '{"type": "nothing"}', " "):
-        assert browser.post(PAGE, {"schema": text}).status_code == 400
-    assert "answer_formats" not in browser.session
-
-
 def test_a_session_keeps_the_last_few_schemas_privately(browser: Client, bela: User) -> None:
     homes = [home_with(browser) for _ in range(7)]
     assert [NOTE in browser.get(home).content.decode() for home in homes] == [False] * 2 + [True] * 5
