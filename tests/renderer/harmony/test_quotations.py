@@ -137,3 +137,15 @@ def test_a_quotation_that_is_open_hides_what_follows_however_many_came_before(si
 def test_a_call_that_cannot_be_read_ends_as_a_message_and_never_as_an_answer(end: str) -> None:
     [call] = read_completion(f"<|channel|>commentary to=functions.f <|constrain|>json<|message|>nothing{end}", lambda: "c1")
     assert (call.frame.terminator, call.error, call.complete) == (Terminator.END, Code.CALL_SCHEMA, True)
+
+
+def test_an_answer_that_announces_json_and_is_none_is_an_answer() -> None:
+    assert seen(f"{A}They want it.{NEXT}<|channel|>final <|constrain|>json<|message|>Shown<|return|>") == "Shown"
+
+
+def test_each_pair_of_messages_is_looked_at() -> None:
+    plan = f"{A}They want it{{}}{NEXT}{C}I look.{NEXT}{{}}{F}Shown<|end|>"
+    assert seen(plan.format(".", "")) == "I look.Shown"
+    assert seen(plan.format(":", "")) == ""
+    assert seen(f"{A}They want it.{NEXT}{C}I look:{NEXT}{F}SECRET<|end|>") == ""
+    assert seen(f"{A}They want it.{NEXT}{C}I look.{NEXT}{F}, SECRET<|end|>") == ""

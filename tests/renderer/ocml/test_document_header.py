@@ -5,7 +5,6 @@ Its capabilities are compared with the known ones, and extended when frames are 
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -13,12 +12,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import Code, Location, ParseHeaderError
+from renderer.errors import Code, ParseHeaderError
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Transcript
 from renderer.gate import Audience, may_see
-from renderer.ocml import document, document_header, interchange
+from renderer.ocml import document, document_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, FutureVersionError, Profile
-from renderer.tokens import TOKEN_RUN, Token
+from renderer.tokens import TOKEN_RUN
 from tests.renderer.examples import header_values
 
 
@@ -33,31 +32,6 @@ def test_a_document_header_round_trips(values: dict[str, object]) -> None:
 def test_readers_of_yaml_1_1_see_the_same_words(word: str) -> None:
     text = document_header.write(Transcript((), extra={"word": word}))
     assert yaml.safe_load(text)["word"] == word
-
-
-@pytest.mark.parametrize(
-    ("word", "value"),
-    [
-        ("yes", "yes"),
-        ("true", True),
-        ("~", None),
-        ("", None),
-        ("010", 10),
-        ("0o10", 8),
-        ("0x1F", 31),
-        ("1:30", "1:30"),
-        ("1_000", "1_000"),
-        ("1e3", 1000.0),
-        (".5", 0.5),
-        ("-0.0", 0.0),
-        ("2025-08-08", "2025-08-08"),
-        ("=", "="),
-        ('"\\u00e9"', "é"),
-    ],
-)
-def test_a_plain_word_is_typed_as_yaml_1_2_has_it(word: str, value: object) -> None:
-    read = document_header.read(f"version: 2.2\na: {word}\n").extra["a"]
-    assert read == value and type(read) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +80,6 @@ def test_a_model_is_a_name_even_if_it_looks_like_another_value(written: str, mod
     assert document_header.read(f"version: 2.2\nmodel: {written}\n").model == model
 
 
-@pytest.mark.parametrize("version", ["2", "2.2.2", "v2.2", "02.2", "0.1", "", "[2.2]", "2.2-rc", "2.12345"])
-def test_an_invalid_version_is_refused(version: str) -> None:
-    with pytest.raises(ParseHeaderError):
-        document_header.read(f"version: {version}\n")
-
-
-@pytest.mark.parametrize("version", ["3.0", "10.0"])
-def test_a_future_version_has_an_error_of_its_own(version: str) -> None:
-    with pytest.raises(FutureVersionError):
-        document_header.read(f"version: {version}\n")
-
-
 def test_the_header_of_a_transcript_is_the_one_that_would_be_read_from_its_text() -> None:
     transcript = Transcript(
         (), "2.1", "gpt-oss", {"temperature": 1}, {"profiles": {"harmony": {"enabled": True, "builtins_in": "analysis"}}}
@@ -125,14 +87,6 @@ def test_the_header_of_a_transcript_is_the_one_that_would_be_read_from_its_text(
     header = document_header.of_transcript(transcript)
     assert header == document_header.read(document_header.write(transcript))
     assert (header.model, header.settings, header.profile.builtins_in) == ("gpt-oss", {"temperature": 1}, frozenset({"analysis"}))
-
-
-@pytest.mark.parametrize(
-    "line", ["model: [a]", "model: {a: 1}", "generation_settings: 5", "generation_settings: [a]", "generation_settings: a"]
-)
-def test_a_known_key_with_a_value_of_another_type_is_refused(line: str) -> None:
-    with pytest.raises(ParseHeaderError):
-        document_header.read(f"version: 2.2\n{line}\n")
 
 
 @pytest.mark.parametrize("version", ["3.0", "0.1", "2", "21.0", "2.2.2", "2.2\nmodel: x", ""])
@@ -153,17 +107,6 @@ def test_a_document_header_may_have_64_kib_and_no_more() -> None:
             document_header.read(more)
 
 
-def test_the_limit_of_a_document_header_is_the_last_length_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    transcript = Transcript((), model="m" * 20)
-    text = document_header.write(transcript)
-    monkeypatch.setattr(document_header, "DOCUMENT_HEADER_LIMIT", len(text))
-    assert document_header.read(document_header.write(transcript)).model == transcript.model
-    monkeypatch.setattr(document_header, "DOCUMENT_HEADER_LIMIT", len(text) - 1)
-    for refused in (lambda: document_header.write(transcript), lambda: document_header.read(text)):
-        with pytest.raises(ParseHeaderError, match="too long"):
-            refused()
-
-
 def test_an_error_points_into_the_header() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document_header.read("---\nversion: 2.2\nmodel: é\nb: &anchor x\n")
@@ -180,21 +123,6 @@ def test_a_profile_lists_its_requirements() -> None:
     assert profile("enabled: true, require_channels: [analysis, final], tool_calls_in: commentary, builtins_in: [analysis]") == Profile(
         frozenset({"analysis", "final"}), frozenset({"commentary"}), frozenset({"analysis"})
     )
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        "",
-        "enabled: false, require_channels: 5",
-        "require_channels: [final]",
-        "enabled: true",
-        "enabled: null",
-        "enabled: true, require_channels: null, tool_calls_in: false, builtins_in: []",
-    ],
-)
-def test_a_profile_that_is_not_enabled_or_empty_requires_nothing(rules: str) -> None:
-    assert profile(rules) == Profile()
 
 
 @pytest.mark.parametrize(
@@ -232,31 +160,6 @@ def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
 def test_hostile_headers_are_refused_without_recursion(text: str) -> None:
     with pytest.raises(ParseHeaderError):
         document_header.read("version: 2.2\na: " + text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "---\nversion: 2.2\na: x---\n",
-        "---\nversion: 2.2\na: x---\n---\n",
-        "\n  ---  \r\nversion: 2.2\na: x---\n",
-        "version: 2.2\na: x---\n---  \n \n",
-        "version: 2.2\na: x---\n---",
-    ],
-)
-def test_a_document_header_may_be_between_lines_of_dashes(text: str) -> None:
-    assert document_header.read(text).extra == {"a": "x---"}
-
-
-@pytest.mark.parametrize("text", ["---", "---\n", "---\n---\n", "version: 2.2\n---\na: 1\n", "--\nversion: 2.2\n", "version: 2.2\n --\n"])
-def test_other_lines_of_dashes_are_refused(text: str) -> None:
-    with pytest.raises(ParseHeaderError):
-        document_header.read(text)
-
-
-@pytest.mark.parametrize(("version", "is_version_1"), [("1.0", True), ("1.12", True), ("2.1", False), ("2.0", False)])
-def test_a_document_of_version_1_is_known_by_its_major_version(version: str, is_version_1: bool) -> None:
-    assert document_header.read(f"version: {version}\n").is_version_1 is is_version_1
 
 
 @pytest.mark.parametrize(
@@ -352,47 +255,12 @@ def test_a_header_that_cannot_be_read_requires_one_of_the_channels(begin: str) -
     assert seen == [False, False, False, True], "without a channel, analysis, commentary, final"
 
 
-@pytest.mark.parametrize("begin", ["", "\r\n", "\t\r \n"])
-def test_a_document_without_a_header_is_of_version_1(begin: str) -> None:
-    text = f"{begin}<|start|>assistant<|message|>x<|end|>"
-    assert document.parse(text).version == "1.0" and document.read_strictly(text).document == document_header.LEGACY
-    (problem,) = document.check(begin).problems
-    assert (problem.code, problem.hint, problem.location) == (Code.PARSE_HEADER, "there is no document", Location(0, 1, 1))
-    assert problem.is_refused
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [("a", True), ("a.b_c:d-E9", True), ("a" * 128, True), ("a" * 129, False), ("", False), ("a/b", False), ("a b", False), ("é", False)],
 )
 def test_a_value_that_the_product_writes_is_short_and_plain(value: str, expected: bool) -> None:
     assert (HEADER_VALUE.fullmatch(value) is not None) is expected
-
-
-@pytest.mark.parametrize(
-    ("stated", "hints"),
-    [
-        (None, 0),
-        ({}, 0),
-        ({"roles": ["system", "functions.*", "functions.x"], "channels": ["final"], "tokens": ["<|start|>"], "streaming": []}, 0),
-        ({"x": ["y"]}, 0),
-        ({"roles": ["system", "developer", "user", "assistant", "tool"], "channels": ["analysis", "commentary", "final"]}, 0),
-        ({"tokens": [*Token], "streaming": ["response.delta", "response.delta.flush", "response.cancel", "tool.cancel"]}, 0),
-        ({"roles": ["functions."], "channels": [], "tokens": None}, 0),
-        ({"roles": ["function.x"], "channels": ["*"], "tokens": ["<|start|>x"], "streaming": "response.delta"}, 4),
-        ("all", 1),
-        ({"roles": ["critic"]}, 1),
-        ({"roles": "assistant"}, 1),
-        ({"roles": [1], "channels": ["musings"], "tokens": ["<|think|>"], "streaming": ["response.undo"]}, 4),
-    ],
-)
-def test_unknown_capabilities_are_flagged_and_nothing_is_refused(stated: object, hints: int) -> None:
-    assert len(document_header.hints({"capabilities": stated})) == hints
-    assert not any("critic" in hint or "musings" in hint for hint in document_header.hints({"capabilities": stated}))
-    text = interchange.dump_json(document.parse("version: 2.2\n")).replace('"2.2"', f'"2.2", "capabilities": {json.dumps(stated)}')
-    reading = interchange.read_strictly(text)
-    assert [(problem.code, problem.is_refused) for problem in reading.problems] == [("E-PARSE-HEADER", False)] * hints
-    assert document.read_strictly(document.dump(reading.transcript)).problems == reading.problems
 
 
 def test_lists_are_extended_by_what_frames_use() -> None:

@@ -94,3 +94,25 @@ def test_a_lone_surrogate_is_replaced_where_a_frame_is_made_writable() -> None:
     with pytest.raises(ParseHeaderError):
         document.dump_frame(frame)
     assert document.dump_frame(document.writable(frame)) == "<|start|>user<|message|>a\ufffdb<|end|>"
+
+
+@pytest.mark.parametrize(
+    ("raw", "hides"),
+    [
+        ("user name=a\x7fb", [True]),
+        ("user\nname=a", [True]),
+        ("user\x0bname=a", [True]),
+        ("user\tname=a", []),
+        ("  user   name=a  ", []),
+        ("user name=a name=a", []),
+        ("assistant<|channel|>final to=user intent=preamble content_type=text", []),
+        ("assistant<|channel|>final call_id=1", [False]),
+        ("tool<|channel|>final name=x", [False]),
+        ("assistant call_id=1<|channel|>final call_id=1", [False]),
+        ("assistant call_id=1<|channel|>final call_id=2", [True]),
+        ("user a<<|end|>", [True, True, True]),
+        ("user<|literal|>", [True]),
+    ],
+)
+def test_a_fault_hides_the_frame_unless_it_is_only_the_place_of_an_attribute(raw: str, hides: list[bool]) -> None:
+    assert [fault.hides for fault in frame_header.read(raw).faults] == hides

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from renderer.errors import Code, Location, Problem
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import BROKEN
-from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.frames import Frame, Header, Transcript
 from renderer.ocml import document, document_header, frame_header
 from renderer.ocml.document import dump
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT
@@ -223,22 +223,6 @@ def test_the_longest_header_is_the_same_however_it_is_cut(length: int) -> None:
     assert (whole.stopped is None) == (length <= frame_header.HEADER_LIMIT)
     assert read_pieces(list(text)) == whole
     assert read_pieces(list(text), lenient=True) == read_pieces([text], lenient=True)
-
-
-@pytest.mark.parametrize("text", ["a\ud800b", "\udc00", "\ud83d\ude00"])
-def test_half_a_surrogate_pair_is_refused_or_replaced(text: str) -> None:
-    pieces = ["<|start|>user<|message|>", text, "<|end|>"]
-    stopped = read_pieces(pieces, fragment=True).stopped
-    assert stopped is not None and stopped.code is Code.PARSE_HEADER
-    result = read_pieces(pieces, lenient=True, fragment=True)
-    body = "".join(event.text for event in result.events if isinstance(event, FrameText))
-    assert body == "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
-    assert read_pieces(list("".join(pieces)), lenient=True, fragment=True) == result
-
-
-def test_a_frame_ends_as_its_terminator_says() -> None:
-    for terminator in (Terminator.END, Terminator.RETURN):
-        assert read_pieces([f"<|start|>user<|message|>{terminator}"], fragment=True).events[-1] == FrameClosed(terminator)
 
 
 def test_reading_does_not_recurse() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from renderer.errors import Location, ParseHeaderError
+from renderer.errors import ParseHeaderError
 from renderer.ocml.plain_values import DEPTH_LIMIT, plain_mapping
 from renderer.ocml.yaml_values import dump, load
 from tests.support.cases import for_each
@@ -39,13 +39,6 @@ def test_every_word_comes_back_as_the_same_text_from_parsers_of_both_versions(wo
 def test_a_control_token_is_written_so_that_no_reader_finds_it(word: str, written: str) -> None:
     for whole in ({"a": word}, {word: 1}):
         assert written in dump(whole) and values(dump(whole)) == whole
-
-
-def test_a_mapping_is_written_in_its_order_and_without_folded_lines() -> None:
-    assert dump({}) == ""
-    assert dump({"b": 1, "a": "word " * 100 + "end"}) == f"b: 1\na: {'word ' * 100}end\n"
-    same: Any = {"x": [1]}
-    assert dump({"a": same, "b": same}) == "a:\n  x:\n  - 1\nb:\n  x:\n  - 1\n", "no anchors"
 
 
 @for_each(
@@ -99,33 +92,6 @@ def test_the_characters_of_version_and_model_are_kept() -> None:
     assert load("version: [2.2]\nmodel: {a: b}\n", "")[1] == {}
     assert load("a: {version: 2.20, model: 1e3}\n", "")[1] == {}, "only of the header itself"
     assert load('"version": "2.20"\n', "")[1] == {"version": "2.20"}
-
-
-@pytest.mark.parametrize("text", ["", "a", "- a", "[]", "~", "# a\n"])
-def test_a_header_that_is_no_mapping_is_refused_at_its_beginning(text: str) -> None:
-    with pytest.raises(ParseHeaderError, match="not a mapping") as caught:
-        load(text, text)
-    assert caught.value.location == Location(0, 1, 1)
-
-
-@for_each(
-    [
-        ("a: b\n--- \nc: d\n", 5, 2, 1),
-        ("é: 'x\n", 7, 2, 1),
-        ("a: [1\nb: 2\n", 7, 2, 2),
-        ("a: {é: &b 1}\n", 8, 1, 8),
-        ("é: 1\nb: *c\n", 9, 2, 4),
-        ("a: 1\na: 2\n", 5, 2, 1),
-        ("a: 1\n? [b]\n: 2\n", 7, 2, 3),
-        ("a: !!int 1\n", 3, 1, 4),
-        *((f"a: {number}\n", 3, 1, 4) for number in (".inf", ".Inf", ".INF", "+.inf", "-.INF", ".nan", ".NaN", ".NAN")),
-        *((f"a: {number}\n", 3, 1, 4) for number in ("1e309", "-1e309", "+.1e-999", "0.01e-999", "-1e-400", "1.e-400")),
-    ]
-)
-def test_an_error_has_its_place_in_the_original_text(text: str, offset: int, line: int, column: int) -> None:
-    with pytest.raises(ParseHeaderError, match="not supported YAML") as caught:
-        load(text, text)
-    assert caught.value.location == Location(offset, line, column)
 
 
 def nested(depth: int, *, of_mappings: bool) -> Any:
