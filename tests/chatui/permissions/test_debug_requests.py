@@ -409,3 +409,25 @@ def test_an_attempt_to_ask_is_recorded_as_one_and_its_reason_is_not(approval: No
     with pytest.raises(access.RefusedError):
         debug_requests.open_debug_view(visitor(ada), conversation.pk, REASON)
     assert list(AuditEvent.objects.values_list("action", "detail")) == [("ask for debug view", "")]
+
+
+LOOKERS = ("view_hidden_channels", "view_any_conversation")
+
+
+@pytest.mark.parametrize(
+    ("of_asker", "of_decider", "words"),
+    [
+        ((), (), ""),
+        (("change_user",), (), " (who asked may change accounts)"),
+        ((), ("add_user",), " (who approves may change accounts)"),
+        (("change_user",), ("add_user",), " (who asked and who approves may change accounts)"),
+    ],
+)
+def test_the_line_of_an_approval_says_which_of_the_two_may_change_accounts(
+    approval: None, of_asker: tuple[str, ...], of_decider: tuple[str, ...], words: str, conversation: Conversation
+) -> None:
+    asker, decider = make_person("olga", *LOOKERS, *of_asker, staff=True), make_person("vera", *LOOKERS, *of_decider, staff=True)
+    for approves in (False, True):
+        asked = open_view(asker, conversation)
+        debug_requests.decide(visitor(decider), conversation.pk, asked.pk, approves=approves)
+        assert AuditEvent.objects.latest("number").detail == f"for olga{words if approves else ''}: {REASON}"

@@ -140,3 +140,12 @@ def test_only_the_whole_token_opens_a_link(leaf: str, monkeypatch: pytest.Monkey
     for token in ("", link.token[:-1], f"{link.token}x", link.token.upper(), str(link.pk)):
         with pytest.raises(NotFoundError):
             shares.share_link(token)
+
+
+def test_people_list_their_own_links_the_newest_first(ada: User, bela: User, leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": [], "share_max_days": -1})
+    older, newer = link_to(leaf), link_to(leaf)
+    ShareLink.objects.filter(pk=older.pk).update(created_at=timezone.now() - timedelta(days=4000))
+    assert list(shares.own_share_links(ada)) == [newer, older] and not shares.own_share_links(bela).exists()
+    change(monkeypatch, {"share_groups": [], "share_max_days": 0})
+    assert not shares.own_share_links(ada).exists(), "nobody may share at all"

@@ -9,10 +9,13 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from renderer.errors import Code
+from renderer.errors import Code, Location
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
+from renderer.ocml import document as ocml
 from renderer.ocml import interchange
+from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT
+from renderer.ocml.frame_header import spelled
 from tests.fuzz.promises import check_json
 from tests.renderer.examples import raw, transcripts
 from tests.renderer.refusing import refused
@@ -153,3 +156,25 @@ def test_a_lenient_reading_keeps_values_of_a_wrong_type_hidden_and_as_they_are_w
     frames = interchange.read_leniently(document(message)).transcript.frames
     assert [frame.body for frame in frames] == bodies
     assert not any(may_see(frame.header, Audience.END_USER) for frame in frames)
+
+
+def test_a_problem_of_a_message_is_where_its_message_begins() -> None:
+    for before in ('[\n {"role":"user","content":"é"},\n  ', '[{"role":"user","content":"x"}, ', "["):
+        text = f'{{"header": {{"version": "2.2"}}, "messages": {before}'
+        place = Location(len(text.encode()), text.count("\n") + 1, len(text) - text.rfind("\n"), before.count("role"))
+        for written in (f'{text}{{"role":"robot"}}]}}', f'{text}{{"role":"robot"}}]}}'.encode()):
+            assert interchange.read_leniently(written).problems[-1].location == place
+
+
+def test_a_header_in_json_may_not_be_longer_than_one_in_text() -> None:
+    longest = DOCUMENT_HEADER_LIMIT - len(ocml.dump(Transcript((), model="")).replace("''", ""))
+    for length, is_allowed in ((longest, True), (longest + 1, False)):
+        reading = interchange.read_leniently(document(model="m" * length))
+        assert (reading.problems == ()) == (reading.document.model is not None) == is_allowed
+
+
+def test_only_the_first_feature_of_version_2_is_reported() -> None:
+    messages = [{"role": "developer", "content": "x"}, {"role": "assistant", "channel": "final", "content": "x"}]
+    reading = interchange.read_leniently(document(*messages, version="1.0"))
+    assert [(problem.code, problem.location and problem.location.frame) for problem in reading.problems] == [("E-PARSE-HEADER", 0)]
+    assert [spelled(done.frame.header) for done in reading.finished] == ["developer", "assistant<|channel|>final"], "nothing is hidden"
