@@ -7,8 +7,12 @@ characters ``<|end|>``, which the model only quoted. ``SECRET`` must never be sh
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from renderer.events import Assembler, Finished, FrameText, RawEvent
+from renderer.frames import Frame
+from renderer.gate import Audience, show, visible
 from renderer.harmony.pieces import Marker, Piece, pieces_of_text
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
@@ -42,6 +46,30 @@ def ids(parts: list[Piece], vocabulary: Vocabulary) -> list[int]:
     for piece in parts:
         numbers += [_IDS[piece.token]] if isinstance(piece, Marker) else vocabulary.encode(piece)
     return numbers
+
+
+def fold(events: Iterable[RawEvent]) -> list[Finished]:
+    """The frames of these events; a reader leaves none open."""
+    assembler = Assembler()
+    finished = [done for event in events if (done := assembler.feed(event))]
+    assert assembler.finish() is None, "the reader left a frame open"
+    return finished
+
+
+def shown_text(frames: Iterable[Frame]) -> str:
+    """What an end user sees of these frames."""
+    return "".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER))
+
+
+def merged(events: Iterable[RawEvent]) -> list[RawEvent]:
+    """The same events, however their text was cut."""
+    result: list[RawEvent] = []
+    for event in events:
+        if isinstance(event, FrameText) and result and isinstance(last := result[-1], FrameText):
+            result[-1] = FrameText(last.text + event.text)
+        else:
+            result.append(event)
+    return result
 
 
 A = "<|channel|>analysis<|message|>"

@@ -32,7 +32,7 @@ from renderer.harmony.pieces import (
 )
 from renderer.harmony.reader import HarmonyReader
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
-from tests.renderer.harmony.cases import CASES, A, C, Case, F, text
+from tests.renderer.harmony.cases import CASES, A, C, Case, F, shown_text, text
 from tests.renderer.harmony.test_tokens import mutated, random_messages
 from tests.support import places
 from tests.support.cases import example_count, for_each
@@ -134,8 +134,7 @@ def frames(raw: str) -> list[Finished]:
 
 
 def visible_text(raw: str) -> str:
-    shown = visible((done.frame for done in frames(raw)), Audience.END_USER)
-    return "".join(show(frame, Audience.END_USER) for frame in shown)
+    return shown_text(done.frame for done in frames(raw))
 
 
 @for_each(AS_TEXT)

@@ -7,8 +7,8 @@ import pytest
 from renderer.errors import Code
 from renderer.events import Finished
 from renderer.frames import Intent, Terminator
-from renderer.gate import Audience, show, visible
 from renderer.harmony.pieces import read_answer, read_completion
+from tests.renderer.harmony.cases import shown_text
 
 A = "<|channel|>analysis<|message|>"
 C = "<|channel|>commentary<|message|>"
@@ -50,7 +50,7 @@ CLOSING = [
 
 
 def shown(frames: list[Finished]) -> str:
-    return "".join(show(frame, Audience.END_USER) for frame in visible((done.frame for done in frames), Audience.END_USER))
+    return shown_text(done.frame for done in frames)
 
 
 def seen(raw: str) -> str:

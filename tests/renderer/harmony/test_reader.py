@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from renderer.errors import Code
-from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
-from renderer.gate import Audience, show, visible
 from renderer.harmony.reader import HarmonyReader
+from tests.renderer.harmony.cases import fold, merged, shown_text
 from tests.support import places
 from tests.support.cases import example_count, for_each
 
@@ -39,30 +39,12 @@ def read(parts: Iterable[str]) -> Iterator[RawEvent]:
     yield from reader.finish()
 
 
-def fold(events: Iterable[RawEvent]) -> list[Finished]:
-    assembler = Assembler()
-    finished = [frame for event in events if (frame := assembler.feed(event))]
-    assert assembler.finish() is None, "the reader left a frame open"
-    return finished
-
-
 def visible_text(events: Iterable[RawEvent]) -> str:
-    shown = visible((done.frame for done in fold(events)), Audience.END_USER)
-    return "".join(show(frame, Audience.END_USER) for frame in shown)
+    return shown_text(done.frame for done in fold(events))
 
 
 def frames(raw: str) -> list[Finished]:
     return fold(read(pieces(raw)))
-
-
-def merged(events: Iterable[RawEvent]) -> list[RawEvent]:
-    result: list[RawEvent] = []
-    for event in events:
-        if isinstance(event, FrameText) and result and isinstance(last := result[-1], FrameText):
-            result[-1] = FrameText(last.text + event.text)
-        else:
-            result.append(event)
-    return result
 
 
 def cut(parts: list[str], chooser: random.Random | None) -> Iterator[str]:

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from renderer.errors import Code
-from renderer.events import Assembler, Finished, FrameText, RawEvent
+from renderer.events import FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Terminator
-from renderer.gate import Audience, show, visible
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, ids_of_pieces, pieces_of_text
 from renderer.harmony.reader import HarmonyReader
 from renderer.harmony.vocabulary import Vocabulary
-from tests.renderer.harmony.cases import CASES, Case, ids, pieces
+from tests.renderer.harmony.cases import CASES, Case, fold, ids, merged, pieces, shown_text
 from tests.support import places
 from tests.support.cases import example_count
 from tests.support.cost import cost
@@ -38,29 +37,8 @@ def events_of(reader: HarmonyReader, pieces: Iterable[Piece]) -> Iterator[RawEve
         yield from reader.feed_text(piece) if isinstance(piece, str) else reader.feed_marker(piece.token)
 
 
-def fold(events: Iterable[RawEvent]) -> list[Finished]:
-    assembler = Assembler()
-    finished = [done for event in events if (done := assembler.feed(event))]
-    assert assembler.finish() is None, "the reader left a frame open"
-    return finished
-
-
-def visible_text(frames: Iterable[Frame]) -> str:
-    return "".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER))
-
-
 def frames(numbers: Sequence[int], vocabulary: Vocabulary) -> list[Frame]:
     return [done.frame for done in fold(read([numbers], vocabulary))]
-
-
-def merged(events: Iterable[RawEvent]) -> list[RawEvent]:
-    result: list[RawEvent] = []
-    for event in events:
-        if isinstance(event, FrameText) and result and isinstance(last := result[-1], FrameText):
-            result[-1] = FrameText(last.text + event.text)
-        else:
-            result.append(event)
-    return result
 
 
 def quirk_ids(row: dict[str, Any], vocabulary: Vocabulary) -> list[int]:
@@ -69,7 +47,7 @@ def quirk_ids(row: dict[str, Any], vocabulary: Vocabulary) -> list[int]:
 
 @pytest.mark.parametrize("row", TOKEN_QUIRKS, ids=lambda row: row["id"])
 def test_a_person_sees_exactly_the_visible_part_of_an_unusual_output(row: dict[str, Any], vocabulary: Vocabulary) -> None:
-    assert visible_text(frames(quirk_ids(row, vocabulary), vocabulary)) == row["visible"]
+    assert shown_text(frames(quirk_ids(row, vocabulary), vocabulary)) == row["visible"]
 
 
 @pytest.mark.parametrize("row", [row for row in QUIRKS if row.get("text_mode_unsafe")], ids=lambda row: row["id"])
@@ -78,12 +56,12 @@ def test_markers_that_are_only_quoted_are_text(row: dict[str, Any], vocabulary: 
     parts = pieces_of_text(row["raw"])
     first = parts.index(Marker("<|message|>")) + 1
     body = "".join(part.token if isinstance(part, Marker) else part for part in parts[first:-1])
-    assert visible_text(frames(ids([*parts[:first], body, parts[-1]], vocabulary), vocabulary)) == row["visible"]
+    assert shown_text(frames(ids([*parts[:first], body, parts[-1]], vocabulary), vocabulary)) == row["visible"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_person_sees_exactly_the_visible_part_of_our_own_unusual_outputs(case: Case, vocabulary: Vocabulary) -> None:
-    assert visible_text(frames(ids(pieces(case.raw), vocabulary), vocabulary)) == case.visible
+    assert shown_text(frames(ids(pieces(case.raw), vocabulary), vocabulary)) == case.visible
 
 
 @pytest.mark.parametrize("row", TOKEN_QUIRKS, ids=lambda row: row["id"])
@@ -109,14 +87,14 @@ def test_a_character_spread_over_several_ids_is_released_when_it_is_complete(voc
 
 def test_a_character_that_was_cut_off_becomes_one_replacement_character(vocabulary: Vocabulary) -> None:
     numbers = ids(pieces_of_text("<|channel|>final<|message|>ok"), vocabulary)
-    assert visible_text(frames([*numbers, 9552], vocabulary)) == "ok \ufffd"
-    assert visible_text(frames([*numbers, 9552, 200002], vocabulary)) == "ok \ufffd"
+    assert shown_text(frames([*numbers, 9552], vocabulary)) == "ok \ufffd"
+    assert shown_text(frames([*numbers, 9552, 200002], vocabulary)) == "ok \ufffd"
 
 
 @pytest.mark.parametrize("number", [-1, -200006, 201_089, 2**31, 10**30])
 def test_an_unknown_id_affects_nothing_but_itself(number: int, vocabulary: Vocabulary) -> None:
     before, after = (ids(pieces_of_text(text), vocabulary) for text in ("<|channel|>final<|message|>a", "b<|return|>"))
-    assert visible_text(frames([*before, number, *after], vocabulary)) == "a\ufffdb"
+    assert shown_text(frames([*before, number, *after], vocabulary)) == "a\ufffdb"
 
 
 def test_every_reserved_id_is_dropped_from_a_body(vocabulary: Vocabulary) -> None:
@@ -185,7 +163,7 @@ def test_a_stream_with_damaged_markers_never_shows_text_of_a_hidden_channel(voca
     for seed in range(example_count(4000)):
         chooser = random.Random(seed)
         parts = mutated(random_messages(chooser), chooser)
-        text = visible_text(frames(ids(parts, vocabulary), vocabulary))
+        text = shown_text(frames(ids(parts, vocabulary), vocabulary))
         assert "SECRET" not in text, parts
         shown_something += bool(text)
     assert shown_something > example_count(1000), "hardly anything was shown, so this test would prove little"
