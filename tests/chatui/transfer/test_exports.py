@@ -12,6 +12,7 @@ import sys
 import tracemalloc
 import zipfile
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import pytest_django
@@ -19,7 +20,7 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.db import aclose_old_connections
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
-from django.test import Client, RequestFactory
+from django.test import AsyncRequestFactory, Client, RequestFactory
 from django.utils import timezone
 
 from chatui.accounts import api_keys
@@ -527,3 +528,8 @@ def test_nobody_else_downloads_a_conversation_nor_the_owner_a_temporary_or_delet
         assert all(name.startswith("bin/") for name in of_conversations(ada)) and bool(of_conversations(ada)) == (state == "deleted_at")
         Conversation.objects.update(**{state: None})
     assert signed_in(ada).get(path).status_code == 200
+
+
+@pytest.mark.parametrize(("requests", "is_async"), [(RequestFactory(), False), (AsyncRequestFactory(), True)])
+def test_a_server_with_an_event_loop_is_sent_a_file_in_threads(requests: Any, is_async: bool) -> None:
+    assert downloads.streamed(requests.post("/ratings/"), iter([b"line"])).is_async is is_async
