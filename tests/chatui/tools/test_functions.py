@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal, cast
 import pytest
 from pydantic import Field
 
-from chatui.api.request_parts import ToolFields, parse_tools
+from chatui.api.chat_request import ChatRequest
+from chatui.api.request_parts import parse_tools
+from chatui.api.response_request import ResponsesRequest
 from chatui.json_schemas import UnusableError, fault
 from chatui.tools import catalogue
 from chatui.tools.functions import tool, tool_of
@@ -182,7 +184,8 @@ def parameters_of(schema: dict[str, Any], is_nested: bool, **more: Any) -> Any:
     function = {"name": "weather", "parameters": schema, **more}
     tool = {"type": "function", "function": function} if is_nested else {"type": "function", **function}
     key = cast(Any, SimpleNamespace(tools=frozenset()))
-    [offered] = parse_tools(ToolFields([tool], None, None, is_nested=is_nested), key).offer.functions.values()
+    asked = ChatRequest(model=None, messages=[], tools=[tool]) if is_nested else ResponsesRequest(model=None, input="", tools=[tool])
+    [offered] = parse_tools(asked, key)[0].functions.values()
     return offered.parameters
 
 
