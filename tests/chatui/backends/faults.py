@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from chatui.backends.base import SampleLimits
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
-from tests.chatui.backends.chat.test_backend import then
 from tests.chatui.backends.formats import SECRET, Format
+from tests.chatui.backends.wire import then
 from tests.support.sampling import PATIENT
 from tests.support.stub import SSE_HEAD, Answer, responds
 
@@ -39,6 +39,12 @@ class Fault:
     keeps_words: bool = False
     is_of_ids: bool = True
     """Whether the fault exists over token ids, too."""
+
+    @property
+    def is_asked_again(self) -> bool:
+        """Only where that can help: not if the server says that it takes long, if words were shown, or if it answered in another way."""
+        is_passing = self.code in (BUSY, BROKEN) and not self.keeps_words
+        return is_passing and self.name not in ("429 with Retry-After of two minutes", "200, compressed", "200 of the wrong type")
 
 
 def _refusal(name: str, status: str, gives: ErrorCode, headers: str = "", **error: object) -> Fault:

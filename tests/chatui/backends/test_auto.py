@@ -18,7 +18,7 @@ from chatui.backends.http import Watchable
 from chatui.codes import ProductCode
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import GREETING
-from tests.chatui.backends.harmony.test_backend import LLAMA, SGLANG, VLLM, llama, recorded, sse, vllm
+from tests.chatui.backends.wire import LLAMA, SGLANG, VLLM, llama, recorded, sse, vllm
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, outcome, sample_request
 from tests.support.served import free_port

@@ -20,7 +20,7 @@ from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
-from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
+from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, chunk
@@ -172,14 +172,6 @@ async def test_a_server_without_prefill_is_asked_in_words_and_repetition_is_remo
         {"role": "user", "content": prompts.read("continue")},
     ]
     assert "continue_final_message" not in body and SECRET not in str(body)
-
-
-@pytest.mark.asyncio
-async def test_a_server_that_refuses_the_open_answer_is_asked_in_words() -> None:
-    refused = stub.responds("400 Bad Request", b'{"error": "prefill is incompatible with thinking"}', "Connection: close\r\n")
-    result, bodies = await continue_by_chat(refused, continued(), **CHAT_LLAMA)
-    assert result.error is not None and result.error.code is ProductCode.BACKEND_REFUSED
-    assert [body["messages"][-1]["role"] for body in bodies] == ["assistant", "user"]
 
 
 @pytest.mark.parametrize(

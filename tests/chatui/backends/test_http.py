@@ -14,7 +14,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
-from tests.chatui.backends.chat.test_backend import then
+from tests.chatui.backends.wire import then
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, sample_request
 from tests.support.served import free_port

@@ -17,9 +17,7 @@ from chatui.backends.base import Endpoint
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.chat.test_backend import then
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, event, message_event
+from tests.chatui.backends.wire import BEGUN, VLLM, ended, event, ids_of, message_event, sse, then, vllm
 from tests.support import stub
 from tests.support.cases import for_each
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request

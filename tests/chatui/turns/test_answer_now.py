@@ -11,8 +11,7 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui import prompts
-from chatui.backends import registry
-from chatui.backends.base import BackendError, Endpoint, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, SampleEvent, SampleRequest
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.message import Message
@@ -24,14 +23,14 @@ from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Frame, Terminator, Transcript
+from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
-from tests.chatui.turns.test_faults import SECRET, Dialect
-from tests.chatui.turns.test_faults import dialect as dialect
+from tests.chatui.backends.formats import SECRET, WORDS, format_of
+from tests.chatui.backends.wire import posts
 from tests.chatui.turns.test_turns import ask, begin, shape
-from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
-from tests.support.sampling import PATIENT
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
+from tests.support.stub import SSE_HEAD
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -313,24 +312,25 @@ async def test_somebody_elses_turn_looks_like_a_missing_one(ada: User, bela: Use
 
 @pytest.mark.served
 @pytest.mark.parametrize("echoes", [False, True], ids=["answers", "continues its thought"])
+@pytest.mark.parametrize("kind", ["chat", "responses", "harmony-vllm"])
 async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
-    echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
+    kind: str, echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
     """The peer thinks without end. Asked again, it answers, or continues its thought in its format and then answers."""
-    posted = 0
+    of, posted = format_of(vocabulary, kind), 0
+    is_text = "harmony" not in kind
 
     async def play(writer: asyncio.StreamWriter) -> None:
         nonlocal posted
         posted += 1
         if posted == 1:
-            writer.write(dialect.thought)
+            writer.write(SSE_HEAD + of.thought)
             await writer.drain()
             await asyncio.Event().wait()
-        writer.write(dialect.half if echoes else replaced(dialect))
+        writer.write(SSE_HEAD + (of.half if echoes or not is_text else of.half.replace(SECRET.encode(), b"in short")))
         await writer.drain()
 
-    async with stub.running(play, **dialect.server) as server:
-        backend = registry.build(Endpoint(server.url, model="stub", limits=PATIENT), **dialect.options)
+    async with of.playing(play, model="stub", separates="proved") as (server, backend):
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         async with page(ada) as (socket, about):
             await socket.until("chatui:working")
@@ -338,21 +338,15 @@ async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
             events = await socket.until(*ENDS)
             await running.settle()
             raw = "".join(socket.raw)
-        await backend.aclose()
-        bodies = [str(request.body) for request in server.requests if request.method == "POST"]
-    assert "Half an answer" in shown_text(events), "the premise: asked again, it answered"
+    bodies = [str(body) for body in posts(server)]
+    assert WORDS in shown_text(events), "the premise: asked again, it answered"
     assert SECRET not in raw
     assert len(bodies) == 2 and SECRET not in bodies[1]
-    if "harmony" not in dialect.options["kind"]:
+    if is_text:
         assert prompts.read("finish").strip()[:30] in bodies[1] and "low" in bodies[1]
     rows = [row async for row in Message.objects.filter(turn=UUID(about["turn"]))]
     assert not any(SECRET in row.text for row in rows if row.is_visible)
     assert any(SECRET in row.text and row.error_code == ProductCode.ANSWER_NOW for row in rows)
-
-
-def replaced(dialect: Dialect) -> bytes:
-    """The text of the answer when the format lets a model omit the thought."""
-    return dialect.half if "harmony" in dialect.options["kind"] else dialect.half.replace(SECRET.encode(), b"in short")
 
 
 @pytest.mark.parametrize("events", [(FrameClosed(Terminator.END, header=PREAMBLE),), (FrameWithdrawn(), FrameClosed(Terminator.END))])

@@ -15,9 +15,9 @@ from chatui.models.user import User
 from chatui.store import documents as store_documents
 from chatui.turns.asks import QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded
-from tests.chatui.turns.calls.test_wire_formats import event, model, posts
+from tests.chatui.turns.calls.test_wire_formats import model
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.stub import DONE, Stub, chunk
 

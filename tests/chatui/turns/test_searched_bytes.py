@@ -20,9 +20,9 @@ from chatui.store.documents import SEARCH_NAME
 from chatui.tools.document_search import NAME
 from chatui.turns.asks import QuestionFile
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded_with
-from tests.chatui.turns.calls.test_wire_formats import event, model, posts
+from tests.chatui.turns.calls.test_wire_formats import model
 from tests.chatui.turns.test_document_bytes import text_of
 from tests.chatui.turns.test_turns import ask, run
 from tests.support import environment

@@ -16,8 +16,7 @@ from chatui.models.user import User
 from chatui.permissions import shares
 from chatui.turns.opening import spec_for
 from tests.chatui.api.asking import Program, new_key
-from tests.chatui.backends.chat.test_backend import then
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
+from tests.chatui.backends.wire import BEGUN, ended, message_event, then
 from tests.chatui.turns.test_summarized_turns import follow, summaries
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket

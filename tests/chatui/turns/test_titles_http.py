@@ -19,8 +19,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running, titles
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, ended, message_event
+from tests.chatui.backends.wire import BEGUN, THOUGHT, VLLM, ended, ids_of, message_event, sse, vllm
 from tests.llama.fixture import llama_server as llama_server
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket

@@ -78,6 +78,10 @@ def kinds(finished: list[Finished]) -> Found:
         ([{"refusal": "hm", "role": "user"}], [("hidden", "hm")]),
         ([HI, CALL, {"content": "more"}], [("answer", "Hi"), ("after a call", "more"), ("call", "{}")]),
         ([CALL, {"reasoning": "hm"}], [("hidden", "hm"), ("call", "{}")]),
+        ([{"refusal": "No."}], [("answer", "No.")]),
+        ([{"thoughts": "hm"}, HI], [("answer", "Hi")]),
+        ([{"content": {"text": "hm"}}, HI], [("answer", "Hi")]),
+        ([{"logprobs": {"content": [{"token": "hm"}]}, "annotations": ["hm"]}, HI], [("answer", "Hi")]),
         ([HI, CALL, {"content": " "}], [("answer", "Hi "), ("call", "{}")]),
     ],
 )
@@ -194,6 +198,14 @@ def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
     reader.feed({"choices": [{"index": None, "message": THOUGHT}]})
     assert not reader.is_empty
     assert not reader_of(CALL)[0].is_empty
+
+
+def test_text_after_a_call_is_flagged() -> None:
+    late = read(HI, CALL, {"reasoning": "hm"}, {"content": "more"})[0][1:-1]
+    assert [(done.frame.header.channel, done.frame.header.intent, done.error) for done in late] == [
+        ("analysis", "debug", Code.CALL_SCHEMA),
+        ("final", "debug", Code.CALL_SCHEMA),
+    ]
 
 
 def test_white_space_between_text_after_a_call_belongs_to_it() -> None:

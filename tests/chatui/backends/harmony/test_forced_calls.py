@@ -11,8 +11,8 @@ from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.test_wire_formats import BUSY, REFUSED, SERVERS, WANTED, llama_stream, sampled, schema_in, sglang
+from tests.chatui.backends.wire import DAY, VLLM, ids_of, sse, vllm
 from tests.support.sampling import Outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 

@@ -13,7 +13,6 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import ids_of, sse, vllm
 from tests.chatui.backends.harmony.test_forced_calls import (
     CALL,
     CITY,
@@ -33,6 +32,7 @@ from tests.chatui.backends.harmony.test_forced_calls import (
     words_in,
 )
 from tests.chatui.backends.test_wire_formats import BUSY, REFUSED, schema_in
+from tests.chatui.backends.wire import ids_of, sse, vllm
 from tests.support.stub import DONE, SSE_HEAD
 
 FINAL = f"<|channel|>final<|message|>{SECRET}"

@@ -22,9 +22,9 @@ from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_answer import CALL, FINAL, THOUGHT, Chunks, drops, event, folded, read
-from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.harmony.test_forced_calls import WEATHER, forced
 from tests.chatui.backends.test_wire_formats import ANALYSIS, BUSY, SCHEMA, WANTED, request, sampled, schema_in, streams
+from tests.chatui.backends.wire import DAY, VLLM, ids_of, sse, vllm
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD

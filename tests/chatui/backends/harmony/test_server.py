@@ -20,8 +20,8 @@ from chatui.codes import ProductCode
 from renderer.frames import Frame, Header
 from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
-from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.test_wire_formats import plays
+from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.stub import SSE_HEAD

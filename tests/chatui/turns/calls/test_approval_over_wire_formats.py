@@ -16,10 +16,10 @@ from chatui.model_servers import connected
 from chatui.models.user import User
 from chatui.turns import running
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
 from tests.chatui.turns.calls.calling import RAN
 from tests.chatui.turns.calls.test_approval import decide, ended, offer, wait_for_approvals
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, one_after_the_other, posts, transcript
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, one_after_the_other, transcript
 from tests.chatui.turns.test_turns import ask, begin
 from tests.support import stub
 from tests.support.sampling import PATIENT

@@ -25,9 +25,9 @@ from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.markup.citations import CitableSource
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
 from tests.chatui.tools.browser.browsing import SECRET, set_up, web
-from tests.chatui.turns.calls.test_wire_formats import DAY, event, model, posts, transcript
+from tests.chatui.turns.calls.test_wire_formats import DAY, model, transcript
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.stub import DONE, Stub, chunk
 

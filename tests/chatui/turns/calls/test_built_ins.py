@@ -20,8 +20,8 @@ from chatui.tools.tool import CallingTurn, Tool
 from chatui.turns.calls.requested import Requested, requested
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, get_weather, model, posts, transcript
+from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, get_weather, model, transcript
 from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import environment

@@ -34,11 +34,11 @@ from chatui.turns.calls import file_access
 from chatui.turns.running import TurnPlace as TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.python.sandbox import sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, model, posts, transcript
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, model, transcript
 from tests.chatui.turns.test_documents import with_files
 from tests.chatui.turns.test_edited_files import edited
 from tests.chatui.turns.test_turns import ask, begin, run

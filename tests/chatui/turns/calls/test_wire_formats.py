@@ -25,7 +25,7 @@ from chatui.turns import running
 from renderer.frames import Frame, Transcript
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, ids_of, sse, vllm
 from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
