@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.wire import BEGUN, LLAMA, THOUGHT, VLLM, ended, event, ids_of, llama, message_event, sse, vllm
+from tests.chatui.backends.wire import BEGUN, LLAMA, THOUGHT, VLLM, ended, event, ids_of, llama, message_event, sse, text_of, vllm
 from tests.support import stub
 from tests.support.sampling import PATIENT
 from tests.support.stub import DONE, SSE_HEAD, chunk
@@ -31,8 +32,8 @@ class Format:
     opens: bytes
     more: Callable[[str], bytes]
     """Text of the open answer."""
-    calls: bytes
-    """A call of the function ``look`` without arguments, and the end."""
+    call: Callable[[str, str, str], bytes]
+    """A call of the function of this name, with arguments and an id, and the end."""
     stops: bytes
     cut: bytes
     """The answer ends at its length limit."""
@@ -59,6 +60,40 @@ class Format:
         """An answer without a thought, with its head and its end."""
         return SSE_HEAD + self.opens + b"".join(map(self.more, pieces)) + self.stops
 
+    def thinks_and_says(self, text: str) -> bytes:
+        return SSE_HEAD + self.thought + self.between + self.opens + self.more(text) + self.stops
+
+    def called(self, name: str, arguments: object = None, *, call_id: str = "c0", of_ids: str = "", thought: str = "") -> bytes:
+        """A call, after a thought. ``of_ids``: the recipient of a built-in tool, which is called so over token ids."""
+        body = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+        before = self.thought.replace(SECRET.encode(), thought.encode()) if thought and not self.vocabulary else b""
+        if self.vocabulary and (thought or of_ids):
+            before = self.more(f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant") if thought else b""
+            if of_ids:
+                written = self.more(f"<|channel|>analysis to={of_ids} code<|message|>{body}")
+                return SSE_HEAD + before + written + self.call("", "", "")
+        return SSE_HEAD + before + self.call(name, body, call_id)
+
+    def sent(self, body: Mapping[str, Any]) -> str:
+        """What the server was sent of the conversation, as text."""
+        if self.vocabulary:
+            return text_of(self.vocabulary, body["prompt"])
+        return json.dumps([body.get("instructions"), *self.inputs(body)], ensure_ascii=False)
+
+    def inputs(self, body: Mapping[str, Any]) -> list[Any]:
+        """The messages, items or ids."""
+        found: list[Any] = body.get("messages") or body.get("input") or body["prompt"]
+        return found
+
+    def replies(self, body: Mapping[str, Any]) -> list[str]:
+        """The replies of tools among them; not over token ids."""
+        kept = [each for each in self.inputs(body) if each.get("role") == "tool" or each.get("type") == "function_call_output"]
+        return [each["output"] if "output" in each else each["content"] for each in kept]
+
+    def offered(self, body: Mapping[str, Any]) -> list[str]:
+        """The names of the functions that are offered; not over token ids."""
+        return sorted(each.get("name") or each["function"]["name"] for each in body["tools"])
+
     def backend(self, url: str, **options: Any) -> Backend:
         endpoint = Endpoint(url, **{"limits": PATIENT, "separates": "always", **options})
         return registry.build(endpoint, kind=self.kind, **({"vocabulary": lambda: self.vocabulary} if self.vocabulary else {}))
@@ -79,7 +114,9 @@ def _in_band(error: Mapping[str, object]) -> bytes:
 
 
 def _chat() -> Format:
-    call = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}
+    def call(name: str, arguments: str, call_id: str) -> bytes:
+        return chunk("tool_calls", tool_calls=[{"index": 0, "id": call_id, "function": {"name": name, "arguments": arguments}}]) + DONE
+
     stops, cut, filtered, of_its_own = (chunk(reason) + DONE for reason in ("stop", "length", "content_filter", "error"))
     return Format(
         "chat",
@@ -87,7 +124,7 @@ def _chat() -> Format:
         thought=chunk(reasoning_content=SECRET),
         opens=b"",
         more=lambda text: chunk(content=text),
-        calls=chunk(tool_calls=[call]) + chunk("tool_calls") + DONE,
+        call=call,
         stops=stops,
         cut=cut,
         filtered=filtered,
@@ -98,14 +135,18 @@ def _chat() -> Format:
 
 def _responses() -> Format:
     cut, filtered = (ended("incomplete", incomplete_details={"reason": reason}) for reason in ("max_output_tokens", "content_filter"))
-    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+
+    def call(name: str, arguments: str, call_id: str) -> bytes:
+        item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+        return event("response.output_item.done", item=item) + ended()
+
     return Format(
         "responses",
         "/v1/responses",
         thought=THOUGHT.replace(b"SECRET", SECRET.encode()).removeprefix(SSE_HEAD),
         opens=BEGUN.removeprefix(SSE_HEAD),
         more=message_event,
-        calls=event("response.output_item.done", item=call) + ended(),
+        call=call,
         stops=ended(),
         cut=cut,
         filtered=filtered,
@@ -117,7 +158,6 @@ def _responses() -> Format:
 HIDDEN = ("<|channel|>", "analysis", "<|message|>")
 BETWEEN = ("<|end|>", "<|start|>", "assistant")
 OPENS = ("<|channel|>", "final", "<|message|>")
-CALLS = ("<|channel|>", "commentary to=functions.look ", "<|constrain|>", "json", "<|message|>", "{}", "<|call|>")
 
 
 def _ids(vocabulary: Vocabulary, kind: str, path: str, stream: Callable[..., bytes], cut: bytes, server: dict[str, Any]) -> Format:
@@ -127,13 +167,18 @@ def _ids(vocabulary: Vocabulary, kind: str, path: str, stream: Callable[..., byt
             return sse(vllm(last, finish="stop", stop=last)) + DONE
         return sse(llama("", last), llama("", stop_type="eos") | {"stop": True})
 
+    def call(name: str, arguments: str, call_id: str) -> bytes:
+        """The end of a call alone where its text was sent before."""
+        header = ("<|channel|>", f"commentary to=functions.{name} ", "<|constrain|>", "json", "<|message|>")
+        return (stream(*header, arguments) if name else b"") + end("<|call|>")
+
     return Format(
         kind,
         path,
         thought=stream(*HIDDEN, SECRET),
         opens=stream(*OPENS),
         more=stream,
-        calls=stream(*CALLS[:-1]) + end(CALLS[-1]),
+        call=call,
         stops=end("<|return|>"),
         cut=cut,
         filtered=b"",

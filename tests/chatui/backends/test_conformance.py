@@ -146,7 +146,7 @@ async def test_a_model_that_was_neither_asked_for_nor_offered_is_not_named(of: F
 async def test_a_call_of_an_offered_tool_makes_the_text_before_it_a_preamble(of: Format) -> None:
     for tools in ((LOOK,), ()):
         before = SSE_HEAD + of.opens + of.more("I look.") + of.between
-        result, _ = await answered(of, then(before + of.calls), replace(HI, tools=tools))
+        result, _ = await answered(of, then(before + of.call("look", "{}", "c1")), replace(HI, tools=tools))
         assert result.calls == [("functions.look", "{}")] and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
         if not of.kind.startswith("harmony"):
             assert result.finished[0].frame.header.channel == ("commentary" if tools else "final")

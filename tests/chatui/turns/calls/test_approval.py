@@ -25,8 +25,12 @@ from chatui.turns import running, sweep
 from chatui.turns.calls import approvals
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.formats import format_of
+from tests.chatui.backends.wire import posts
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, calls, fetch, hangs, ran, replies
+from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
@@ -398,3 +402,27 @@ async def test_a_new_conversation_starts_without_switched_off_tools(
     offer(monkeypatch)
     await run(ada, ask(tools_off=frozenset({"send", "no_such_tool"})))
     assert [tool.name for tool in backend.requests[0].tools] == ["fetch", "hangs"]
+
+
+@pytest.mark.served
+@pytest.mark.parametrize("kind", ["chat", "responses", "harmony-vllm"])
+@pytest.mark.parametrize(
+    ("decision", "says", "runs"), [("once", "sent", ["send a"]), ("declined", "E-X-TOOL-DECLINED", []), ("never", "E-X-TOOL-DECLINED", [])]
+)
+async def test_over_each_wire_format_nothing_runs_before_the_decision_and_the_reply_states_it(
+    kind: str, decision: str, says: str, runs: list[str], ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
+) -> None:
+    of = format_of(vocabulary, kind)
+    async with model_of(monkeypatch, of, of.called("send", {"key": "a"}, thought="I send it."), of.says("Done.")) as server:
+        offer(monkeypatch)
+        turn_id = (await begin(ada, ask())).turn.pk
+        [row] = await wait_for_approvals(turn_id)
+        assert (RAN, len(posts(server))) == ([], 1)
+        assert await decide(ada, row, decision) == 200
+        turn, _ = await ended(turn_id)
+    assert (turn.state, turn.error_code, RAN) == ("completed", "", runs)
+    first, second = posts(server)
+    assert says in of.sent(second) and says not in of.sent(first)
+    frames, seen = await transcript(turn)
+    assert seen[-1] == ("", "Done.") and ("tool_activity" in [name for name, _ in seen]) is bool(runs)
+    assert [frame.header.role for frame in frames if frame.header.call_id] == ["assistant", "tool"]
