@@ -14,6 +14,7 @@ from chatui.models.user import User
 from chatui.turns import running, titles
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import SECRET, Format, format_of
+from tests.chatui.backends.wire import posts
 from tests.llama.fixture import llama_server as llama_server
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
