@@ -12,7 +12,6 @@ from django.db.backends.utils import CursorWrapper
 
 from chatui.database import pools
 from chatui.database.pools import Pool
-from chatui.database.writer import Writer
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -24,7 +23,6 @@ from chatui.usage import limits
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cost import cost
-from tests.support.environment import change
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -109,26 +107,6 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
     assert await Turn.objects.filter(state="completed").acount() == 5
 
 
-async def test_a_first_answer_waits_for_few_threads(
-    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each wait is also a wait for the interpreter, which turns that begin at the same time share."""
-    calls: list[str] = []
-    post = Writer.post
-
-    def recorded_write(writer: Writer, write: Any, *given: Any, **named: Any) -> Any:
-        calls.append(name_of(write))
-        return post(writer, write, *given, **named)
-
-    async with BrowserSocket(ada) as socket:
-        await turn(socket, backend, statements, send(None))
-        record_reads(monkeypatch, calls)
-        monkeypatch.setattr(Writer, "post", recorded_write)
-        await turn(socket, backend, statements, send(None))
-    # The summary asks its model server independently, and no answer waits for it.
-    assert [name for name in calls if name != "spec_of"] == ["start", "load", "store_end"]
-
-
 async def test_a_first_answer_without_tools_waits_for_no_read(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,17 +140,6 @@ def record_reads(monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:
 
 def name_of(work: Any) -> str:
     return str(getattr(work, "func", work).__name__)
-
-
-async def test_group_limits_add_no_statement(
-    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with BrowserSocket(ada) as socket:
-        accepted, *_ = await turn(socket, backend, statements, send(None))
-        without = await turn(socket, backend, statements, send(accepted["conversation"]))
-        change(monkeypatch, {"group_answers_at_once": {"students": 20, "staff": 100}})
-        with_limits = await turn(socket, backend, statements, send(accepted["conversation"]))
-    assert without[1:] == with_limits[1:]
 
 
 @pytest.mark.slow

@@ -39,8 +39,7 @@ from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.python.sandbox import sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
-from tests.chatui.turns.test_documents import with_files
-from tests.chatui.turns.test_edited_files import edited
+from tests.chatui.turns.test_documents import edited, with_files
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.stub import DONE, chunk
