@@ -16,7 +16,6 @@ from chatui.backends.continuation import Seam, continue_in_words
 from chatui.backends.demo import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
@@ -102,21 +101,6 @@ async def test_by_ids_later_reasoning_is_hidden_and_quoted_markers_are_text(voca
     )
     result, _ = await continue_by_ids(vocabulary, stub.plays(raw), VLLM, continued())
     assert (result.visible, result.hidden) == (" <|end|><|channel|>analysis", SECRET)
-
-
-@pytest.mark.asyncio
-async def test_by_ids_an_empty_continuation_opens_no_frame(vocabulary: Vocabulary) -> None:
-    result, _ = await continue_by_ids(vocabulary, stub.responds("500 Oops", b"{}"), VLLM, continued())
-    assert result.error is not None and not result.finished
-    ended, _ = await continue_by_ids(vocabulary, stub.plays(sse(vllm(200002, finish="stop", stop=200002))), VLLM, continued())
-    assert [(done.frame.body, done.frame.terminator) for done in ended.finished] == [("", Terminator.RETURN)]
-
-
-@pytest.mark.asyncio
-async def test_by_ids_a_continuation_that_is_cut_again_is_incomplete(vocabulary: Vocabulary) -> None:
-    result, _ = await continue_by_ids(vocabulary, stub.plays(sse(vllm(*vocabulary.encode(" are"), finish="length"))), VLLM, continued())
-    assert [(done.frame.body, done.complete, done.error) for done in result.finished] == [(" are", False, ProductCode.LENGTH)]
-    assert result.ended is not None and result.ended.reason is EndReason.LENGTH
 
 
 # Chat Completions

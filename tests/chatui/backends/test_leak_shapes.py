@@ -321,13 +321,6 @@ def test_nothing_is_shown_of_a_shape_that_was_cut(shape: Shape) -> None:
             assert text_ever_visible(events) == ""
 
 
-def test_a_sample_is_ordered_and_depends_on_its_seed() -> None:
-    some, others = (sample(CATALOGUE, 30, random.Random(seed)) for seed in (1, 2))
-    assert len(some) == 30 and some != others
-    assert some == sorted(some, key=CATALOGUE.index) == sample(CATALOGUE, 30, random.Random(1))
-    assert sample(CATALOGUE, None, random.Random(1)) == CATALOGUE
-
-
 # Plain-text labels
 
 

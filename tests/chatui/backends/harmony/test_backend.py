@@ -144,31 +144,6 @@ async def test_markers_written_by_a_person_become_no_control_tokens(vocabulary: 
     assert [number for number in server.posted["prompt"] if number >= 199_998] == plain
 
 
-@pytest.mark.parametrize("incremental", [False, True])
-@pytest.mark.parametrize("step", [1, 3, 50])
-async def test_sglang_is_read_with_cumulative_or_incremental_ids(vocabulary: Vocabulary, incremental: bool, step: int) -> None:
-    ids = ids_of(vocabulary, f"<|channel|>analysis<|message|>{REASONING}<|end|><|start|>assistant<|channel|>final<|message|>{LANGUAGES}")
-    chunks = []
-    for start in range(0, len(ids), step):
-        so_far = ids[: start + step]
-        is_last = len(so_far) == len(ids)
-        about = {"completion_tokens": len(so_far), "finish_reason": {"type": "stop", "matched": 200002} if is_last else None}
-        chunks.append({"text": "x", "output_ids": so_far[start:] if incremental else so_far, "meta_info": about})
-    result = await answered(vocabulary, stub.plays(sse(*chunks) + stub.DONE, seed=step), SGLANG)
-    assert (result.visible, result.hidden) == (LANGUAGES, REASONING)
-    assert result.ended is not None and result.ended.reason is STOP
-    assert result.finished[-1].frame.terminator is Terminator.RETURN
-
-
-async def test_sglang_that_leaves_ids_out_is_rejected(vocabulary: Vocabulary) -> None:
-    first = {"output_ids": ids_of(vocabulary, "<|channel|>final<|message|>Hel"), "meta_info": {"completion_tokens": 4}}
-    later = {"output_ids": [64], "meta_info": {"completion_tokens": 9}}
-    result = await answered(vocabulary, stub.plays(sse(first, later)), SGLANG)
-    assert result.error is not None and result.error.code is Code.STREAM_TRUNCATED
-    uncounted = {"output_ids": [200005], "meta_info": {}}
-    assert (await answered(vocabulary, stub.plays(sse(uncounted)), SGLANG)).error is not None
-
-
 async def test_a_server_that_sends_no_ids_shows_nothing(vocabulary: Vocabulary) -> None:
     stripped = recorded("vllm/v-raw-completions-greet-text-default.sse")
     assert b"analysis" in stripped
@@ -202,17 +177,6 @@ async def test_ids_that_do_not_match_the_text_are_rejected(vocabulary: Vocabular
     assert result.visible == ""
 
 
-@pytest.mark.parametrize(("named", "terminator"), [(200012, Terminator.CALL), (None, Terminator.CALL)])
-async def test_a_call_is_complete_if_the_server_only_names_the_stop_token(
-    vocabulary: Vocabulary, named: int | None, terminator: Terminator
-) -> None:
-    ids = ids_of(vocabulary, '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}')
-    result = await answered(vocabulary, stub.plays(sse(vllm(*ids), vllm(finish="stop", stop=named)) + stub.DONE), VLLM)
-    assert result.calls == [("functions.f", '{"a":1}')]
-    assert result.ended is not None and result.ended.reason is CALLS
-    assert result.finished[-1].frame.terminator is terminator
-
-
 async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabulary: Vocabulary) -> None:
     cut = [*ids_of(vocabulary, "<|channel|>final<|message|>Hi"), 101]  # the first bytes of a character that never arrived whole
     result = await answered(vocabulary, stub.plays(sse(vllm(*cut), vllm(finish="stop")) + stub.DONE), VLLM)
@@ -221,24 +185,6 @@ async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabula
     mute = [llama("<|channel|>", 200005), llama("final", 17196), llama("<|message|>", 200008), llama("Hi", 12194)]
     result = await answered(vocabulary, stub.plays(sse(*mute, llama("", stop=True, stop_type="eos"))), LLAMA)
     assert (result.visible, result.finished[-1].complete) == ("Hi", True)
-
-
-UNSAID = {"choices": [{"index": 0, "text": "", "token_ids": [], "finish_reason": "stop"}]}
-
-
-@pytest.mark.parametrize("end", [vllm(finish="stop", stop=12194), UNSAID])
-async def test_an_answer_that_an_ordinary_token_ended_is_incomplete(vocabulary: Vocabulary, end: dict[str, Any]) -> None:
-    result = await answered(vocabulary, stub.plays(sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi")), end) + stub.DONE), VLLM)
-    assert result.error is not None and result.error.code is Code.STREAM_TRUNCATED
-    assert [(done.frame.body, done.complete, done.error) for done in result.finished] == [("Hi", False, Code.STREAM_TRUNCATED)]
-    assert result.visible == "Hi"
-
-
-async def test_llama_cpp_running_out_of_context_is_a_length_cut(vocabulary: Vocabulary) -> None:
-    chunks = [llama("<|channel|>", 200005), llama("final", 17196), llama("<|message|>", 200008), llama("Ha", 12194)]
-    result = await answered(vocabulary, stub.plays(sse(*chunks, llama("", stop=True, stop_type="limit", truncated=True))), LLAMA)
-    assert result.ended is not None and result.ended.reason is LENGTH
-    assert result.finished[-1].error is ProductCode.LENGTH
 
 
 async def test_a_broken_stream_closes_open_frames_as_incomplete(vocabulary: Vocabulary) -> None:
