@@ -244,17 +244,6 @@ def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
     assert [shown(None), shown("length"), shown("content_filter"), shown("stop")] == ["", "", "", "Hi"]
 
 
-def test_a_late_label_withdraws_shown_text() -> None:
-    reader = Reducer(lambda: "c", max_chars=1000)
-    item = {"type": "message", "id": "m", "role": "assistant", "content": []}
-    events: list[dict[str, Any]] = [
-        {"type": "response.output_item.added", "item": item},
-        {"type": "response.output_text.delta", "item_id": "m", "delta": f"{SECRET} is shown at first"},
-        {"type": "response.output_item.done", "item": {**item, "channel": "analysis"}},
-    ]
-    assert visible_text([*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.finish()[0]]) == ""
-
-
 def test_e_x_withheld_is_announced_if_the_hidden_text_is_uncertain() -> None:
     for text, is_announced in {
         f"<think>{SECRET}</think>Hi": False,

@@ -44,20 +44,9 @@ def test_only_the_first_choice_is_read() -> None:
     assert [done.frame.body for done in frames] == ["Hi!"]
 
 
-def test_only_list_parts_of_type_text_are_the_answer() -> None:
-    parts = [{"type": "text", "text": "Hi"}, {"text": SECRET}, {"type": None, "text": SECRET}, {"type": "thinking", "text": SECRET}, SECRET]
-    assert visible_text(read({"index": 0, "delta": {"content": parts}})[0]) == "Hi"
-
-
 def test_reasoning_in_a_refusal_is_hidden_as_in_an_answer() -> None:
     frames, reason = read({"index": 0, "delta": {"refusal": f"<think>{SECRET}</think>I cannot help."}})
     assert (visible_text(frames), reason) == ("I cannot help.", EndReason.REFUSAL)
-
-
-def test_a_sample_cut_by_the_limit_is_reported_as_cut_despite_calls() -> None:
-    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
-    for reason, expected in (("length", EndReason.LENGTH), ("stop", EndReason.TOOL_CALLS), ("tool_calls", EndReason.TOOL_CALLS)):
-        assert read({"index": 0, "delta": call, "finish_reason": reason})[1] is expected
 
 
 def test_the_arguments_of_a_call_count_towards_the_limit() -> None:
@@ -77,21 +66,6 @@ def test_a_label_after_all_text_hides_it_in_a_broken_stream_too() -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     events = [event for delta in ({"content": SECRET}, {"channel": "analysis"}) for event in reader.feed({"choices": [{"delta": delta}]})]
     frames = [done for event in [*events, *reader.break_off()] if (done := assembler.feed(event))]
-    assert frames and visible_text(frames) == ""
-
-
-def test_raw_output_cut_by_a_filter_proves_no_answer() -> None:
-    raw = {"content": "analysisThe user asks.assistantfinalIt is sunny."}
-    assert visible_text(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
-    for cut in ("content_filter", "length"):
-        assert visible_text(read({"delta": raw, "finish_reason": cut})[0]) == ""
-
-
-def test_raw_output_of_a_broken_stream_proves_no_answer() -> None:
-    reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
-    raw = {"content": f"analysis{SECRET}.assistantfinalIt is sunny."}
-    events = [*reader.feed({"choices": [{"delta": raw, "finish_reason": "stop"}]}), *reader.break_off()]
-    frames = [done for event in events if (done := assembler.feed(event))]
     assert frames and visible_text(frames) == ""
 
 
@@ -306,6 +280,10 @@ def kinds(finished: list[Finished]) -> Found:
         ([{"content": [{"type": "text", "text": "Hi"}, {"type": "x", "text": "hm"}]}], [("thought", "hm"), ("answer", "Hi")]),
         ([{"content": [{"type": "output_text", "text": "Hi", "channel": "analysis"}]}], [("thought", "Hi")]),
         ([{"content": [{"type": "text", "text": {"text": "hm"}}]}], [("thought", "hm")]),
+        (
+            [{"content": [{"type": "text", "text": "Hi"}, {"text": "h"}, {"type": None, "text": "m"}, "!"]}],
+            [("thought", "hm"), ("answer", "Hi")],
+        ),
         ([{"content": 5, "refusal": 5}, HI], [("answer", "Hi")]),
         ([{"content": "hm", "channel": "analysis"}], [("thought", "hm")]),
         ([{"content": "hm", "role": "tool"}], [("hidden", "hm")]),
@@ -342,6 +320,7 @@ def test_hidden_text_of_an_unknown_label_is_announced_and_that_of_another_speake
         ([HI], "function_call", EndReason.TOOL_CALLS, Terminator.END, None),
         ([HI, HM], "stop", EndReason.STOP, Terminator.END, None),
         ([HI, A_CALL], "stop", EndReason.TOOL_CALLS, Terminator.END, None),
+        ([HI, A_CALL], "length", EndReason.LENGTH, Terminator.END, ProductCode.LENGTH),
         ([{"refusal": "No."}], "stop", EndReason.REFUSAL, Terminator.RETURN, None),
         ([{"refusal": "No."}], "length", EndReason.LENGTH, Terminator.END, ProductCode.LENGTH),
         ([{"refusal": "No."}, A_CALL], "length", EndReason.LENGTH, Terminator.END, ProductCode.LENGTH),

@@ -27,10 +27,10 @@ from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_forced_calls import WEATHER, forced
-from tests.chatui.backends.test_wire_formats import ANALYSIS, BUSY, SCHEMA, WANTED, request, sampled, schema_in, streams
+from tests.chatui.backends.test_wire_formats import ANALYSIS, SCHEMA, WANTED, request, sampled, schema_in, streams
 from tests.chatui.backends.wire import DAY, VLLM, ids_of, sse, vllm
 from tests.support import stub
-from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
+from tests.support.sampling import PATIENT, Outcome, outcome
 from tests.support.stub import DONE, SSE_HEAD
 
 FINAL = "<|channel|>final<|message|>"
@@ -436,30 +436,12 @@ async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(vo
 
 
 @pytest.mark.asyncio
-async def test_a_response_is_closed_where_the_answer_becomes_too_long(vocabulary: Vocabulary) -> None:
-    limits = replace(PATIENT, max_output_chars=len(FINAL) + 2)
-    async with stub.running(never_ends(SSE_HEAD + sse(vllm(*ids_of(vocabulary, f"{FINAL}Hello")))), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=limits), vocabulary=lambda: vocabulary)
-        result = await outcome(backend, sample_request("Hello!"))
-        await backend.aclose()
-    assert (result.visible, result.finished[-1].error) == ("He", ProductCode.LENGTH)
-
-
-@pytest.mark.asyncio
 async def test_a_refusal_in_the_middle_of_the_answer_is_no_refusal_of_the_schema(vocabulary: Vocabulary) -> None:
     first, second = streams("vLLM", vocabulary, ANALYSIS)
     failing = SSE_HEAD + sse(vllm(*ids_of(vocabulary, '{"su')), {"error": {"code": 400, "message": "schema"}})
     result, bodies = await sample(vocabulary, request(), first, failing, second)
     assert result.error is not None and result.error.code is ProductCode.BACKEND_REFUSED
     assert (result.visible, len(bodies)) == ('{"su', 2)
-
-
-@pytest.mark.asyncio
-async def test_a_failure_that_is_no_refusal_of_the_schema_is_not_asked_again(vocabulary: Vocabulary) -> None:
-    first, second = streams("vLLM", vocabulary, ANALYSIS)
-    result, bodies = await sample(vocabulary, request(), first, BUSY, second)
-    assert result.error is not None and result.error.code is ProductCode.BACKEND_BUSY
-    assert (result.visible, len(bodies)) == ("", 2)
 
 
 @pytest.mark.asyncio

@@ -19,27 +19,6 @@ ROWS = [json.loads(line) for line in QUIRKS.read_text("utf-8").splitlines()]
 STRIPPED = [row for row in ROWS if row["mode"] == "stripped"]
 MARKED = [row for row in ROWS if row["mode"] in ("text", "token") and row["raw"].startswith("<|channel|>")]
 
-HONEST = [
-    "Hello! How can I help?",
-    "analysis of the data shows that sales grew.",
-    "analysis, then synthesis: that is the method.",
-    "Analysis is a branch of mathematics.",
-    "final words are hard",
-    "finally, it is done",
-    "finală este propoziția",
-    "finalísimo esfuerzo",
-    "commentary on the text is welcome",
-    "assistant professors earn less",
-    "the assistant finally answered",
-    "<thinking about it> is no tag of ours here: <b>",
-    "< 3 is less than four",
-    "A Harmony message: <|start|>assistant<|channel|>analysis<|message|>x<|end|> and so on.",
-    "Write `<think>` to begin and `</think>` to end.",
-    "to be or not to be",
-    "f",
-    "ana",
-    " \n  indented",
-]
 
 LEAKS = {
     "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>": "Hello",
@@ -74,11 +53,6 @@ LEAKS = {
     "\n" * 12 + "> Thinking:\n> SECRET\n\nHello": "\nHello",
     "\n \u200b" * 12 + "Th\u200binking:\n> SECRET\n\nHello": "\nHello",
 }
-
-
-@for_each(HONEST)
-def test_a_harmless_answer_is_shown_whole(text: str) -> None:
-    assert guarded(text) == text
 
 
 @for_each(LEAKS)
