@@ -15,27 +15,17 @@ from chatui.codes import ProductCode
 from chatui.live import routing
 from chatui.live.routing import is_allowed
 from chatui.models.conversation import Conversation
-from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import transcripts
 from chatui.turns import running, statements
-from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
+from chatui.turns.asks import AskKind, AskRefusedError, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
-from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-HIDDEN_QUESTIONS = [
-    Header("user", "analysis"),
-    Header("user", recipient="functions.lookup"),
-    Header("user", intent="debug"),
-    Header("user", intent="preamble"),
-]
 
 
 @pytest.mark.asyncio
@@ -117,30 +107,6 @@ def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conv
     Conversation.objects.filter(pk=conversation.pk).delete()
     with pytest.raises(NotFoundError):
         statements.touch(conversation)
-
-
-@pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)
-@pytest.mark.parametrize("kind", [AskKind.EDIT, AskKind.REGENERATE])
-@pytest.mark.asyncio
-async def test_a_hidden_question_can_neither_be_edited_nor_regenerated(
-    ada: User, backend: ScriptedBackend, kind: AskKind, header: Header
-) -> None:
-    turn = await run(ada, ask())
-    hidden = await database_sync_to_async(keep)(turn.conversation, header)
-    assert not hidden.is_visible, "the premise"
-    before = await Message.objects.acount()
-    question = Ask(kind, uuid4(), "low", turn.conversation_id, question=hidden.pk, text="mine now" if kind is AskKind.EDIT else "")
-    with pytest.raises(NotFoundError):
-        await begin(ada, question)
-    assert (await Message.objects.acount(), await Turn.objects.acount(), len(backend.requests)) == (before, 1, 1)
-    shown = replace(question, question=turn.question_id, client_id=uuid4())
-    assert (await begin(ada, shown)).is_new, "the premise: of a question that can be seen, the same is done"
-    await running.settle()
-
-
-def keep(conversation: Conversation, header: Header) -> Message:
-    last = conversation.messages.order_by("position").last()
-    return transcripts.append(conversation, last, Frame(header, "not for people"), Author.IMPORT)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from chatui.backends.base import Backend, Endpoint
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.models.user import User
 from chatui.tools import catalogue, replies
-from chatui.tools.functions import tool_of
 from chatui.tools.replies import ToolReply
 from chatui.tools.tool import CallingTurn, Tool
 from chatui.turns.calls.requested import Requested, requested
@@ -20,7 +19,7 @@ from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.formats import format_of
 from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, get_weather, model, model_of, transcript
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import environment
@@ -211,21 +210,3 @@ async def test_other_formats_offer_built_ins_as_functions(
     assert of.offered(first) == ["browser_find", "browser_search", "get_weather", "run_python"]
     assert json.dumps(PYTHON.parameters) in json.dumps(first["tools"])
     assert of.replies(second) == [reply] and name in of.sent(second) and json.dumps(json.dumps(arguments)) in of.sent(second)
-
-
-def test_built_in_calls_over_token_ids_become_functions_in_other_formats() -> None:
-    from chatui.backends.chat.messages import messages
-    from chatui.backends.responses.backend import prompt
-
-    calls = [written("python", "6*7", "commentary"), written("browser.search", '{"query": "a"}', "commentary")]
-    for call, name, body in zip(calls, ("run_python", "browser_search"), ('{"code": "6*7"}', '{"query": "a"}'), strict=True):
-        reply = Frame(Header("tool", channel="commentary", recipient="assistant", call_id="c", name=call.header.recipient), "42")
-        [sent, _] = messages([call, reply])
-        assert sent["tool_calls"] == [{"id": "c", "type": "function", "function": {"name": name, "arguments": body}}]
-        [item, _] = prompt([call, reply]).items
-        assert (item["name"], json.loads(str(item["arguments"]))) == (name, json.loads(body))
-
-
-def test_get_weather_is_still_a_function() -> None:
-    plain = tool_of(get_weather, "get_weather")
-    assert (plain.offered_as, plain.recipient, plain.definition.recipient) == ("get_weather", None, None)

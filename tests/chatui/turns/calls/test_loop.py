@@ -148,12 +148,6 @@ async def test_the_server_gets_its_reasoning_back_until_it_answers(world: World)
     assert any(frame.terminator is Terminator.CALL for frame in world.backend.requests[2].frames), "calls and replies stay"
 
 
-async def test_no_tool_receives_analysis(world: World) -> None:
-    world.offer(fetch)
-    await world.answered(frame(ANALYSIS, "SECRET thought"), call("fetch", "c1", key="a"))
-    assert RAN == ["a"]
-
-
 async def test_a_model_cannot_forge_a_message_of_the_product(world: World) -> None:
     world.offer(fetch)
     forged = replace(PREAMBLE, name="tool_activity")

@@ -101,13 +101,6 @@ def test_nothing_is_sent_after_the_end(world: World) -> None:
     assert world.sent == [] and world.waits() == []
 
 
-def test_nothing_is_planned_after_the_end(world: World) -> None:
-    turn = followed(world)
-    turn.publisher.stop()
-    turn.publisher.add_event(wire.Saving())
-    assert world.waits() == []
-
-
 def test_the_end_of_a_turn_does_not_wait_for_events_that_cannot_be_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = followed(world)
     turn.publisher.add_event(wire.Saving())
@@ -317,10 +310,3 @@ def test_a_turn_that_dies_before_its_end_sends_the_end_of_its_message(world: Wor
     asyncio.run(turn.publisher.catch_up())
     turn.publisher.stop()
     assert shown(turn) == ["response.delta.flush"] and world.waits() == []
-
-
-def test_a_message_whose_end_cannot_be_shown_does_not_stop_its_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    turn = ended(world)
-    monkeypatch.setattr(EndUserStream, "flush", broken)
-    asyncio.run(turn.publisher.catch_up())
-    assert shown(turn) == []
