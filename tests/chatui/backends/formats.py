@@ -96,7 +96,10 @@ class Format:
 
     def backend(self, url: str, **options: Any) -> Backend:
         endpoint = Endpoint(url, **{"limits": PATIENT, "separates": "always", **options})
-        return registry.build(endpoint, kind=self.kind, **({"vocabulary": lambda: self.vocabulary} if self.vocabulary else {}))
+        if self.vocabulary is None:
+            return registry.build(endpoint, kind=self.kind)
+        loaded: Vocabulary = self.vocabulary
+        return registry.build(endpoint, kind=self.kind, vocabulary=lambda: loaded)
 
     @asynccontextmanager
     async def playing(

@@ -8,10 +8,8 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from channels.db import database_sync_to_async
 from django.db import IntegrityError
 
-from chatui.codes import ProductCode
 from chatui.live import routing
 from chatui.live.routing import is_allowed
 from chatui.models.conversation import Conversation
@@ -19,7 +17,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running, statements
-from chatui.turns.asks import AskKind, AskRefusedError, ProgramAsk
+from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
 from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, begin, run
@@ -78,14 +76,6 @@ async def test_many_simultaneous_copies_of_an_ask_are_one_turn(ada: User, backen
     started = await asyncio.gather(*(stored(ada, question) for _ in range(8)))
     assert sum(each.is_new for each in started) == 1 and len({each.turn.pk for each in started}) == 1
     assert await Turn.objects.acount() == await Conversation.objects.acount() == 1
-
-
-@pytest.mark.asyncio
-async def test_an_ask_of_a_deleted_account_is_refused(ada: User) -> None:
-    await database_sync_to_async(User.objects.filter(pk=ada.pk).delete)()
-    with pytest.raises(AskRefusedError) as refused:
-        await stored(ada, ask())
-    assert refused.value.code is ProductCode.SIGNED_OUT and not await Turn.objects.aexists()
 
 
 @pytest.mark.asyncio

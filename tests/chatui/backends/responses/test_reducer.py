@@ -110,9 +110,10 @@ UNPROVEN: dict[str, Any] = {"separation": Separation.UNPROVEN}
 TRUSTED: dict[str, Any] = {"summaries_are_trusted": True}
 BROKEN_OFF: dict[str, Any] = {"breaks": True}
 RAW = text(f"analysis{SECRET} is the plan.assistantfinalHi")
-CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+CUT: dict[str, Any] = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
 REASONED = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
 HELLO = snapshot(part("Hello"))
+NO_PARTS: tuple[object, ...] = (None, "reasoning_text", [])
 
 ROWS: dict[str, tuple[list[dict[str, Any]], str | list[tuple[str, str]], str | None, dict[str, Any]]] = {
     # whose text it is
@@ -195,7 +196,7 @@ ROWS: dict[str, tuple[list[dict[str, Any]], str | list[tuple[str, str]], str | N
         [message(), text("He"), part_done(type="output_text", text="Hello"), completed()], "Hello", "", {}),
     "so does that of a refusal": ([message(), part_done(type="refusal", refusal="No."), completed()], "No.", "", {}),
     "a part event without a part changes nothing": (
-        [message(), *({**part_done(None), "part": odd} for odd in (None, "reasoning_text", [])), text("Hi"), completed()], "Hi", "", {}),
+        [message(), *({**part_done(None), "part": odd} for odd in NO_PARTS), text("Hi"), completed()], "Hi", "", {}),
     "parts that are no objects are left out": ([ended("x", None, part("Hi"), 5), completed()], "Hi", "", {}),
     **{f"content that is no list changes nothing: {odd}": (
         [message(), text("Hi"), ended() | {"item": snapshot() | {"content": odd}}, completed()], "Hi", "", {})
