@@ -15,7 +15,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.responses.backend import ResponsesBackend
 from renderer.events import RawEvent
-from tests.chatui.backends.test_withdrawing_all import Event, bodies, frames, message_events
+from tests.chatui.backends.test_wall import Event, bodies, frames, message_events
 from tests.support import stub
 from tests.support.sampling import PATIENT, sample_request
 from tests.support.stub import SSE_HEAD, chunk

@@ -19,8 +19,8 @@ from chatui.tools.functions import model_name
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, key_of, text_of
 from tests.chatui.api.functions import CHAT, calls_of, nested
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, PARAMETERS, event, model, posts
+from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, PARAMETERS, model
 from tests.support.stub import DONE, chunk
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary

@@ -17,8 +17,8 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.functions import CHAT, calls_of, nested
 from tests.chatui.api.test_calls_in_wire_formats import CITY, FUNCTION, THOUGHT, of_chat, of_responses, of_token_ids, request_text
-from tests.chatui.backends.harmony.test_backend import ids_of, sse, vllm
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, posts
+from tests.chatui.backends.wire import ids_of, posts, sse, vllm
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, model
 from tests.support import stub
 from tests.support.stub import DONE, Stub
 from tests.support.vocabulary import rank_file as rank_file

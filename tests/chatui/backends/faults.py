@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from chatui.backends.base import SampleLimits
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
-from tests.chatui.backends.chat.test_backend import then
 from tests.chatui.backends.formats import SECRET, Format
+from tests.chatui.backends.wire import then
 from tests.support.sampling import PATIENT
 from tests.support.stub import SSE_HEAD, Answer, responds
 
@@ -39,6 +39,12 @@ class Fault:
     keeps_words: bool = False
     is_of_ids: bool = True
     """Whether the fault exists over token ids, too."""
+
+    @property
+    def is_asked_again(self) -> bool:
+        """Only where that can help: not if the server says that it takes long, if words were shown, or if it answered in another way."""
+        is_passing = self.code in (BUSY, BROKEN) and not self.keeps_words
+        return is_passing and self.name not in ("429 with Retry-After of two minutes", "200, compressed", "200 of the wrong type")
 
 
 def _refusal(name: str, status: str, gives: ErrorCode, headers: str = "", **error: object) -> Fault:
@@ -133,25 +139,22 @@ ANSWERS = [
     _page("200, as a page", "200 OK", SETUP),
     Fault("200 without a body", BROKEN, lambda _: responds("200 OK", b"", "", "application/json")),
     Fault("200 with JSON that is cut", BROKEN, lambda _: responds("200 OK", b'{"choices":[{"message":', "", "application/json")),
-    Fault("200 with JSON of another kind", BROKEN, lambda _: responds("200 OK", b'["' + SECRET.encode() + b'"]', "", "application/json")),
+    Fault("200 with JSON of another kind", BROKEN, lambda _: responds("200 OK", b'["' + SECRET.encode() + b'"]', "",
+     "application/json")),
     Fault("200 with an error", BROKEN, lambda _: responds("200 OK", json.dumps({"error": {"message": SECRET, "code": 500}}).encode())),
     Fault("200, compressed", BROKEN, lambda _: responds("200 OK", gzip.compress(SECRET.encode()), "Content-Encoding: gzip\r\n")),
     Fault("200 of the wrong type", BROKEN, lambda _: responds("200 OK", b"\x89PNG\r\n" + bytes(range(256)), "", "image/png")),
-    _raw(
-        "a body that is shorter than it says",
-        BROKEN,
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n: a\n\n",
-    ),
+    _raw("a body that is shorter than it says", BROKEN,
+     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n: a\n\n"),
     _raw("junk", CUT, SSE_HEAD + bytes(range(256)) * 400),
     _raw("a stream without an event", CUT, SSE_HEAD + b": nothing\n\n"),
     Fault("a line without end", CUT, lambda _: _flood(SSE_HEAD + b"data: ")),
     Fault("an error as its first event", BROKEN, lambda each: then(SSE_HEAD + each.error({"message": SECRET, "code": 500}))),
-    Fault(
-        "overloaded, as its first event", BUSY, lambda each: then(SSE_HEAD + each.error({"message": SECRET, "type": "overloaded_error"}))
-    ),
+    Fault("overloaded, as its first event", BUSY, lambda each: then(SSE_HEAD + each.error({"message": SECRET,
+     "type": "overloaded_error"}))),
     Fault("thinks and breaks off", CUT, lambda each: then(SSE_HEAD + each.thought, 0.1, "reset")),
     Fault("thinks and hangs", LATE, lambda each: then(SSE_HEAD + each.thought, 30.0), SHORT),
-]
+]  # fmt: skip
 
 LATER = [
     _later("hangs in its answer", LATE, 30.0, limits=SHORT),
@@ -161,20 +164,11 @@ LATER = [
     Fault("drips in its answer", LATE, lambda each: _dripping(SSE_HEAD + each.half, b":"), SHORT, keeps_words=True),
     Fault("a line without end in its answer", CUT, lambda each: _flood(SSE_HEAD + each.half + b"data: "), keeps_words=True),
     Fault("never ends", LATE, lambda each: _dripping(SSE_HEAD + each.half, each.words), SHORT, keeps_words=True),
-    Fault(
-        "an error in its answer",
-        BROKEN,
-        lambda each: then(SSE_HEAD + each.half + each.error({"message": SECRET, "code": 500})),
-        keeps_words=True,
-    ),
-    Fault(
-        "ends its answer for a reason of its own",
-        CUT,
-        lambda each: then(SSE_HEAD + each.half + each.of_its_own),
-        keeps_words=True,
-        is_of_ids=False,
-    ),
-]
+    Fault("an error in its answer", BROKEN, lambda each: then(SSE_HEAD + each.half + each.error({"message": SECRET, "code": 500})),
+     keeps_words=True),
+    Fault("ends its answer for a reason of its own", CUT, lambda each: then(SSE_HEAD + each.half + each.of_its_own), keeps_words=True,
+     is_of_ids=False),
+]  # fmt: skip
 
 
 def _ends(name: str, code: ErrorCode, sent: Callable[[Format], bytes], *, keeps_words: bool = False, is_of_ids: bool = True) -> Fault:

@@ -10,7 +10,7 @@ from typing import Any
 
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
+from tests.chatui.backends.wire import BEGUN, ended, message_event
 from tests.support import stub
 from tests.support.sampling import PATIENT
 from tests.support.stub import DONE, SSE_HEAD, chunk

@@ -15,7 +15,7 @@ from chatui.codes import ProductCode
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Channel, Frame, Header, Role
 from tests.chatui.backends.limited import REFUSALS, Limited, error, served, texts, tokens
-from tests.chatui.backends.test_fitting import INSTRUCTIONS, turn
+from tests.chatui.backends.test_context_window import INSTRUCTIONS, turn
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]

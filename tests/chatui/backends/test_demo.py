@@ -51,11 +51,6 @@ async def test_each_welcome_page_example_has_a_matching_answer(example: str, wor
     assert len(shown) == messages, "one of them has a preamble"
 
 
-async def test_any_other_question_is_told_that_no_model_read_it() -> None:
-    result = await outcome(DemoBackend(0), sample_request("What is the capital of France?"))
-    assert all(word in result.visible for word in ("no model is connected", "nobody has read it", "Model servers"))
-
-
 async def test_the_plan_has_a_preamble_a_hidden_call_with_its_reply_and_an_answer() -> None:
     result = await outcome(DemoBackend(0), sample_request("plan"))
     headers = [done.frame.header for done in result.finished]

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import logging
 import socket
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from chatui.backends import registry
+from chatui.backends.auto import AutoBackend
 from chatui.backends.base import BackendError, Endpoint, SampleLimits
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover, own_name
 from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from tests.chatui.backends.chat.test_recordings import GREETING
+from tests.chatui.backends.wire import LLAMA, SGLANG, VLLM, llama, recorded, sse, vllm
 from tests.support import stub
-from tests.support.sampling import HASTY, PATIENT
+from tests.support.sampling import HASTY, PATIENT, outcome, sample_request
+from tests.support.served import free_port
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -109,3 +119,200 @@ async def test_models_are_requested_once_and_identify_the_server() -> None:
 )
 async def test_a_models_name_is_the_requested_or_offered_one(configured: str | None, requested: str | None, shown: str | None) -> None:
     assert own_name(configured, requested, ("tiny", "")) == shown
+
+
+# Detection of the wire format when no kind is configured: the server is asked, and the choice is reported with its reason.
+
+
+Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+GPT_OSS, ANOTHER = {"tokens": [200005, 200008]}, {"tokens": [27, 91, 8]}
+SECRET = "sk-7261-secret"
+CHAT = stub.plays(stub.chunk(content=GREETING) + stub.chunk(finish="stop", content="") + stub.DONE)
+
+
+def as_body(body: object) -> Answer:
+    return stub.responds("200 OK", json.dumps(body).encode())
+
+
+def by_path(**answers: Answer) -> Callable[[stub.Stub], Answer]:
+    """Answer each request by the last part of its path."""
+
+    def of(server: stub.Stub) -> Answer:
+        async def answer(writer: asyncio.StreamWriter) -> None:
+            name = server.requests[-1].path.rpartition("/")[2]
+            await answers.get(name, stub.responds("404 Not Found", b"{}"))(writer)
+
+        return answer
+
+    return of
+
+
+LLAMA_IDS = stub.plays(recorded("llamacpp/x-raw-completion-greet.sse"))
+VLLM_IDS = stub.plays(recorded("vllm/v-raw-completions-greet.sse"))
+NO_IDS = stub.plays(sse({"choices": [{"index": 0, "text": "analysis", "finish_reason": None}]}))
+REFUSED = stub.responds("400 Bad Request", b"{}")
+SEVERAL: dict[str, Any] = {"server_header": "llama.cpp", "models": {"data": [{"id": "a"}, {"id": "b"}]}}
+
+
+async def chosen(
+    answers: Callable[[stub.Stub], Answer], server: dict[str, Any], vocabulary: Callable[[], Vocabulary], *, trusted: bool = False
+) -> tuple[str, str, stub.Stub]:
+    """The detected kind, the reason, and the paths that the server saw. The answer to a question must come in that kind."""
+    async with stub.running(CHAT, **server) as running:
+        running.answer = answers(running)
+        backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
+        assert isinstance(backend, AutoBackend) and backend.kind == "auto"
+        result = await outcome(backend, sample_request("Hello!"))
+        await backend.aclose()
+        assert result.visible == GREETING
+        choice = await backend.choice()
+        return choice.kind, choice.why, running
+
+
+def built(url: str, vocabulary: Callable[[], Vocabulary], limits: SampleLimits = PATIENT, **options: Any) -> AutoBackend:
+    backend = registry.build(Endpoint(url, SECRET, limits=limits), kind="auto", vocabulary=vocabulary, **options)
+    assert isinstance(backend, AutoBackend)
+    return backend
+
+
+def missing() -> Vocabulary:
+    raise VocabularyError("not here")
+
+
+async def test_token_ids_are_chosen_for_gpt_oss_on_llama_cpp_and_vllm(vocabulary: Vocabulary, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    kind, why, server = await chosen(by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS), LLAMA, lambda: vocabulary)
+    assert kind == "harmony-llamacpp" and "token ids" in why
+    assert next(request.body["n_predict"] for request in server.requests if request.path == "/completion") == 1, "one token is enough"
+    kind, why, server = await chosen(by_path(tokenize=as_body(GPT_OSS), completions=VLLM_IDS), VLLM, lambda: vocabulary)
+    assert kind == "harmony-vllm" and "token ids" in why
+    lines = [record.getMessage() for record in caplog.records if "wire format" in record.getMessage()]
+    assert len(lines) == 2 and lines[0].startswith("wire format harmony-llamacpp chosen for the model server at 127.0.0.1:")
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("answers", "server", "has_vocabulary", "trusted", "why"),
+    [
+        ({}, {"models": {"data": [{"id": "m", "owned_by": "library"}]}}, True, False, "Ollama is not known to give token ids"),
+        ({}, {"models": {"data": [{"id": "m"}]}}, True, False, "does not say what it is"),
+        ({}, {}, True, False, "does not say what it is (HTTP 404)"),
+        ({"tokenize": as_body(ANOTHER)}, VLLM, True, False, "is not gpt-oss"),
+        ({}, VLLM, True, False, "did not say how it tokenizes"),
+        ({"tokenize": as_body(GPT_OSS), "completions": VLLM_IDS}, VLLM, False, False, "run python manage.py fetch_vocabulary"),
+        ({"tokenize": as_body(GPT_OSS), "completions": VLLM_IDS}, VLLM, True, True, "summaries"),
+        ({"tokenize": as_body(GPT_OSS), "completions": NO_IDS}, VLLM, True, False, "does not return the ids"),
+        ({"tokenize": as_body(GPT_OSS), "generate": REFUSED}, SGLANG, True, False, "does not return the ids"),
+        ({"tokenize": as_body(GPT_OSS), "completion": LLAMA_IDS}, SEVERAL, True, False, "several models"),
+    ],
+)
+async def test_chat_is_chosen_with_a_reason_where_token_ids_are_unavailable(
+    vocabulary: Vocabulary, answers: dict[str, Answer], server: dict[str, Any], has_vocabulary: bool, trusted: bool, why: str
+) -> None:
+    load = (lambda: vocabulary) if has_vocabulary else missing
+    kind, message, _ = await chosen(_with_chat(answers), server, load, trusted=trusted)
+    assert kind == "chat" and why in message
+
+
+def _with_chat(answers: dict[str, Answer]) -> Callable[[stub.Stub], Answer]:
+    """``completions`` ends two addresses: vLLM's for token ids, and that of Chat Completions."""
+
+    def of(server: stub.Stub) -> Answer:
+        async def answer(writer: asyncio.StreamWriter) -> None:
+            path = server.requests[-1].path
+            if path == "/v1/chat/completions":
+                await CHAT(writer)
+            else:
+                await answers.get(path.rpartition("/")[2], stub.responds("404 Not Found", b"{}"))(writer)
+
+        return answer
+
+    return of
+
+
+async def test_a_server_that_is_down_is_probed_at_the_first_contact(vocabulary: Vocabulary) -> None:
+    port = free_port()
+    backend = built(f"http://127.0.0.1:{port}", lambda: vocabulary)
+    result = await outcome(backend, sample_request("Hello!"))
+    assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE
+    assert backend.kind == "auto", "nothing is guessed"
+    running = stub.Stub(CHAT, models=LLAMA["models"], server_header="llama.cpp")
+    running.answer = by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS)(running)
+    async with await asyncio.start_server(running.accept, "127.0.0.1", port):
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
+        assert backend.kind == "harmony"
+        await backend.aclose()
+        await asyncio.wait(running.connections, timeout=5)
+
+
+async def test_a_refused_key_or_a_busy_server_decides_nothing(vocabulary: Vocabulary) -> None:
+    async with stub.running(stub.responds("503 Service Unavailable", b"{}"), **VLLM) as busy:
+        busy.answer = _with_chat({"tokenize": as_body(GPT_OSS), "completions": stub.responds("503 Service Unavailable", b"{}")})(busy)
+        backend = built(busy.url, lambda: vocabulary)
+        with pytest.raises(BackendError) as refused:
+            await backend.choice()
+        assert refused.value.code is ProductCode.BACKEND_BUSY and backend.kind == "auto"
+
+
+async def test_an_unidentified_server_gets_chat_and_is_probed_again_soon(vocabulary: Vocabulary) -> None:
+    left = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        left.set()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        backend = built(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", lambda: vocabulary, HASTY)
+        choice = await backend.choice()
+        await backend.aclose()
+        await left.wait()
+    assert (choice.kind, choice.lasts) == ("chat", False) and "in time" in choice.why
+
+
+async def test_a_replaced_server_at_the_same_address_is_noticed_by_its_refusal(vocabulary: Vocabulary) -> None:
+    async with stub.running(CHAT, **LLAMA) as running:
+        running.answer = by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS)(running)
+        backend = built(running.url, lambda: vocabulary)
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING and backend.kind == "harmony"
+        running.server_header, running.answer = "another", by_path(completions=CHAT)(running)
+        assert (await outcome(backend, sample_request("Hello!"))).error is not None, "this kind is not supported there"
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
+        assert backend.kind == "chat"
+        await backend.aclose()
+
+
+async def test_token_ids_are_chosen_only_if_the_server_returns_them(vocabulary: Vocabulary) -> None:
+    assert llama("x", 1)["tokens"] and vllm(1)["choices"], "the forms that the recordings have"
+    empty = stub.plays(sse({"content": "", "tokens": [], "stop": True}))
+    kind, why, _ = await chosen(_with_chat({"tokenize": as_body(GPT_OSS), "completion": empty}), LLAMA, lambda: vocabulary)
+    assert kind == "chat" and "does not return the ids" in why
+
+
+async def test_a_deeply_nested_description_is_ignored(vocabulary: Vocabulary) -> None:
+    async with stub.running(CHAT, models=b"[" * 200_000) as running:
+        backend = built(running.url, lambda: vocabulary)
+        assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
+        await backend.aclose()
+
+
+async def test_a_slow_server_blocks_nobody_while_it_is_probed(vocabulary: Vocabulary) -> None:
+    async def drips(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b'data: {"content": ""}\n\n')
+                await writer.drain()
+                await asyncio.sleep(0.02)
+
+    async with stub.running(CHAT, **LLAMA) as running:
+        running.answer = _with_chat({"tokenize": as_body(GPT_OSS), "completion": drips})(running)
+        backend = built(running.url, lambda: vocabulary, SampleLimits(discover=0.5, first=20, idle=20))
+        async with asyncio.timeout(5):
+            results = await asyncio.gather(*(outcome(backend, sample_request("Hello!")) for _ in range(3)))
+        assert [result.visible for result in results] == [GREETING] * 3
+        choice = await backend.choice()
+        assert (choice.kind, choice.lasts) == ("chat", False), "it is asked again soon"
+        await backend.aclose()
+    assert sum(request.path == "/completion" for request in running.requests) == 1

@@ -1,4 +1,7 @@
-"""Each fault of a model server over each wire format: users get one sentence, operators one log line and one count, and no content."""
+"""Each fault of a model server over each wire format: users get one sentence, operators one log line and one count, and no content.
+
+What was shown stays, and is stored; a server is asked again only where that can help.
+"""
 
 from __future__ import annotations
 
@@ -9,42 +12,47 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.utils.html import escape
 
-from chatui.backends import http, registry
-from chatui.backends.base import Endpoint, SampleLimits
+from chatui.backends import http
+from chatui.backends.base import SampleLimits
 from chatui.codes import ProductCode
 from chatui.display import failures
+from chatui.display.failures import number
 from chatui.model_servers import connected
-from chatui.models.turn import Turn
+from chatui.models.message import Message
+from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 from chatui.observability import measures
+from chatui.turns import running
 from renderer.errors import ErrorCode
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.faults import FAULTS
-from tests.chatui.backends.formats import SECRET, WORDS, Format, every_format
+from tests.chatui.backends.formats import KINDS, SECRET, WORDS, Format, format_of
 from tests.chatui.backends.test_route import certificate
+from tests.chatui.backends.wire import posts
 from tests.chatui.conftest import signed_in
 from tests.chatui.turns.test_turns import ask, run
 from tests.support import stub
+from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cases import extended
 from tests.support.sampling import PATIENT
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
-FORMATS = ("chat", "responses", "harmony-llamacpp", "harmony-vllm")
 
 
 class ObservedResult:
     """The observed result of one question."""
 
-    def __init__(self, turn: Turn, page: str, records: list[logging.LogRecord], counted: dict[str, float]) -> None:
-        self.turn, self.page, self.counted = turn, page, counted
+    def __init__(
+        self, turn: Turn, messages: list[Message], pieces: int, page: str, records: list[logging.LogRecord], counted: dict[str, float]
+    ) -> None:
+        self.turn, self.messages, self.pieces, self.page, self.counted = turn, messages, pieces, page, counted
         self.ends = [record for record in records if record.getMessage() == "turn ended"]
         self.failures = [record for record in records if record.getMessage() == "a model server failed"]
         self.logged = "\n".join(str(record.__dict__) for record in records)
@@ -61,12 +69,10 @@ async def seen_of(
     url: str,
     of: Format,
     limits: SampleLimits,
-    words: Vocabulary,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> ObservedResult:
-    options: dict[str, Any] = {"vocabulary": lambda: words} if of.kind.startswith("harmony") else {}
-    backend = registry.build(Endpoint(url, key="hunter2-hunter2", model="tiny", limits=limits), kind=of.kind, **options)
+    backend = of.backend(url, key="hunter2-hunter2", model="tiny", limits=limits, separates="proved")
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
     monkeypatch.setattr(http, "PAUSES", (0.01, 0.01))
     caplog.clear()
@@ -77,14 +83,23 @@ async def seen_of(
         await backend.aclose()
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
     counted = {name: value - before.get(name, 0) for name, value in counts().items() if value != before.get(name, 0)}
-    return ObservedResult(turn, page, list(caplog.records), counted)
+    messages = [message async for message in turn.messages.order_by("position")]
+    return ObservedResult(turn, messages, await TurnPiece.objects.filter(turn=turn).acount(), page, list(caplog.records), counted)
 
 
 def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_words: bool) -> list[str]:
     """The deviations from the expected result, one word each."""
     failed = [name for name in seen.counted if "model_server_errors" in name]
     ended = [name for name in seen.counted if "turns_ended" in name]
+    shown = [message for message in seen.messages if message.is_visible]
     expected = {
+        "state": not of_request or seen.turn.state == "failed",
+        "end": seen.turn.finished_at is not None and not seen.pieces,
+        "number": not of_request or (number(seen.turn.pk) in seen.page and code.value not in seen.page),
+        "something to do about it": 'data-action="' in seen.page,
+        "what is stored of it": bool(shown) == keeps_words and all(WORDS in message.text for message in shown),
+        "that it is not whole": not (of_request and shown and shown[-1].is_complete),
+        "content for staff only": all(SECRET in message.text for message in seen.messages if not message.is_visible),
         f"code {seen.turn.error_code}": seen.turn.error_code == code,
         "sentence": seen.page.count(escape(failures.notice_of(seen.turn, 0).sentence)) == 1,
         "words": (WORDS in seen.page) == keeps_words,
@@ -103,18 +118,20 @@ def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_w
     return [name for name, is_so in expected.items() if not is_so]
 
 
-@pytest.mark.parametrize("kind", [extended(kind) if kind == "harmony-vllm" else kind for kind in FORMATS])
+@pytest.mark.parametrize("kind", [extended(kind) if kind == "harmony-vllm" else kind for kind in KINDS])
 async def test_each_fault_is_one_sentence_one_line_and_one_count(
     kind: str, ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, vocabulary: Vocabulary
 ) -> None:
     assert len(FAULTS) > 40 and len({fault.name for fault in FAULTS}) == len(FAULTS)
     caplog.set_level(logging.DEBUG)
-    [of] = [each for each in every_format(vocabulary) if each.kind == kind]
+    of = format_of(vocabulary, kind)
     wrong = {}
     for fault in [each for each in FAULTS if each.is_of_ids or not kind.startswith("harmony")]:
         async with stub.running(fault.answer(of), **of.server) as server:
-            seen = await seen_of(ada, server.url, of, fault.limits, vocabulary, monkeypatch, caplog)
-        if found := problems(seen, fault.code, of_request=fault.of_request, keeps_words=fault.keeps_words):
+            seen = await seen_of(ada, server.url, of, fault.limits, monkeypatch, caplog)
+        found = problems(seen, fault.code, of_request=fault.of_request, keeps_words=fault.keeps_words)
+        found += [f"asked {len(posts(server))} times"] if (len(posts(server)) > 1) != fault.is_asked_again else []
+        if found:
             wrong[fault.name] = found
     assert not wrong, "\n".join(f"{name}: {found}" for name, found in wrong.items())
 
@@ -131,12 +148,12 @@ async def certified_by_nobody(directory: Path) -> AsyncIterator[str]:
         server.close()
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_an_unreachable_server_is_reported_in_the_same_way(
     kind: str, tmp_path: Path, ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, vocabulary: Vocabulary
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    [of] = [each for each in every_format(vocabulary) if each.kind == kind]
+    of = format_of(vocabulary, kind)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         refused = f"127.0.0.1:{unused.getsockname()[1]}"
@@ -149,7 +166,27 @@ async def test_an_unreachable_server_is_reported_in_the_same_way(
             }
             wrong = {}
             for name, (url, code) in addresses.items():
-                seen = await seen_of(ada, url, of, PATIENT, vocabulary, monkeypatch, caplog)
+                seen = await seen_of(ada, url, of, PATIENT, monkeypatch, caplog)
                 if found := problems(seen, code, of_request=True, keeps_words=False):
                     wrong[name] = found
     assert not wrong, "\n".join(f"{name}: {found}" for name, found in wrong.items())
+
+
+@pytest.mark.parametrize("kind", ["chat", "responses", "harmony-llamacpp"])
+@pytest.mark.parametrize("name", ["500", "thinks and breaks off", "resets in its answer", "a line without end in its answer"])
+async def test_a_page_is_told_in_one_sentence_and_keeps_what_was_shown(
+    kind: str, name: str, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
+) -> None:
+    of, [fault] = format_of(vocabulary, kind), [each for each in FAULTS if each.name == name]
+    async with of.playing(fault.answer(of), separates="proved") as (_, backend):
+        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        monkeypatch.setattr(http, "PAUSES", (0.01, 0.01))
+        async with BrowserSocket(ada) as browser:
+            await browser.send_message("What is the capital of France?")
+            conversation = (await browser.until("chatui:accepted"))[-1]["conversation"]
+            await browser.send("subscribe", conversation=conversation)
+            events = await browser.until(*ENDS, timeout=30)
+            await running.settle()
+    assert (events[-1]["type"], events[-1]["code"]) == ("response.failed", fault.code) and escape(fault.code.sentence) in events[-1]["html"]
+    assert SECRET not in "".join(browser.raw)
+    assert (WORDS in "".join(browser.raw)) is fault.keeps_words

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,7 +20,9 @@ from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.failures import OPTIONAL, RejectedFields, blame_request, error_of_body, error_of_status, unreachable
 from chatui.codes import Cause, ProductCode
+from tests.chatui.backends.faults import FAULTS
 from tests.support import stub
+from tests.support.places import ROOT
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.several import constant_answer
 
@@ -296,3 +299,18 @@ def test_tls_in_the_place_of_http_is_told() -> None:
     assert (
         unreachable(httpx.RemoteProtocolError(r"illegal status line: bytearray(b'\x15\x03\x03\x00\x02\x02P')")).cause is Cause.WRONG_SCHEME
     )
+
+
+# ``docs/faults.md`` lists each simulated fault of a model server with its code.
+
+
+UNREACHED = ("nobody listens", "no such name", "no TLS")
+
+
+def test_the_page_lists_every_simulated_fault() -> None:
+    page = (ROOT / "docs/faults.md").read_text(encoding="utf-8").partition("## Faults of a model server")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| ([^|`]+) \| `(E-[\w-]+)` \| (.+) \|$", page, re.MULTILINE)
+    played = [(name, ProductCode.BACKEND_UNREACHABLE.value, "all") for name in UNREACHED]
+    played += [("certified by nobody", ProductCode.BACKEND_SETUP.value, "all")]
+    played += [(fault.name, fault.code.value, "all" if fault.is_of_ids else "chat, responses") for fault in FAULTS]
+    assert listed == played

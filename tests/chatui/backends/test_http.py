@@ -12,11 +12,11 @@ from chatui.backends import http
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleLimits
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
-from renderer.errors import Code, ErrorCode
+from renderer.errors import ErrorCode
 from renderer.events import FrameText
-from tests.chatui.backends.chat.test_backend import then
+from tests.chatui.backends.wire import then
 from tests.support import stub
-from tests.support.sampling import HASTY, PATIENT, sample_request
+from tests.support.sampling import PATIENT, sample_request
 from tests.support.served import free_port
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
@@ -75,21 +75,6 @@ async def test_a_too_long_retry_after_is_not_waited_for() -> None:
     later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 3600\r\n")
     text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
     assert (text, code, requests) == ("", ProductCode.BACKEND_BUSY, 1) and seconds < 10
-
-
-@pytest.mark.parametrize("refusal", ["400 Bad Request", "401 Unauthorized", "404 Not Found"])
-async def test_a_permanent_refusal_is_not_retried(refusal: str) -> None:
-    assert (await sampled(one_after_the_other(stub.responds(refusal, b"{}"), ANSWER)))[::2] == ("", 1)
-
-
-@pytest.mark.parametrize("first_events", [chunk(content="Half"), chunk(reasoning_content="thought")])
-async def test_nothing_is_retried_after_the_first_event(first_events: bytes) -> None:
-    text, code, requests, _ = await sampled(one_after_the_other(then(SSE_HEAD, first_events, "reset"), ANSWER))
-    assert (code, requests) == (Code.STREAM_TRUNCATED, 1) and "Here." not in text
-
-
-async def test_a_timeout_is_not_retried() -> None:
-    assert (await sampled(one_after_the_other(then(30.0), ANSWER), HASTY))[:3] == ("", ProductCode.TIMEOUT, 1)
 
 
 async def test_a_server_started_meanwhile_is_reached() -> None:

@@ -19,13 +19,17 @@ from chatui.backends.leaks.guard import judged
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
+from chatui.operations.canary.scripts import Shape, all_shapes, sample
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.honest import HONEST
+from tests.chatui.backends.honest_labels import HEADINGS
+from tests.chatui.backends.honest_labels import LABELS as HONEST_LABELS
 from tests.chatui.backends.leaking import LEAKING, VISIBLE
-from tests.support.cases import for_each
+from tests.support.cases import EVERY_SHAPE, example_count, for_each, is_drawn
 from tests.support.cost import cost, costs_at_most
+from tests.support.places import QUIRKS
 
 SHAPES = [json.loads(line) for line in (Path(__file__).parent / "data" / "shapes.jsonl").read_text("utf-8").splitlines()]
 SECRET = "SECRETzzq"
@@ -240,17 +244,6 @@ def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
     assert [shown(None), shown("length"), shown("content_filter"), shown("stop")] == ["", "", "", "Hi"]
 
 
-def test_a_late_label_withdraws_shown_text() -> None:
-    reader = Reducer(lambda: "c", max_chars=1000)
-    item = {"type": "message", "id": "m", "role": "assistant", "content": []}
-    events: list[dict[str, Any]] = [
-        {"type": "response.output_item.added", "item": item},
-        {"type": "response.output_text.delta", "item_id": "m", "delta": f"{SECRET} is shown at first"},
-        {"type": "response.output_item.done", "item": {**item, "channel": "analysis"}},
-    ]
-    assert visible_text([*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.finish()[0]]) == ""
-
-
 def test_e_x_withheld_is_announced_if_the_hidden_text_is_uncertain() -> None:
     for text, is_announced in {
         f"<think>{SECRET}</think>Hi": False,
@@ -261,3 +254,142 @@ def test_e_x_withheld_is_announced_if_the_hidden_text_is_uncertain() -> None:
         assembler = Assembler()
         done = [end for raw in events_of_chat({}, [text], whole=False) if (end := assembler.feed(raw))]
         assert (ProductCode.WITHHELD in {end.error for end in done}) == is_announced, text
+
+
+# Every shape of the canary's catalogue through the readers of each wire format, split at many places; and the guard's rules.
+
+
+CATALOGUE = all_shapes()
+HIDDEN, SHOWN = "ghjkmnpqrtvw00004", "zyxwvtrqpnmk00007"
+
+
+def filled(shape: Shape) -> str:
+    return shape.filled(f"{HIDDEN} bcdflbcdfl is what nobody may read.", f"Answer {SHOWN}.")
+
+
+def text_ever_visible(events: list[RawEvent]) -> str:
+    """Everything that a user could have read at some time."""
+    gate = Gate(Audience.END_USER)
+    return "".join(event.text for raw in events if isinstance(event := gate.admit(raw), VisibleDelta))
+
+
+def event_sequences(text: str) -> Iterator[tuple[Cut, list[RawEvent]]]:
+    """The events of an answer over the wire formats that have a field for it: whole, and split in many ways."""
+    for pieces in cuts(text):
+        yield pieces, events_of_chat({}, pieces, whole=False)
+        yield pieces, events_of_responses(text, pieces, {}, whole=False)
+    yield [text], events_of_chat({}, [text], whole=True)
+    yield [text], events_of_responses(text, [text], {}, whole=True)
+
+
+def test_the_catalogue_is_large_and_its_shapes_are_distinct() -> None:
+    assert len(CATALOGUE) > 550 and len({shape.name for shape in CATALOGUE}) == len(CATALOGUE)
+    assert all("{hidden}" in shape.text and shape.name.isprintable() and len(shape.name) < 60 for shape in CATALOGUE)
+    assert sum(shape.shows for shape in CATALOGUE) > len(CATALOGUE) / 2, "a guard that hides everything would be useless"
+
+
+@for_each([shape for shape in CATALOGUE if EVERY_SHAPE or is_drawn(2, shape.name)])
+def test_every_shape_is_hidden_at_every_moment(shape: Shape) -> None:
+    text = filled(shape)
+    for pieces, events in event_sequences(text):
+        visible = visible_text(events)
+        assert HIDDEN not in visible, pieces
+        assert HIDDEN not in text_ever_visible(events), pieces
+        assert not shape.shows or SHOWN in visible, pieces
+
+
+@for_each(sample(CATALOGUE, example_count(250), random.Random(9)))
+def test_nothing_is_shown_of_a_shape_that_was_cut(shape: Shape) -> None:
+    text = filled(shape)
+    first = text.index(HIDDEN)
+    for length in range(first, len(text), 7):
+        for events in (
+            events_of_chat({}, [text[:length]], whole=False, ends=False),
+            events_of_responses(text[:length], [text[:length]], {}, whole=False, ends=False),
+        ):
+            assert text_ever_visible(events) == ""
+
+
+# Plain-text labels
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Here is my thought process: SECRET Here is my response: Forty two.", " Forty two."),
+        ("Analysis: SECRET\n\nFinal: Forty two.", " Forty two."),
+        ("**Thinking**\n\nSECRET\n\n**Answer:** Forty two.", " Forty two."),
+        ("Thought: SECRET\nFinal Answer: Forty two.", " Forty two."),
+        ("```thinking\nSECRET\n```\nForty two.", "Forty two."),
+        ("> **Thinking**\n> SECRET\n\nForty two.", "\nForty two."),
+        ("思考过程：SECRET\n\n最终回答：42", "42"),
+        ("Thinking: SECRET\nI will write\nAnswer: and go on. SECRET\nAnswer: 42", " 42"),
+    ],
+)
+def test_a_second_label_hides_the_part_before_it(text: str, shown: str) -> None:
+    assert guarded(text) == shown
+
+
+def test_headings_without_a_second_label_are_shown_whole() -> None:
+    assert len(HEADINGS) >= 40
+    assert [text for text in HONEST_LABELS if guarded(text) != text] == []
+
+
+@pytest.mark.parametrize("text", ["thought\nSECRET\n42", "```thinking\nSECRET", "think\nSECRET"])
+def test_an_implausible_beginning_hides_the_whole_answer(text: str) -> None:
+    assert guarded(text) == ""
+
+
+def test_a_sign_in_a_suspect_answer_ends_it_and_is_judged_once() -> None:
+    """Repeated judgement used to recurse without end."""
+    for text in ("analysis of <|start|> SECRET<|end|>", "assistant\nanalysis\nSECRET\nassistant\nfinal\n42", "Analysis: a\n<|call|>SECRET"):
+        assert "SECRET" not in guarded(text)
+
+
+# The same text as reasoning and as answer
+
+
+def test_text_sent_as_reasoning_and_answer_is_reasoning() -> None:
+    deltas: list[dict[str, Any]] = [{"reasoning": word, "content": word} for word in ("We ", "think ", "SECRET.")]
+    assert visible_text(events_of_chat({"deltas": [*deltas, {"content": "42"}]}, [], whole=False)) == "42"
+    whole = {"role": "assistant", "reasoning_content": "SECRET", "content": "SECRET"}
+    assert visible_text(events_of_chat({"deltas": [whole]}, [], whole=True)) == ""
+
+
+def test_a_line_end_in_both_fields_is_not_a_duplicate() -> None:
+    reader = Deltas(lambda: "c", max_chars=100)
+    events = reader.feed({"choices": [{"delta": {"reasoning": "\n", "content": "\n"}}]})
+    events += [*reader.feed({"choices": [{"delta": {"content": "42"}}]}), *reader.finish()[0]]
+    assert visible_text(events) == "\n42"
+
+
+# The rows of the quirk catalogue that concern a backend: text without markers, and events of servers.
+
+
+ROWS = {row["id"]: row for row in map(json.loads, QUIRKS.read_text("utf-8").splitlines())}
+WIRE = [row for row in ROWS.values() if row["mode"] == "wire"]
+STRIPPED = [row for row in ROWS.values() if row["mode"] == "stripped"]
+
+
+def deltas() -> Deltas:
+    return Deltas(lambda: "call_1", max_chars=10_000)
+
+
+@pytest.mark.parametrize("row", [row for row in WIRE if "choices" in row["raw"]], ids=lambda row: row["id"])
+def test_an_odd_server_event_shows_exactly_the_visible_text(row: dict[str, str]) -> None:
+    reader = deltas()
+    events = reader.feed(json.loads(row["raw"]))
+    rest, _ = reader.finish()
+    assert visible_text([*events, *rest]) == row["visible"]
+
+
+@pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_an_answer_with_stripped_markers_shows_its_proven_part_through_the_adapter(row: dict[str, str], size: int) -> None:
+    reader = deltas()
+    raw, field = row["raw"], "delta" if size else "message"
+    parts = [raw[start : start + size] for start in range(0, len(raw), size)] if size else [raw]
+    events = [event for part in parts for event in reader.feed({"choices": [{"index": 0, field: {"content": part}}]})]
+    events += reader.feed({"choices": [{"index": 0, "finish_reason": "stop"}]})
+    rest, _ = reader.finish()
+    assert visible_text([*events, *rest]) == row["visible"]

@@ -12,7 +12,6 @@ from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.discovery import Discovered
-from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.separation import Read, Separates, Separation, Separations
 from chatui.backends.sse import Decoder
@@ -157,36 +156,6 @@ def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_thos
     assert reader.read.separation is (Separation.STRUCTURED if name in PROVED_BY.split() else Separation.UNPROVEN)
 
 
-HEADERS = (
-    "<|end|><|start|>assistant<|channel|>analysis<|message|>",
-    "assistantanalysis",
-    "<|channel|>analysis<|message|>",
-    "assistant\nanalysis\n",
-)
-
-
-@pytest.mark.parametrize(
-    "before", ["Sum is 4", "Here:", "**Hi**", "Hi (there)", 'She said "hi."', "use `x`", "你好", "Hi 😊", "```\nx\n```", "Hi.\n"]
-)
-def test_a_header_glued_to_anything_is_hidden_in_proven_text_however_it_comes(before: str) -> None:
-    for header in HEADERS[: 4 if before.endswith("\n") else 3]:
-        text = f"{before}{header}SECRET thought."
-        for size in (1, 2, 7, len(text)):
-            guard = LeakGuard(Separation.STRUCTURED)
-            spans = [span for at in range(0, len(text), size) for span in guard.feed(text[at : at + size])]
-            spans += guard.finish(complete=True)
-            assert "".join(span.text for span in spans if span.visible).strip() == before.strip(), (header, size)
-
-
-@pytest.mark.parametrize(
-    "text", ["The tokens (<|end|>, <|start|>) end it.", "an assistant, a commentary and banana", 'It is "<|end|>".', "a<b, x<y"]
-)
-def test_a_marker_that_is_not_glued_is_text_and_comes_at_once(text: str) -> None:
-    guard = LeakGuard(Separation.STRUCTURED)
-    shown = "".join(span.text for character in f"{text} So." for span in guard.feed(character) if span.visible)
-    assert shown.startswith(text)
-
-
 THOUGHT = "The user says hello, so SECRET we greet."
 
 
@@ -249,18 +218,3 @@ async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: typ
         wanted = replace(sample_request("Hello!"), answer_format=AnswerFormat("sum", None))
         assert (await outcome(backend, wanted)).visible == answer
         await backend.aclose()
-
-
-@pytest.mark.parametrize("text", [
-    'He said "hi"<|channel|>analysis SECRET',
-    'I will look.\nassistantanalysis to=functions.x SECRET',
-    'Let me lookcommentary to=functions.x{"q": "SECRET"}',
-    "analysis We need SECRET. assistantfinal Hi",
-    "analysis\nWe need SECRET.assistantfinalHi",
-    "Sum is 4&lt;|channel|&gt;analysis&lt;|message|&gt;SECRET",
-])  # fmt: skip
-def test_a_header_is_found_however_its_text_is_cut(text: str) -> None:
-    for size in range(1, 12):
-        guard = LeakGuard(Separation.STRUCTURED)
-        spans = [span for at in range(0, len(text), size) for span in guard.feed(text[at : at + size])]
-        assert not any("SECRET" in span.text for span in [*spans, *guard.finish(complete=True)] if span.visible), size

@@ -18,9 +18,7 @@ from chatui.backends.speaker import REASONING_FIELDS
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.chat.test_backend import then
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, event, message_event
+from tests.chatui.backends.wire import BEGUN, VLLM, ended, event, ids_of, message_event, sse, then, vllm
 from tests.support import stub
 from tests.support.cases import for_each
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
@@ -99,12 +97,7 @@ CHAT = [
     Row("text", "repeated", texts("1", "12", "123") + STOP, "112123"),
     Row("text", "repeated", texts("Yes", "Yes and no") + STOP, "YesYes and no"),
     Row("text", "repeated", texts("Yes", "Yes and no"), "YesYes and no", error=CUT),
-    Row(
-        "text",
-        "repeated",
-        texts("Hi ", "you") + whole_message("Hi you"),
-        "Hi you",
-    ),
+    Row("text", "repeated", texts("Hi ", "you") + whole_message("Hi you"), "Hi you"),
     Row("text", "unknown", chunk(content={"x": SECRET}) + chunk(content=5) + chunk(content=[{"x": SECRET}]) + STOP),
     Row("text", "late", chunk("stop") + texts("Hi") + DONE, "Hi"),
     Row("text", "late", THOUGHT + whole_message("Hi"), "Hi"),
@@ -112,19 +105,12 @@ CHAT = [
     Row("thought", "absent", texts("Hi") + STOP, "Hi"),
     Row("thought", "repeated", chunk(reasoning=SECRET, reasoning_content=SECRET, content=SECRET) + texts("Hi") + STOP, "Hi"),
     Row("thought", "unknown", chunk(musing=SECRET) + texts("Hi") + STOP, "Hi"),
-    *(Row("thought", "late", interleaved("The ans", "wer is 4.", field=field) + STOP, "The answer is 4.") for field in REASONING_FIELDS),
-    Row(
-        "thought",
-        "late",
-        interleaved("It is **bo", "ld** and\n- a", " list\n\n| a ", "| b |\n", "|---|---|\n") + STOP,
-        "It is **bold** and\n- a list\n\n| a | b |\n|---|---|\n",
-    ),
-    Row(
-        "thought",
-        "late",
-        interleaved("```py\na = 1\n", "b = a.", "c\n```", "\nOne.", " Two.") + STOP,
-        "```py\na = 1\nb = a.c\n```\nOne. Two.",
-    ),
+    *(Row("thought", "late", interleaved("The ans", "wer is 4.", field=field) + STOP,
+     "The answer is 4.") for field in REASONING_FIELDS),
+    Row("thought", "late", interleaved("It is **bo", "ld** and\n- a", " list\n\n| a ", "| b |\n", "|---|---|\n") + STOP,
+     "It is **bold** and\n- a list\n\n| a | b |\n|---|---|\n"),
+    Row("thought", "late", interleaved("```py\na = 1\n", "b = a.", "c\n```", "\nOne.", " Two.") + STOP,
+     "```py\na = 1\nb = a.c\n```\nOne. Two."),
     Row("thought", "late", interleaved("In the U.", "S. and in std:", ":Vector.") + STOP, "In the U.S. and in std::Vector."),
     Row("thought", "late", interleaved("I look it up.", "**Berlin** it is.") + STOP, "I look it up.\n\n**Berlin** it is."),
     Row("call id", "absent", calling(part()) + CALLED, calls=(PICK,)),
@@ -135,39 +121,19 @@ CHAT = [
     Row("call index", "absent", unplaced(part(id="c1")) + unplaced(part('{"a": 2}', id="c2")) + CALLED, calls=(PICK, OTHER)),
     Row("call index", "absent", unplaced(part(id="c1"), part('{"a": 2}', id="c2")) + CALLED, calls=(PICK, OTHER)),
     Row("call index", "absent", unplaced(part()) + unplaced(part('{"a": 2}')) + CALLED, calls=(PICK, OTHER)),
-    Row(
-        "call index",
-        "absent",
-        unplaced(part('{"a":', id="c1"))
-        + unplaced(part('{"a": 2', id="c2"))
-        + unplaced(part(" 1}", name="", id="c1"))
-        + unplaced(part("}", name="", id="c2"))
-        + CALLED,
-        calls=(PICK, OTHER),
-    ),
+    Row("call index", "absent", unplaced(part('{"a":', id="c1")) + unplaced(part('{"a": 2', id="c2")) + unplaced(part(" 1}", name="",
+     id="c1")) + unplaced(part("}", name="", id="c2")) + CALLED, calls=(PICK, OTHER)),
     Row("call index", "repeated", calling(part(id="c1")) + calling(part('{"a": 2}', id="c2")) + CALLED, calls=(PICK, OTHER)),
     Row("call index", "repeated", calling(part(id="c1"), part('{"a": 2}', id="c2")) + CALLED, calls=(PICK, OTHER)),
     Row("call index", "repeated", calling(part()) + calling(part('{"a": 2}')) + CALLED, calls=(PICK, OTHER)),
-    Row(
-        "call index",
-        "repeated",
-        calling(part(name="f"), part(name="g")) + CALLED,
-        calls=(("functions.f", PICK[1]), ("functions.g", PICK[1])),
-    ),
-    Row(
-        "call index",
-        "unknown",
-        calling(part(id="c1", index="x")) + calling(part('{"a": 2}', id="c2", index=True)) + CALLED,
-        calls=(PICK, OTHER),
-    ),
+    Row("call index", "repeated", calling(part(name="f"), part(name="g")) + CALLED, calls=(("functions.f", PICK[1]), ("functions.g",
+     PICK[1]))),
+    Row("call index", "unknown", calling(part(id="c1", index="x")) + calling(part('{"a": 2}', id="c2", index=True)) + CALLED,
+     calls=(PICK, OTHER)),
     Row("call index", "late", unplaced(part('{"a": ', id="c1")) + calling(part("1}", name=None)) + CALLED, calls=(PICK,)),
     Row("call name", "absent", calling(part(name=None, id="c1")) + CALLED, calls=(("functions.no_name", PICK[1]),)),
-    Row(
-        "call name",
-        "repeated",
-        calling(part('{"a"', id="c1")) + calling(part(": 1}", id="c1")) + calling(part("", id="c1")) + CALLED,
-        calls=(PICK,),
-    ),
+    Row("call name", "repeated", calling(part('{"a"', id="c1")) + calling(part(": 1}", id="c1")) + calling(part("", id="c1")) + CALLED,
+     calls=(PICK,)),
     Row("call name", "repeated", calling(part('{"a"')) + calling(part(": 1}")) + calling(part("")) + CALLED, calls=(PICK,)),
     Row("call name", "repeated", calling(part("", name="lab_")) + calling(part()) + CALLED, calls=(PICK,)),
     Row("call name", "unknown", calling(part(name="lab_pick<|channel|>commentary", id="c1")) + CALLED, calls=(PICK,)),
@@ -182,25 +148,13 @@ CHAT = [
     Row("end", "absent", texts("Hi"), "Hi", error=CUT),
     Row("end", "absent", texts("Hi") + DONE, "Hi"),
     Row("end", "repeated", texts("Hi") + chunk("stop") + chunk("length") + DONE, "Hi", error=LENGTH),
-    *(
-        Row("end", "unknown", texts("Part one") + chunk(word) + DONE, "Part one", error=CUT)
-        for word in (
-            "error",
-            "abort",
-            "insufficient_system_resource",
-            "malformed_function_call",
-            "RECITATION",
-            "cancelled",
-            "network_error",
-        )
-    ),
+    *(Row("end", "unknown", texts("Part one") + chunk(word) + DONE, "Part one", error=CUT) for word in ("error", "abort",
+     "insufficient_system_resource", "malformed_function_call", "RECITATION", "cancelled", "network_error")),
     Row("end", "unknown", calling(part(id="c1")) + chunk("malformed_function_call") + DONE, error=CUT),
     Row("end", "unknown", texts("Part ") + with_error("error", content="one") + DONE, "Part one", error=FAILED),
     Row("end", "unknown", texts("Part one") + with_error(None) + chunk("stop") + DONE, "Part one", error=FAILED),
-    *(
-        Row("end", "unknown", texts("Part one") + chunk(word) + DONE, "Part one", error=LENGTH)
-        for word in ("max_tokens", "model_length", "MAX_TOKENS")
-    ),
+    *(Row("end", "unknown", texts("Part one") + chunk(word) + DONE, "Part one", error=LENGTH) for word in ("max_tokens", "model_length",
+     "MAX_TOKENS")),
     *(Row("end", "unknown", texts("Hi") + chunk(word) + DONE, "Hi") for word in ("eos", "end_turn", "STOP")),
     Row("end", "late", texts("Hi") + b'data: {"choices": [], "usage": {}}\n\n' + STOP, "Hi"),
     Row("blank line", "absent", texts("Part one ") + LAST, "Part one and two."),
@@ -212,7 +166,7 @@ CHAT = [
     Row("blank line", "repeated", b"\n\n\n" + texts("Hi") + b"\n\n\n" + STOP + b"\n" + DONE, "Hi"),
     Row("blank line", "unknown", texts("Hi") + chunk("stop") + b"data: [END]\n\n", "Hi"),
     Row("blank line", "late", texts("Hi") + b": wait\n" * 3 + LAST + b"\n: wait\n", "Hiand two."),
-]
+]  # fmt: skip
 
 # --- Responses --------------------------------------------------------------------------------------------------------------------
 
@@ -248,7 +202,8 @@ RESPONSES = [
     Row("text", "unknown", message() + event("response.output_text.delta", item_id="m", delta=5) + ended()),
     Row("text", "late", message() + ended(output=[ANSWER | PARTS]), "Hi"),
     Row("thought", "absent", message("Hi") + ended(), "Hi"),
-    Row("thought", "repeated", REASONING + REASONING + done("reasoning", "r", content=[{"type": "output_text", "text": SECRET}]) + ended()),
+    Row("thought", "repeated", REASONING + REASONING + done("reasoning", "r", content=[{"type": "output_text", "text": SECRET}]) +
+     ended()),
     Row("thought", "unknown", message("Hi") + event("response.musing.delta", item_id="m", delta=SECRET) + ended(), "Hi"),
     Row("thought", "late", message("The ans") + REASONING + message_event("wer is 4.") + ended(), "The answer is 4."),
     Row("thought", "late", REASONING.join([message("**a"), message_event("b**"), message_event(" c")]) + ended(), "**ab** c"),
@@ -256,24 +211,21 @@ RESPONSES = [
     Row("call id", "repeated", called(call_id="c1") + called('{"a": 2}', item="g", call_id="c1") + ended(), calls=(PICK, OTHER)),
     Row("call id", "unknown", called(call_id="c 1") + called('{"a": 2}', item="g", call_id=7) + ended(), calls=(PICK, OTHER)),
     Row("call id", "late", added("function_call", "f", name="lab_pick") + called(call_id="c1") + ended(), calls=(PICK,)),
-    Row("call index", "absent", called(call_id="c1", item="f") + called('{"a": 2}', item="g", call_id="c2") + ended(), calls=(PICK, OTHER)),
-    Row(
-        "call index", "absent", called(call_id="c1", item=None) + called('{"a": 2}', item=None, call_id="c2") + ended(), calls=(PICK, OTHER)
-    ),
+    Row("call index", "absent", called(call_id="c1", item="f") + called('{"a": 2}', item="g", call_id="c2") + ended(), calls=(PICK,
+     OTHER)),
+    Row("call index", "absent", called(call_id="c1", item=None) + called('{"a": 2}', item=None, call_id="c2") + ended(), calls=(PICK,
+     OTHER)),
     Row("call index", "repeated", called(output_index=0) + called('{"a": 2}', item="g", output_index=0) + ended(), calls=(PICK, OTHER)),
-    Row("call index", "unknown", called(output_index="x") + called('{"a": 2}', item="g", output_index=-1) + ended(), calls=(PICK, OTHER)),
+    Row("call index", "unknown", called(output_index="x") + called('{"a": 2}', item="g", output_index=-1) + ended(), calls=(PICK,
+     OTHER)),
     Row("call index", "late", added("function_call", "f", name="lab_pick") + called(output_index=1) + ended(), calls=(PICK,)),
     Row("call name", "absent", called(name=None) + ended(), calls=(("functions.no_name", PICK[1]),)),
     Row("call name", "repeated", added("function_call", "f", name="lab_pick") + called() + called() + ended(), calls=(PICK,)),
     Row("call name", "unknown", called(name="lab_pick<|channel|>commentary") + ended(), calls=(PICK,)),
     Row("call name", "late", added("function_call", "f") + called() + ended(), calls=(PICK,)),
     Row("arguments", "absent", called(None) + ended(), calls=(("functions.lab_pick", "{}"),)),
-    Row(
-        "arguments",
-        "repeated",
-        added("function_call", "f") + event(DELTA, item_id="f", delta='{"a": 1}') + called() + ended(),
-        calls=(PICK,),
-    ),
+    Row("arguments", "repeated", added("function_call", "f") + event(DELTA, item_id="f", delta='{"a": 1}') + called() + ended(),
+     calls=(PICK,)),
     Row("arguments", "unknown", called({"a": 1}) + ended(), calls=(PICK,)),
     Row("arguments", "late", called("") + ended(output=[{"type": "function_call", "id": "f", "arguments": PICK[1]}]), calls=(PICK,)),
     Row("end", "absent", message("Hi"), "Hi", error=CUT),
@@ -292,7 +244,7 @@ RESPONSES = [
     Row("blank line", "repeated", message("Hi") + b"\n\n" + ended() + b"\n\n" + DONE, "Hi"),
     Row("blank line", "unknown", message("Hi") + b"data: [END]\n\n" + ended(), "Hi"),
     Row("blank line", "late", message("Hi") + b": wait\n" + ended().rstrip() + b"\n: wait\n", "Hi"),
-]
+]  # fmt: skip
 
 
 async def answered(kind: str, sent: bytes, **options: Any) -> Outcome:

@@ -19,8 +19,7 @@ from chatui.json_schemas import AnswerFormat, answer_format
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
+from tests.chatui.backends.wire import BEGUN, DAY, LLAMA, SGLANG, VLLM, ended, ids_of, llama, message_event, sse, vllm
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD, Stub, chunk

@@ -18,7 +18,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.wire import VLLM, ids_of, sse, vllm
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.sampling import PATIENT

@@ -11,8 +11,7 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui import prompts
-from chatui.backends import registry
-from chatui.backends.base import BackendError, Endpoint, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, EndReason, SampleEvent, SampleRequest
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.message import Message
@@ -20,18 +19,22 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import leases, running, sweep
 from chatui.turns.asks import AskKind
+from chatui.turns.runner import Runner
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn
+from chatui.turns.sampling import Sampling
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Frame, Terminator, Transcript
+from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
-from tests.chatui.turns.test_faults import SECRET, Dialect
-from tests.chatui.turns.test_faults import dialect as dialect
+from tests.chatui.backends.formats import SECRET, WORDS, format_of
+from tests.chatui.backends.wire import posts
+from tests.chatui.conftest import stored
+from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, begin, shape
-from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
-from tests.support.sampling import PATIENT
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
+from tests.support.stub import SSE_HEAD
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -313,24 +316,25 @@ async def test_somebody_elses_turn_looks_like_a_missing_one(ada: User, bela: Use
 
 @pytest.mark.served
 @pytest.mark.parametrize("echoes", [False, True], ids=["answers", "continues its thought"])
+@pytest.mark.parametrize("kind", ["chat", "responses", "harmony-vllm"])
 async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
-    echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
+    kind: str, echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
     """The peer thinks without end. Asked again, it answers, or continues its thought in its format and then answers."""
-    posted = 0
+    of, posted = format_of(vocabulary, kind), 0
+    is_text = "harmony" not in kind
 
     async def play(writer: asyncio.StreamWriter) -> None:
         nonlocal posted
         posted += 1
         if posted == 1:
-            writer.write(dialect.thought)
+            writer.write(SSE_HEAD + of.thought)
             await writer.drain()
             await asyncio.Event().wait()
-        writer.write(dialect.half if echoes else replaced(dialect))
+        writer.write(SSE_HEAD + (of.half if echoes or not is_text else of.half.replace(SECRET.encode(), b"in short")))
         await writer.drain()
 
-    async with stub.running(play, **dialect.server) as server:
-        backend = registry.build(Endpoint(server.url, model="stub", limits=PATIENT), **dialect.options)
+    async with of.playing(play, model="stub", separates="proved") as (server, backend):
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         async with page(ada) as (socket, about):
             await socket.until("chatui:working")
@@ -338,21 +342,15 @@ async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
             events = await socket.until(*ENDS)
             await running.settle()
             raw = "".join(socket.raw)
-        await backend.aclose()
-        bodies = [str(request.body) for request in server.requests if request.method == "POST"]
-    assert "Half an answer" in shown_text(events), "the premise: asked again, it answered"
+    bodies = [str(body) for body in posts(server)]
+    assert WORDS in shown_text(events), "the premise: asked again, it answered"
     assert SECRET not in raw
     assert len(bodies) == 2 and SECRET not in bodies[1]
-    if "harmony" not in dialect.options["kind"]:
+    if is_text:
         assert prompts.read("finish").strip()[:30] in bodies[1] and "low" in bodies[1]
     rows = [row async for row in Message.objects.filter(turn=UUID(about["turn"]))]
     assert not any(SECRET in row.text for row in rows if row.is_visible)
     assert any(SECRET in row.text and row.error_code == ProductCode.ANSWER_NOW for row in rows)
-
-
-def replaced(dialect: Dialect) -> bytes:
-    """The text of the answer when the format lets a model omit the thought."""
-    return dialect.half if "harmony" in dialect.options["kind"] else dialect.half.replace(SECRET.encode(), b"in short")
 
 
 @pytest.mark.parametrize("events", [(FrameClosed(Terminator.END, header=PREAMBLE),), (FrameWithdrawn(), FrameClosed(Terminator.END))])
@@ -361,3 +359,116 @@ async def test_it_works_again_if_the_answer_was_none(events: Sequence[Step], ada
     turn.press()
     assert (await turn.ended()).state == "completed"
     assert len(backend.requests) == 2 and (await turn.rows())[-1].text.endswith("Four. <|return|>")
+
+
+# After Answer now: no later request contains the reasoning that was cut, and no tool runs any more.
+
+
+CUT_AGAIN: list[Step] = [
+    FrameOpened(FINAL),
+    FrameText("Half an ans"),
+    FrameClosed(None, ProductCode.LENGTH),
+    ended(EndReason.LENGTH),
+]
+
+
+def texts(request: SampleRequest) -> list[str]:
+    return [each.body for each in request.frames]
+
+
+@pytest.mark.parametrize(
+    ("then", "opened"),
+    [(CUT_AGAIN, "Half an ans"), ([*frame(PREAMBLE, "I will look."), *frame(ANALYSIS, "second"), ended()], "")],
+    ids=["continue", "finish"],
+)
+async def test_a_continued_answer_is_not_prefilled_after_a_cut_thought(
+    then: Sequence[Step], opened: str, ada: User, backend: ScriptedBackend
+) -> None:
+    turn = await thinking(ada, backend, then=then)
+    turn.press()
+    done = await turn.ended()
+    backend.waiting.clear()
+    backend.script = answer("wer")
+    again = ThinkingTurn(backend, await begin(ada, ask(AskKind.CONTINUE, "", conversation=done.conversation_id, continued_turn=done.pk)))
+    await again.ended()
+    continued = backend.requests[-1]
+    assert continued.cut_answer == Frame(FINAL, opened)
+    assert "a long thought" not in texts(continued)
+
+
+async def test_a_call_written_before_the_cut_does_not_run(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[bool] = []
+
+    def lookup() -> None:
+        """Counts the available items."""
+        ran.append(True)
+
+    offering.offer(monkeypatch, lookup)
+    turn = await thinking(ada, backend, *frame(CALL, "{}", Terminator.CALL), *THINKS)
+    turn.press()
+    done = await turn.ended()
+    assert (done.state, done.error_code, ran) == ("completed", "", [])
+    rows = await turn.rows()
+    assert [kind[0] for kind in shape(rows)] == ["assistant", "assistant", "tool", "assistant", "assistant"]
+    assert "asked for at once" in rows[2].text and not rows[2].is_visible
+
+
+async def test_a_call_after_the_cut_is_refused_and_the_cut_thought_stays_out(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[bool] = []
+
+    def lookup() -> None:
+        """Counts the available items."""
+        ran.append(True)
+
+    offering.offer(monkeypatch, lookup)
+    turn = await thinking(ada, backend, then=[*frame(CALL, "{}", Terminator.CALL), ended(EndReason.TOOL_CALLS)])
+    backend.following = [answer("Four.")]
+    turn.press()
+    done = await turn.ended()
+    assert (done.state, ran, len(backend.requests)) == ("completed", [], 3)
+    assert all("a long thought" not in texts(request) and not request.tools for request in backend.requests[1:])
+
+
+@pytest.mark.parametrize("failing", [False, True])
+async def test_pressed_as_the_thinking_ends_the_model_is_asked_again(
+    failing: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.script = [*frame(ANALYSIS, "hm"), ended()]
+    backend.following = [answer("Four.")]
+    runner, sound = Runner(await stored(ada, ask())), Sampling.run
+
+    async def pressed_at_its_end(sampling: Sampling) -> None:
+        await sound(sampling)
+        if len(backend.requests) == 1:
+            assert runner.press_answer_now()
+            if failing:
+                raise BackendError(ProductCode.BACKEND)
+
+    monkeypatch.setattr(Sampling, "run", pressed_at_its_end)
+    runner.listen()
+    await runner.run()
+    assert len(backend.requests) == 2 and backend.requests[1].cut_answer == Frame(FINAL, "")
+
+
+async def test_pressed_while_a_tool_runs_the_next_sampling_is_asked_for_the_answer(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pressed: list[bool] = []
+
+    def lookup() -> dict[str, int]:
+        """Counts the available items."""
+        pressed.extend(runner.press_answer_now() for _ in range(2))
+        return {"found": 4}
+
+    offering.offer(monkeypatch, lookup)
+    calls = [*frame(ANALYSIS, "look"), *frame(CALL, "{}", Terminator.CALL), ended(EndReason.TOOL_CALLS)]
+    backend.script, backend.following = calls, [answer("There are four.")]
+    runner = Runner(await stored(ada, ask()))
+    runner.listen()
+    await runner.run()
+    first, second = backend.requests
+    assert pressed == [True, False] and backend.closed == 0
+    assert second.cut_answer == Frame(FINAL, "") and second.frames[-1].header.role == "tool"
+    assert first.tools and not second.tools

@@ -8,34 +8,22 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from channels.db import database_sync_to_async
 from django.db import IntegrityError
 
-from chatui.codes import ProductCode
 from chatui.live import routing
 from chatui.live.routing import is_allowed
 from chatui.models.conversation import Conversation
-from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import transcripts
 from chatui.turns import running, start
-from chatui.turns.asks import Ask, AskKind, AskRefusedError, ProgramAsk
+from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
-from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-HIDDEN_QUESTIONS = [
-    Header("user", "analysis"),
-    Header("user", recipient="functions.lookup"),
-    Header("user", intent="debug"),
-    Header("user", intent="preamble"),
-]
 
 
 @pytest.mark.asyncio
@@ -91,14 +79,6 @@ async def test_many_simultaneous_copies_of_an_ask_are_one_turn(ada: User, backen
 
 
 @pytest.mark.asyncio
-async def test_an_ask_of_a_deleted_account_is_refused(ada: User) -> None:
-    await database_sync_to_async(User.objects.filter(pk=ada.pk).delete)()
-    with pytest.raises(AskRefusedError) as refused:
-        await stored(ada, ask())
-    assert refused.value.code is ProductCode.SIGNED_OUT and not await Turn.objects.aexists()
-
-
-@pytest.mark.asyncio
 async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, backend: ScriptedBackend) -> None:
     first, second = await run(ada, ask()), await run(ada, ask())
     with pytest.raises(IntegrityError):
@@ -117,30 +97,6 @@ def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conv
     Conversation.objects.filter(pk=conversation.pk).delete()
     with pytest.raises(NotFoundError):
         start.touch(conversation)
-
-
-@pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)
-@pytest.mark.parametrize("kind", [AskKind.EDIT, AskKind.REGENERATE])
-@pytest.mark.asyncio
-async def test_a_hidden_question_can_neither_be_edited_nor_regenerated(
-    ada: User, backend: ScriptedBackend, kind: AskKind, header: Header
-) -> None:
-    turn = await run(ada, ask())
-    hidden = await database_sync_to_async(keep)(turn.conversation, header)
-    assert not hidden.is_visible, "the premise"
-    before = await Message.objects.acount()
-    question = Ask(kind, uuid4(), "low", turn.conversation_id, question=hidden.pk, text="mine now" if kind is AskKind.EDIT else "")
-    with pytest.raises(NotFoundError):
-        await begin(ada, question)
-    assert (await Message.objects.acount(), await Turn.objects.acount(), len(backend.requests)) == (before, 1, 1)
-    shown = replace(question, question=turn.question_id, client_id=uuid4())
-    assert (await begin(ada, shown)).is_new, "the premise: of a question that can be seen, the same is done"
-    await running.settle()
-
-
-def keep(conversation: Conversation, header: Header) -> Message:
-    last = conversation.messages.order_by("position").last()
-    return transcripts.append(conversation, last, Frame(header, "not for people"), Author.IMPORT)
 
 
 @pytest.mark.parametrize(

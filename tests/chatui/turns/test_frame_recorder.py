@@ -3,55 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import DataError
 
 from chatui.models.message import Message
-from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions.access import NotFoundError
-from chatui.turns import leases, ledger, publisher, running, sweep
-from chatui.turns.asks import Ask, AskKind
-from chatui.turns.publisher import Publisher
-from chatui.turns.running_turn import RunningTurn
-from renderer.events import Finished, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frames import Terminator
-from tests.chatui.conftest import stored
+from chatui.turns import leases, publisher, running, sweep
+from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from tests.chatui.database.locks import write_lock
 from tests.chatui.store import pieces
-from tests.chatui.turns.test_turns import ask, begin, run
+from tests.chatui.turns.test_turns import ask, begin
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
-from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
+from tests.support.scripted import FINAL, ScriptedBackend, answer
 
 saved = database_sync_to_async(pieces.saved)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
-
-
-async def test_each_event_is_published_once_and_each_frame_stored_once(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    happened: list[str] = []
-    keep, take = ledger.store_frames, Publisher.take
-
-    def recorded_store(job: RunningTurn, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
-        happened.extend("stored" for _ in written)
-        return keep(job, parents, written)
-
-    def recorded_take(publisher: Publisher, event: RawEvent, key: UUID) -> None:
-        happened.append(type(event).__name__)
-        take(publisher, event, key)
-
-    monkeypatch.setattr(ledger, "store_frames", recorded_store)
-    monkeypatch.setattr(Publisher, "take", recorded_take)
-    backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Four.", Terminator.RETURN), ended()]
-    await run(ada, ask())
-    assert happened.count("stored") == 2
-    assert [step for step in happened if step != "stored"] == ["FrameOpened", "FrameText", "FrameClosed"] * 2
 
 
 async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_stored(
@@ -76,18 +44,6 @@ async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_
         events += await socket.until(*ENDS)
         assert await Message.objects.filter(channel="final").aexists()
     assert "Four." in shown_text(events) and events[-1]["state"] == "completed"
-
-
-async def test_a_frame_that_cannot_be_stored_fails_the_turn_with_a_message(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise DataError("value too long")
-
-    monkeypatch.setattr(ledger, "store_frames", refuse)
-    backend.script = [*frame(PREAMBLE, "Let me see"), asyncio.Event()]
-    turn = await run(ada, ask())
-    assert (turn.state, turn.error_code, backend.closed) == ("failed", "E-X-INTERNAL", 1)
 
 
 async def test_withdrawn_text_is_hidden_in_the_pieces_of_a_dead_process(
@@ -115,14 +71,3 @@ async def test_withdrawn_text_is_hidden_in_the_pieces_of_a_dead_process(
     assert "SECRET" in message.text and not message.is_visible
     may_continue.set()
     await running.settle()
-
-
-async def test_an_answer_cannot_be_edited_or_regenerated_as_a_question(ada: User, backend: ScriptedBackend) -> None:
-    turn = await run(ada, ask())
-    answer = await Message.objects.aget(turn=turn, channel="final")
-    assert answer.is_visible, "the premise"
-    for kind in (AskKind.EDIT, AskKind.REGENERATE):
-        question = Ask(kind, turn.pk, "low", turn.conversation_id, question=answer.pk, text="mine" if kind is AskKind.EDIT else "")
-        with pytest.raises(NotFoundError):
-            await stored(ada, question)
-    assert await Turn.objects.acount() == 1

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 import pytest_django
 from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
 
+from chatui import instructions
 from chatui.backends.base import EndReason
 from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
 from chatui.turns.asks import Ask, AskKind
+from tests.chatui.api.asking import Program, json_of, new_key
+from tests.chatui.conftest import signed_in
 from tests.chatui.turns.test_turns import ask, run
+from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -60,15 +67,66 @@ async def test_a_change_applies_from_the_next_request_in_old_conversations_too(
     assert sent_instructions(backend) == [[], ["Be kind."], ["Be brief."], []]
 
 
-async def test_edited_regenerated_and_continued_answers_get_them(
-    ada: User, backend: ScriptedBackend, settings: pytest_django.Settings
-) -> None:
-    say(settings, "Be kind.")
+# Instructions for a group: they follow the operator's general instructions in each request of a member, and nobody can read them.
+
+
+KIND, BRIEF = "Be kind to MARMALADE.", "Be brief about LEMONADE."
+
+
+@pytest.fixture
+def _groups(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ada is in both groups of the file, whose order is not alphabetical."""
+    place = tmp_path / "groups.toml"
+    place.write_text(f'[groups]\nwriters = "{KIND}"\neditors = "{BRIEF}"\nnobody = "Never said."\n')
+    change(monkeypatch, {"instructions": "For all.", "group_instructions_file": place})
+    instructions.read_file.cache_clear()
+    ada.groups.set([Group.objects.create(name=name) for name in ("editors", "writers")])
+
+
+BOTH = [f"For all.\n\n{KIND}\n\n{BRIEF}"]
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_every_kind_of_question_has_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Two and")[:-1], ended(EndReason.LENGTH)]
     turn = await run(ada, ask())
-    say(settings, "Be brief.")
     question, conversation = turn.question_id, turn.conversation_id
     await run(ada, Ask(AskKind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
     await run(ada, Ask(AskKind.REGENERATE, uuid4(), "low", conversation, question=question))
     await run(ada, Ask(AskKind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
-    assert sent_instructions(backend) == [["Be kind."], ["Be brief."], ["Be brief."], ["Be brief."]]
+    imported = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
+    await run(ada, ask(text="And now?", conversation=imported.pk))
+    assert sent_instructions(backend) == [BOTH] * 5
+    await run(bela, ask())
+    assert sent_instructions(backend)[-1] == ["For all."]
+    await database_sync_to_async(ada.groups.clear)()
+    await run(ada, ask(text="And now?", conversation=conversation))
+    assert sent_instructions(backend)[-1] == ["For all."], "from the next request on"
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_nobody_reads_them(ada: User, backend: ScriptedBackend) -> None:
+    turn = await run(ada, ask())
+
+    def seen() -> str:
+        client, place = signed_in(ada), f"/c/{turn.conversation_id}/"
+        paths = (place, f"{place}export/", f"{place}download/", "/export/", "/settings/", "/manage/settings/", "/manage/groups/", "/")
+        User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
+        bodies = [client.get(path) for path in paths]
+        return "".join(str(b"".join(body) if body.streaming else body.content) for body in bodies)  # type: ignore[attr-defined, call-overload]
+
+    text = await database_sync_to_async(seen)()
+    assert "MARMALADE" not in text and "LEMONADE" not in text
+    assert "CHATUI_GROUP_INSTRUCTIONS_FILE" in text, "the premise: the settings in force were among the pages"
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_an_api_program_has_them_and_cannot_read_them(ada: User, backend: ScriptedBackend) -> None:
+    program = Program(await new_key(ada))
+    first = await program.ask({"input": "How?", "instructions": "Rhyme."})
+    await program.ask({"input": "And why?", "previous_response_id": first["id"]})
+    chat = await program.ask({"messages": [{"role": "user", "content": "How?"}]}, "/v1/chat/completions")
+    assert [sent[0] for sent in sent_instructions(backend)] == [BOTH[0]] * 3
+    assert "> Rhyme." in sent_instructions(backend)[0][1], "the client's instructions are marked as the client's"
+    items = json_of(await program.get(f"/v1/responses/{first['id']}/input_items"))
+    assert "MARMALADE" not in json.dumps([first, chat, items])

@@ -300,7 +300,7 @@ async def test_no_model_is_asked_before_the_row_says_that_the_turn_is_no_longer_
 
     with write_lock():
         writing = asyncio.create_task(writes())
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.5)
         assert not writing.done(), "another process may still launch it"
         given_up = asyncio.create_task(writes())
         await asyncio.sleep(0.1)

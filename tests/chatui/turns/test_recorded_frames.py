@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -13,13 +14,15 @@ import pytest
 from chatui.codes import ProductCode
 from chatui.models.message import Message
 from chatui.turns import frame_recorder
+from chatui.turns.sampling import TextBeforeCut
 from renderer.activities.activity import Activity
 from renderer.errors import Code, ErrorCode
-from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, TOOL_LINE
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from tests.chatui.turns.recording import Recording, start
 from tests.chatui.turns.recording import recording as recording
+from tests.support.cases import for_each
 
 LINE = Activity("weigh")
 CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", call_id="c1")
@@ -338,3 +341,32 @@ async def test_only_an_open_frame_is_closed_as_truncated(recording: Recording) -
     recording.feed(PREAMBLE, "a")
     recording.recorder.close_open_frame()
     assert recording.recorder.last_error is None and len(recording.published) == 3
+
+
+# The text before the cut of a continued answer: it comes once, at the start of the first answer that opens.
+
+
+HIDDEN_START: list[RawEvent] = [FrameOpened(ANALYSIS), FrameText("Hm"), FrameClosed(None)]
+
+
+@for_each(
+    [
+        (Frame(ANSWER, "Four"), True),
+        (Frame(ANSWER, ""), False),
+        (None, False),
+    ]
+)
+def test_the_text_before_the_cut_comes_first_in_the_first_answer_only(cut: Frame | None, continues: bool) -> None:
+    before = TextBeforeCut(cut)
+    assert bool(before) is continues
+
+    def fed(events: Sequence[RawEvent]) -> list[RawEvent]:
+        return [each for event in events for each in before.feed(event)]
+
+    answer: list[RawEvent] = [FrameOpened(ANSWER), FrameText(", or"), FrameClosed(None)]
+    old: list[RawEvent] = [FrameText("Four")] if continues else []
+    assert fed(HIDDEN_START) == HIDDEN_START
+    assert fed(answer) == [answer[0], *old, *answer[1:]]
+    assert fed(answer) == answer and bool(before) is continues
+    assert before.is_exceeded_by(Frame(ANSWER, "Four, or")) and not before.is_exceeded_by(Frame(ANSWER, " \n"))
+    assert before.is_exceeded_by(Frame(ANSWER, "Four\n")) is not continues

@@ -10,10 +10,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db.backends.utils import CursorWrapper
 
-from chatui.backends.spec import BackendSpec
 from chatui.database import pools
-from chatui.database.pools import Pool
-from chatui.database.writer import Writer
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -25,7 +22,6 @@ from chatui.usage import limits
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cost import cost
-from tests.support.environment import change
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -108,72 +104,6 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
         await running.settle()
         await turn(socket, backend, statements, {"type": "continue", "conversation": cut["conversation"], "turn": cut["turn"]})
     assert await Turn.objects.filter(state="completed").acount() == 5
-
-
-async def test_a_first_answer_waits_for_few_threads(
-    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each wait is also a wait for the interpreter, which turns that begin at the same time share."""
-    calls: list[str] = []
-    post = Writer.post
-
-    def recorded_write(writer: Writer, write: Any, *given: Any, **named: Any) -> Any:
-        calls.append(name_of(write))
-        return post(writer, write, *given, **named)
-
-    async with BrowserSocket(ada) as socket:
-        await turn(socket, backend, statements, send(None))
-        record_reads(monkeypatch, calls)
-        monkeypatch.setattr(Writer, "post", recorded_write)
-        await turn(socket, backend, statements, send(None))
-    # The summary asks its model server independently, and no answer waits for it.
-    assert [name for name in calls if name != "spec_of"] == ["start", "load", "store_end"]
-
-
-async def test_a_first_answer_without_tools_waits_for_no_read(
-    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(BackendSpec, "is_demo", False)
-    read: list[str] = []
-    async with BrowserSocket(ada) as socket:
-        await turn(socket, backend, statements, send(None))
-        record_reads(monkeypatch, read)
-        accepted, *_ = await turn(socket, backend, statements, send(None))
-        assert "load" not in read
-        assert [frame.body for frame in backend.requests[-1].frames] == ["What is 2 + 2?"]
-        await turn(socket, backend, statements, send(accepted["conversation"]))
-        assert read.count("load") == 1, "the next question has a branch above it"
-        await turn(socket, backend, statements, send(None, "x" * 10_000))
-        assert read.count("load") == 2, "a long text is prepared in a thread"
-        monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        await turn(socket, backend, statements, send(None))
-        assert read.count("load") == 3, "Django would let the event loop wait for the database"
-
-
-def record_reads(monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:
-    """From now on, add the name of each job of a pool to ``names``."""
-    run = Pool.run
-
-    def recorded(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
-        names.append(name_of(work))
-        return run(pool, work, *given, **named)
-
-    monkeypatch.setattr(Pool, "run", recorded)
-
-
-def name_of(work: Any) -> str:
-    return str(getattr(work, "func", work).__name__)
-
-
-async def test_group_limits_add_no_statement(
-    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with BrowserSocket(ada) as socket:
-        accepted, *_ = await turn(socket, backend, statements, send(None))
-        without = await turn(socket, backend, statements, send(accepted["conversation"]))
-        change(monkeypatch, {"group_answers_at_once": {"students": 20, "staff": 100}})
-        with_limits = await turn(socket, backend, statements, send(accepted["conversation"]))
-    assert without[1:] == with_limits[1:]
 
 
 @pytest.mark.slow

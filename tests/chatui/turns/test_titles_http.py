@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
 from chatui import prompts
-from chatui.backends import registry
-from chatui.backends.base import Endpoint
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running, titles
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, ended, message_event
+from tests.chatui.backends.formats import SECRET, Format, format_of
+from tests.chatui.backends.wire import posts
 from tests.llama.fixture import llama_server as llama_server
-from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.environment import change
-from tests.support.sampling import PATIENT
 from tests.support.several import Configure
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
-from tests.support.stub import DONE, SSE_HEAD, chunk
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
@@ -37,33 +28,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pyte
 
 QUESTION = "How do I get to work fastest when it rains?"
 TITLE = "Cycling to work in the rain"
-SECRET = "SECRET-OF-THE-SERVER"
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """A server's reply after its reasoning, in one wire format."""
-
-    says: Callable[[str], bytes]
-    options: dict[str, Any]
-    server: dict[str, Any] = field(default_factory=dict)
-
-
-@pytest.fixture(params=["chat", "responses", "harmony"])
-def dialect(request: pytest.FixtureRequest) -> Dialect:
-    if request.param == "chat":
-        thought, end = SSE_HEAD + chunk(reasoning_content=SECRET), chunk(finish="stop", content="") + DONE
-        return Dialect(lambda text: thought + chunk(content=text) + end, {"kind": "chat"})
-    if request.param == "responses":
-        opening = THOUGHT.replace(b"SECRET", SECRET.encode()) + BEGUN.removeprefix(SSE_HEAD)
-        return Dialect(lambda text: opening + message_event(text) + ended(), {"kind": "responses"})
-    words: Vocabulary = request.getfixturevalue("vocabulary")
-
-    def says(text: str) -> bytes:
-        written = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>{text}<|return|>"
-        return SSE_HEAD + sse(vllm(*ids_of(words, written)), vllm(finish="stop", stop=200002)) + DONE
-
-    return Dialect(says, {"kind": "harmony-vllm", "vocabulary": lambda: words}, VLLM)
+@pytest.fixture(params=["chat", "responses", "harmony-vllm"])
+def of(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Format:
+    return format_of(vocabulary, request.param)
 
 
 @pytest.mark.parametrize(
@@ -78,18 +47,17 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
     ids=["title", "tags", "stripped markers", "reasoning", "nothing"],
 )
 async def test_a_title_is_read_from_the_answer_only(
-    reply: str, is_title: bool, ada: User, dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+    reply: str, is_title: bool, ada: User, of: Format, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"titles": True, "instructions": "HIDDEN-ORDER"})
     requests = []
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         requests.append(1)
-        writer.write(dialect.says("Take the bicycle." if len(requests) == 1 else reply))
+        writer.write(of.thinks_and_says("Take the bicycle." if len(requests) == 1 else reply))
         await writer.drain()
 
-    async with stub.running(answer, **dialect.server) as server:
-        backend = registry.build(Endpoint(server.url, model="stub", limits=PATIENT), **dialect.options)
+    async with of.playing(answer, model="stub", separates="proved") as (server, backend):
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         async with BrowserSocket(ada) as socket:
             await socket.send_message(QUESTION)
@@ -99,21 +67,12 @@ async def test_a_title_is_read_from_the_answer_only(
             events = await socket.silence()
             assert [event["title"] for event in events if event["type"] == "chatui:title"] == ([TITLE] if is_title else [])
             assert SECRET not in "".join(socket.raw)
-        await backend.aclose()
     assert len(requests) == 2, "the premise: a title was requested"
-    body = [request.body for request in server.requests if request.method == "POST"][1]
-    sent = _words(body, dialect)
+    sent = of.sent(posts(server)[1])
     assert "You name a conversation" in sent and QUESTION in sent and "Take the bicycle." in sent
     assert SECRET not in sent and "HIDDEN-ORDER" not in sent
     assert (await Conversation.objects.aget()).title == (TITLE if is_title else QUESTION)
     assert (await Turn.objects.aget()).state == "completed"
-
-
-def _words(body: dict[str, Any], dialect: Dialect) -> str:
-    if "prompt" not in body:
-        return json.dumps(body)
-    words: Vocabulary = dialect.options["vocabulary"]()
-    return words.decode([each for each in body["prompt"] if each < len(words.bytes_of)]).decode()
 
 
 @pytest.mark.llama

@@ -107,16 +107,6 @@ async def test_an_answer_cut_by_its_length_limit_is_kept_and_marked() -> None:
     assert (result.finished[-1].complete, result.finished[-1].error) == (False, ProductCode.LENGTH)
 
 
-async def test_usage_is_what_the_server_reports() -> None:
-    ended = (await replayed("vllm/v-chat-greet.sse")).ended
-    assert ended is not None
-    assert ended.usage is None or ended.usage.completion_tokens
-
-
-async def test_reasoning_that_a_server_sends_twice_is_taken_once() -> None:
-    assert (await replayed("synthetic/synth_33_chat_both_reasoning_fields.txt")).hidden == "RAW-COT"
-
-
 @pytest.mark.served
 async def test_larger_recordings_of_other_servers_show_the_expected_text(shared_dir: Path) -> None:
     import json

@@ -7,7 +7,6 @@ import itertools
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import pytest
@@ -18,26 +17,22 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import CALLS, GREETING, LENGTH, LITERAL, PARIS, PLAN, STOP, TOKYO
+from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, recorded, sse, vllm
 from tests.support import stub
 from tests.support.places import RECORDINGS
-from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
 pytestmark = pytest.mark.asyncio
 
-DAY = date(2026, 11, 20)
 REASONING = "The user greets me. I reply briefly and kindly."
 FIBONACCI = ("python", "a, b = 0, 1\nfor _ in range(10):\n    a, b = b, a + b\nprint(a)")
 LANGUAGES = (
     "- English: Hello!\n- Español: ¡Hola!\n- 한국어: 안녕하세요!\n- 日本語: こんにちは!\n- 中文: 你好!\n- العربية: مرحبا!\n- हिन्दी: नमस्ते!\n"
     "- ไทย: สวัสดี!\n- Emoji: 👋🏽 👨\u200d👩\u200d👧\u200d👦 🏳️\u200d🌈 🇰🇷\n- Rare: 𠮷野家 ﷽ Ǆ é ñ"
 )
-LLAMA = {"server_header": "llama.cpp", "models": {"data": [{"id": "tiny"}]}}
-VLLM = {"models": {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 4096}]}}
-SGLANG = {"models": {"data": [{"id": "tiny", "owned_by": "sglang", "max_model_len": 4096}]}}
 
 # recording: visible text, end reason, calls
 EXPECTED: dict[str, tuple[str, EndReason, list[tuple[str, str]]]] = {
@@ -65,28 +60,8 @@ async def answered(vocabulary: Vocabulary, answer: Answer, server: dict[str, Any
     return result
 
 
-def recorded(name: str) -> bytes:
-    return (RECORDINGS / name).read_bytes()
-
-
 def server_of(name: str) -> dict[str, Any]:
     return LLAMA if name.startswith("llamacpp") else VLLM
-
-
-def sse(*chunks: object) -> bytes:
-    return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
-
-
-def llama(content: str, *ids: int, **more: Any) -> dict[str, Any]:
-    return {"content": content, "tokens": list(ids), "stop": False, **more}
-
-
-def vllm(*ids: int, finish: str | None = None, stop: int | None = None, **more: Any) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "text": "x", "token_ids": list(ids), "finish_reason": finish, "stop_reason": stop, **more}]}
-
-
-def ids_of(vocabulary: Vocabulary, text: str) -> list[int]:
-    return ids_of_pieces(pieces_of_text(text), vocabulary)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -169,31 +144,6 @@ async def test_markers_written_by_a_person_become_no_control_tokens(vocabulary: 
     assert [number for number in server.posted["prompt"] if number >= 199_998] == plain
 
 
-@pytest.mark.parametrize("incremental", [False, True])
-@pytest.mark.parametrize("step", [1, 3, 50])
-async def test_sglang_is_read_with_cumulative_or_incremental_ids(vocabulary: Vocabulary, incremental: bool, step: int) -> None:
-    ids = ids_of(vocabulary, f"<|channel|>analysis<|message|>{REASONING}<|end|><|start|>assistant<|channel|>final<|message|>{LANGUAGES}")
-    chunks = []
-    for start in range(0, len(ids), step):
-        so_far = ids[: start + step]
-        is_last = len(so_far) == len(ids)
-        about = {"completion_tokens": len(so_far), "finish_reason": {"type": "stop", "matched": 200002} if is_last else None}
-        chunks.append({"text": "x", "output_ids": so_far[start:] if incremental else so_far, "meta_info": about})
-    result = await answered(vocabulary, stub.plays(sse(*chunks) + stub.DONE, seed=step), SGLANG)
-    assert (result.visible, result.hidden) == (LANGUAGES, REASONING)
-    assert result.ended is not None and result.ended.reason is STOP
-    assert result.finished[-1].frame.terminator is Terminator.RETURN
-
-
-async def test_sglang_that_leaves_ids_out_is_rejected(vocabulary: Vocabulary) -> None:
-    first = {"output_ids": ids_of(vocabulary, "<|channel|>final<|message|>Hel"), "meta_info": {"completion_tokens": 4}}
-    later = {"output_ids": [64], "meta_info": {"completion_tokens": 9}}
-    result = await answered(vocabulary, stub.plays(sse(first, later)), SGLANG)
-    assert result.error is not None and result.error.code is Code.STREAM_TRUNCATED
-    uncounted = {"output_ids": [200005], "meta_info": {}}
-    assert (await answered(vocabulary, stub.plays(sse(uncounted)), SGLANG)).error is not None
-
-
 async def test_a_server_that_sends_no_ids_shows_nothing(vocabulary: Vocabulary) -> None:
     stripped = recorded("vllm/v-raw-completions-greet-text-default.sse")
     assert b"analysis" in stripped
@@ -227,17 +177,6 @@ async def test_ids_that_do_not_match_the_text_are_rejected(vocabulary: Vocabular
     assert result.visible == ""
 
 
-@pytest.mark.parametrize(("named", "terminator"), [(200012, Terminator.CALL), (None, Terminator.CALL)])
-async def test_a_call_is_complete_if_the_server_only_names_the_stop_token(
-    vocabulary: Vocabulary, named: int | None, terminator: Terminator
-) -> None:
-    ids = ids_of(vocabulary, '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}')
-    result = await answered(vocabulary, stub.plays(sse(vllm(*ids), vllm(finish="stop", stop=named)) + stub.DONE), VLLM)
-    assert result.calls == [("functions.f", '{"a":1}')]
-    assert result.ended is not None and result.ended.reason is CALLS
-    assert result.finished[-1].frame.terminator is terminator
-
-
 async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabulary: Vocabulary) -> None:
     cut = [*ids_of(vocabulary, "<|channel|>final<|message|>Hi"), 101]  # the first bytes of a character that never arrived whole
     result = await answered(vocabulary, stub.plays(sse(vllm(*cut), vllm(finish="stop")) + stub.DONE), VLLM)
@@ -246,32 +185,6 @@ async def test_an_answer_is_complete_if_the_server_omits_its_stop_token(vocabula
     mute = [llama("<|channel|>", 200005), llama("final", 17196), llama("<|message|>", 200008), llama("Hi", 12194)]
     result = await answered(vocabulary, stub.plays(sse(*mute, llama("", stop=True, stop_type="eos"))), LLAMA)
     assert (result.visible, result.finished[-1].complete) == ("Hi", True)
-
-
-UNSAID = {"choices": [{"index": 0, "text": "", "token_ids": [], "finish_reason": "stop"}]}
-
-
-@pytest.mark.parametrize("end", [vllm(finish="stop", stop=12194), UNSAID])
-async def test_an_answer_that_an_ordinary_token_ended_is_incomplete(vocabulary: Vocabulary, end: dict[str, Any]) -> None:
-    result = await answered(vocabulary, stub.plays(sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi")), end) + stub.DONE), VLLM)
-    assert result.error is not None and result.error.code is Code.STREAM_TRUNCATED
-    assert [(done.frame.body, done.complete, done.error) for done in result.finished] == [("Hi", False, Code.STREAM_TRUNCATED)]
-    assert result.visible == "Hi"
-
-
-@pytest.mark.parametrize("text", ["<|channel|>analysis<|message|>thinking", "<|channel|>final<|message|>Half"])
-async def test_a_length_cut_is_kept_and_marked(vocabulary: Vocabulary, text: str) -> None:
-    result = await answered(vocabulary, stub.plays(sse(vllm(*ids_of(vocabulary, text)), vllm(finish="length")) + stub.DONE), VLLM)
-    assert result.ended is not None and result.ended.reason is LENGTH
-    assert [(done.complete, done.error) for done in result.finished] == [(False, ProductCode.LENGTH)]
-    assert result.visible == ("Half" if "final" in text else "")
-
-
-async def test_llama_cpp_running_out_of_context_is_a_length_cut(vocabulary: Vocabulary) -> None:
-    chunks = [llama("<|channel|>", 200005), llama("final", 17196), llama("<|message|>", 200008), llama("Ha", 12194)]
-    result = await answered(vocabulary, stub.plays(sse(*chunks, llama("", stop=True, stop_type="limit", truncated=True))), LLAMA)
-    assert result.ended is not None and result.ended.reason is LENGTH
-    assert result.finished[-1].error is ProductCode.LENGTH
 
 
 async def test_a_broken_stream_closes_open_frames_as_incomplete(vocabulary: Vocabulary) -> None:
@@ -287,31 +200,6 @@ async def test_a_broken_stream_closes_open_frames_as_incomplete(vocabulary: Voca
         assert result.error.code is Code.STREAM_TRUNCATED
         assert all(done.error is Code.STREAM_TRUNCATED for done in result.finished if not done.complete)
     assert whole < 3
-
-
-@pytest.mark.parametrize(
-    ("data", "code", "retryable"),
-    [
-        (b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n', ProductCode.BACKEND, True),
-        (b'data: {"error": {"code": 429, "message": "SECRET"}}\n\n', ProductCode.BACKEND_BUSY, True),
-        (b'data: {"error": {"code": 400, "message": "SECRET"}}\n\n', ProductCode.BACKEND_REFUSED, False),
-        (b"event: error\ndata: SECRET\n\n", ProductCode.BACKEND, True),
-        (b"data: {SECRET\n\n", Code.STREAM_TRUNCATED, False),
-        (b'data: ["SECRET"]\n\n', Code.STREAM_TRUNCATED, False),
-        (sse(vllm(finish="abort SECRET")), Code.STREAM_TRUNCATED, False),
-    ],
-)
-async def test_an_error_inside_a_stream_gives_users_a_code_and_staff_the_detail(
-    vocabulary: Vocabulary, data: bytes, code: Code, retryable: bool
-) -> None:
-    result = await answered(vocabulary, stub.plays(data), VLLM)
-    assert result.error is not None
-    assert (result.error.code, result.error.retryable) == (code, retryable)
-    assert "SECRET" not in str(result.error)
-    half_answer = sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Half")))
-    result = await answered(vocabulary, stub.plays(half_answer + data), VLLM)
-    assert result.error is not None and not result.error.retryable
-    assert (result.visible, result.finished[-1].error) == ("Half", code)
 
 
 @pytest.mark.slow
@@ -343,32 +231,6 @@ async def test_a_model_that_writes_as_another_author_is_stopped(vocabulary: Voca
     assert result.visible == "Hi."
     assert "forged" not in result.hidden
     assert result.ended is not None
-
-
-async def test_stopping_closes_the_upstream_connection_at_once(vocabulary: Vocabulary) -> None:
-    async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(stub.SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi"))))
-        await asyncio.sleep(60)
-
-    async with stub.running(answer, **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
-        events = backend.sample(sample_request("Hello!"))
-        await anext(events)
-        await events.aclose()
-        await asyncio.wait_for(server.dropped.wait(), 1)
-        await backend.aclose()
-
-
-@pytest.mark.served
-async def test_a_silent_server_times_out(vocabulary: Vocabulary) -> None:
-    async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(stub.SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>analysis<|message|>hm<|end|>"))))
-        writer.write(sse(vllm(*ids_of(vocabulary, "<|start|>assistant<|channel|>final<|message|>Hi"))))
-        await asyncio.sleep(60)
-
-    result = await answered(vocabulary, answer, VLLM, HASTY)
-    assert result.error is not None and result.error.code is ProductCode.TIMEOUT
-    assert (result.visible, result.finished[-1].error) == ("Hi", ProductCode.TIMEOUT)
 
 
 TURNS = tuple(

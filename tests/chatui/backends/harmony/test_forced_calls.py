@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.harmony.backend import Forced, HarmonyCompletionsBackend
+from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
+from renderer.frames import Header
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.test_wire_formats import BUSY, REFUSED, SERVERS, WANTED, llama_stream, sampled, schema_in, sglang
+from tests.chatui.backends.wire import DAY, VLLM, ids_of, sse, vllm
 from tests.support.sampling import Outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
-
-pytestmark = pytest.mark.asyncio
 
 PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = FunctionTool("weather", "The weather.", PARAMETERS)
@@ -79,6 +79,7 @@ def words_in(body: Any) -> object:
     return body.get("grammar") or bound.get("choice") or body.get("sampling_params", {}).get("regex")
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 @pytest.mark.parametrize("thought", [THOUGHT, ""])
 @pytest.mark.parametrize("instead", INSTEAD)
@@ -96,6 +97,7 @@ async def test_other_output_is_dropped_and_replaced_by_a_call(vocabulary: Vocabu
     assert dialect != "vLLM" or (result.ended.usage and result.ended.usage.prompt_tokens == 100 - (len(after) - len(before)))
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_call_that_the_model_makes_itself_is_unchanged(vocabulary: Vocabulary, dialect: str) -> None:
     text = f"{THOUGHT}<|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{CITY}"
@@ -103,6 +105,7 @@ async def test_a_call_that_the_model_makes_itself_is_unchanged(vocabulary: Vocab
     assert result.calls == [("functions.weather", CITY)] and (schema_in(body), words_in(body)) == (None, None)
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_preamble_before_the_call_stays(vocabulary: Vocabulary, dialect: str) -> None:
     before = f"{THOUGHT}<|start|>assistant<|channel|>commentary<|message|>I look it up.<|end|><|start|>assistant"
@@ -116,6 +119,7 @@ async def test_a_preamble_before_the_call_stays(vocabulary: Vocabulary, dialect:
     assert second == [*first, *ids_of(vocabulary, before), *ids_of(vocabulary, HEADER)]
 
 
+@pytest.mark.asyncio
 async def test_a_call_without_its_header_is_no_preamble(vocabulary: Vocabulary) -> None:
     lost = f'<|channel|>commentary<|message|>{{"{SECRET}": 1}}'
     answers = stream("vLLM", vocabulary, lost, RETURN), stream("vLLM", vocabulary, CITY, CALL)
@@ -124,6 +128,7 @@ async def test_a_call_without_its_header_is_no_preamble(vocabulary: Vocabulary) 
     assert len(bodies) == 2
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_model_that_stops_after_its_reasoning_is_made_to_call(vocabulary: Vocabulary, dialect: str) -> None:
     thought = THOUGHT.removesuffix("<|end|>")
@@ -134,6 +139,7 @@ async def test_a_model_that_stops_after_its_reasoning_is_made_to_call(vocabulary
     assert after == [*before, *ids_of(vocabulary, f"{THOUGHT}<|start|>assistant"), *ids_of(vocabulary, HEADER)]
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_sample_that_was_cut_is_not_asked_for_a_call(vocabulary: Vocabulary, dialect: str) -> None:
     cut = stream(dialect, vocabulary, "<|channel|>analysis<|message|>I think and", is_cut=True)
@@ -141,6 +147,7 @@ async def test_a_sample_that_was_cut_is_not_asked_for_a_call(vocabulary: Vocabul
     assert len(bodies) == 1 and result.ended is not None and result.ended.reason is EndReason.LENGTH and not result.calls
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_of_several_functions_the_model_chooses_one(vocabulary: Vocabulary, dialect: str) -> None:
     answers = [
@@ -163,6 +170,7 @@ async def test_of_several_functions_the_model_chooses_one(vocabulary: Vocabulary
     assert third[-len(ending) :] == ending
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("recipient", "body", "schema"), [("browser.search", '{"query": "x"}', {"type": "object"}), ("python", "print(1)", None)]
 )
@@ -177,6 +185,7 @@ async def test_a_built_in_tool_is_called_in_the_trained_format(vocabulary: Vocab
     assert bodies[2]["prompt"][-len(ending) :] == ending
 
 
+@pytest.mark.asyncio
 async def test_without_grammars_sampling_is_free_and_the_name_is_checked(vocabulary: Vocabulary) -> None:
     final = stream("vLLM", vocabulary, f"<|channel|>final<|message|>{SECRET}")
     wrong = stream("vLLM", vocabulary, "=functions.other<|channel|>commentary")
@@ -188,6 +197,7 @@ async def test_without_grammars_sampling_is_free_and_the_name_is_checked(vocabul
     assert [bool(schema_in(body)) for body in bodies] == [False] * 4 + [True, False]
 
 
+@pytest.mark.asyncio
 async def test_names_that_are_prefixes_of_others_are_not_constrained(vocabulary: Vocabulary) -> None:
     longer = FunctionTool("weather_now", "Now.", PARAMETERS)
     final, name = (stream("vLLM", vocabulary, text) for text in ("<|channel|>final<|message|>No", "=functions.weather<|channel|>"))
@@ -195,6 +205,7 @@ async def test_names_that_are_prefixes_of_others_are_not_constrained(vocabulary:
     assert result.calls == [("functions.weather", CITY)] and not any(map(words_in, bodies))
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("word", ["=functions.other<|channel|>", "=assistant<|channel|>", " nothing", "=user<|message|>", "=" + "a" * 500])
 async def test_an_unknown_function_name_is_retried_once_and_then_no_call_is_made(vocabulary: Vocabulary, word: str) -> None:
     final, named = stream("vLLM", vocabulary, f"{THOUGHT}<|channel|>final<|message|>{SECRET}"), stream("vLLM", vocabulary, word, RETURN)
@@ -203,6 +214,7 @@ async def test_an_unknown_function_name_is_retried_once_and_then_no_call_is_made
     assert result.ended is not None and result.ended.reason is EndReason.STOP
 
 
+@pytest.mark.asyncio
 async def test_an_answer_after_our_header_is_dropped_and_tries_are_counted(vocabulary: Vocabulary) -> None:
     """A server that does not constrain sampling, and a model that will not call."""
     final = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
@@ -212,6 +224,7 @@ async def test_an_answer_after_our_header_is_dropped_and_tries_are_counted(vocab
     assert prompts(bodies)[1] == prompts(bodies)[2], "half a call is not sent to the model"
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 @pytest.mark.parametrize("behind", ["<|channel|>final<|message|>", "<|channel|>commentary to=functions.other <|constrain|>json<|message|>"])
 @pytest.mark.parametrize("is_own", [True, False])
@@ -225,6 +238,7 @@ async def test_output_after_a_call_is_not_made_a_second_call(vocabulary: Vocabul
     assert SECRET not in all_text(result) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 async def test_an_answer_after_a_call_is_not_sampled_under_its_schema(vocabulary: Vocabulary, dialect: str) -> None:
     """With an answer format and an optional call: after a call, nothing sampled under the schema would be read."""
@@ -239,6 +253,7 @@ async def test_an_answer_after_a_call_is_not_sampled_under_its_schema(vocabulary
     assert len(bodies) == 2 and result.visible == '{"sum":4}', "the premise: its own answer is"
 
 
+@pytest.mark.asyncio
 async def test_the_longest_name_is_read_completely(vocabulary: Vocabulary) -> None:
     tool = FunctionTool("q7" * 32, "Odd.", PARAMETERS)
     texts = (("<|channel|>final<|message|>No", None), (f"=functions.{tool.name}", RETURN), (CITY, CALL))
@@ -247,12 +262,14 @@ async def test_the_longest_name_is_read_completely(vocabulary: Vocabulary) -> No
     assert bodies[1]["max_tokens"] >= len(ids_of(vocabulary, f"=functions.{tool.name}")) > 64
 
 
+@pytest.mark.asyncio
 async def test_an_unfinished_header_opens_no_answer(vocabulary: Vocabulary) -> None:
     first = stream("vLLM", vocabulary, f"<|channel|>final {SECRET}<|return|>", RETURN)
     result, _ = await sample(vocabulary, forced(WEATHER), "vLLM", first, stream("vLLM", vocabulary, CITY, CALL))
     assert result.calls == [("functions.weather", CITY)] and SECRET not in all_text(result)
 
 
+@pytest.mark.asyncio
 @pytest.mark.parametrize("place", [1, 2])
 async def test_a_server_failure_in_between_leaves_no_open_frame(vocabulary: Vocabulary, place: int) -> None:
     texts = (f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}", "=functions.weather<|channel|>")
@@ -261,6 +278,7 @@ async def test_a_server_failure_in_between_leaves_no_open_frame(vocabulary: Voca
     assert result.error is not None and result.visible == "" and SECRET not in all_text(result)
 
 
+@pytest.mark.asyncio
 async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabulary) -> None:
     answer = stream(
         "vLLM", vocabulary, "<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant<|channel|>final<|message|>Sun.", RETURN
@@ -269,3 +287,154 @@ async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabula
         result, [body] = await sample(vocabulary, request, "vLLM", answer)
         assert result.visible.endswith("Sun.") and words_in(body) is None
     assert VLLM
+
+
+# Required tool calls over token ids: which messages may stand before the call or are it, and how its function is chosen.
+
+
+FINAL = f"<|channel|>final<|message|>{SECRET}"
+
+
+def call(channel: str, recipient: str | None, **more: Any) -> Header:
+    return Header("assistant", channel, recipient, **more)
+
+
+@pytest.mark.parametrize(
+    ("header", "misses"),
+    [
+        (ANALYSIS, False),
+        (PREAMBLE, False),
+        (BROKEN, False),
+        (ANSWER, True),
+        (Header("assistant", "commentary"), True),
+        (call("analysis", "user"), False),
+        (call("commentary", "user"), True),
+        (call("commentary", "functions.weather"), False),
+        (call("analysis", "functions.weather"), True),
+        (call("final", "functions.weather"), True),
+        (call("commentary", "functions.other"), True),
+        (call("commentary", "weather"), True),
+        (call("commentary", "browser.search"), False),
+        (call("analysis", "browser.search"), False),
+        (call("final", "browser.search"), True),
+        (call("analysis", "browser.open"), True),
+        (call("commentary", "functions.browser_search"), False),
+        (call("analysis", "functions.browser_search"), True),
+        (call("commentary", "browser_search"), True),
+        (call("analysis", "python"), True),
+    ],
+)
+def test_only_reasoning_preambles_and_calls_of_the_tools_are_read(header: Header, misses: bool) -> None:
+    assert Forced([WEATHER, SEARCH]).misses(header) is misses
+
+
+def test_each_tool_has_the_recipient_of_its_calls() -> None:
+    assert Forced([WEATHER, SEARCH, PYTHON]).recipients == {"functions.weather": WEATHER, "browser.search": SEARCH, "python": PYTHON}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("end", [DONE, b"", sse(vllm(finish="stop")), sse(vllm(finish="length"))])
+async def test_a_name_is_read_however_the_output_ends(vocabulary: Vocabulary, end: bytes) -> None:
+    name = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "=functions.clock"))) + end
+    answers = stream("vLLM", vocabulary, FINAL), name, stream("vLLM", vocabulary, "{}", CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers)
+    assert (result.error, result.calls, len(bodies)) == (None, [("functions.clock", "{}")], 3)
+
+
+@pytest.mark.asyncio
+async def test_nothing_behind_the_end_of_a_name_is_read(vocabulary: Vocabulary) -> None:
+    name = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "=functions.clock"))) + DONE + sse(vllm(*ids_of(vocabulary, "work")))
+    answers = stream("vLLM", vocabulary, FINAL), name, stream("vLLM", vocabulary, "{}", CALL)
+    assert (await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers))[0].calls == [("functions.clock", "{}")]
+
+
+@pytest.mark.asyncio
+async def test_a_name_that_does_not_end_is_not_read_to_the_end(vocabulary: Vocabulary) -> None:
+    def name(chars: int) -> bytes:
+        """A name and white space, and then an event that cannot be read."""
+        return SSE_HEAD + sse(vllm(*ids_of(vocabulary, "=functions.clock".ljust(chars)))) + b"data: {\n\n"
+
+    answers = stream("vLLM", vocabulary, FINAL), name(201), stream("vLLM", vocabulary, "{}", CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers)
+    assert (result.error, result.calls) == (None, [("functions.clock", "{}")])
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", answers[0], name(200))
+    assert result.error is not None and len(bodies) == 2, "the premise: up to 200 characters, it is"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("before", "retryable"), [("", True), ("=functions.clock", False)])
+async def test_a_failure_within_a_name_can_be_repeated_before_it_begins(vocabulary: Vocabulary, before: str, retryable: bool) -> None:
+    begun = sse(vllm(*ids_of(vocabulary, before))) if before else b""
+    failing = SSE_HEAD + begun + sse({"error": {"code": 500, "message": "x"}})
+    result, _ = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", stream("vLLM", vocabulary, FINAL), failing)
+    assert result.error is not None and result.error.retryable is retryable
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("word", "is_name"), [(" =functions.clock", False), ("=functions.clock\n\nx", True), ("=functions.clock<", False)])
+async def test_a_name_ends_at_white_space(vocabulary: Vocabulary, word: str, is_name: bool) -> None:
+    naming = stream("vLLM", vocabulary, word, RETURN)
+    answers = [stream("vLLM", vocabulary, FINAL), naming, *([] if is_name else [naming]), stream("vLLM", vocabulary, "{}", CALL)]
+    result, _ = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers)
+    assert result.calls == ([("functions.clock", "{}")] if is_name else [])
+
+
+@pytest.mark.asyncio
+async def test_a_name_is_asked_for_a_second_time_before_the_call_is_given_up(vocabulary: Vocabulary) -> None:
+    wrong, right = stream("vLLM", vocabulary, "=other", RETURN), stream("vLLM", vocabulary, "=functions.clock", RETURN)
+    answers = stream("vLLM", vocabulary, FINAL), wrong, right, stream("vLLM", vocabulary, "{}", CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers)
+    assert result.calls == [("functions.clock", "{}")] and prompts(bodies)[1] == prompts(bodies)[2]
+
+
+@pytest.mark.asyncio
+async def test_a_call_that_fails_is_begun_once_more(vocabulary: Vocabulary) -> None:
+    half = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant{FINAL}<|return|>')
+    answers = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant{FINAL}"), half, stream("vLLM", vocabulary, CITY, CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", *answers)
+    assert result.calls == [("functions.weather", CITY)] and len(bodies) == 3 and SECRET not in all_text(result)
+    assert result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("max_tokens", [500, 90, 20, 3])
+async def test_what_we_write_counts_towards_the_limit_of_the_answer(vocabulary: Vocabulary, max_tokens: int) -> None:
+    answers = [stream("vLLM", vocabulary, text, stop) for text, stop in ((FINAL, None), ("=functions.clock", RETURN), ("{}", CALL))]
+    request = replace(forced(WEATHER, CLOCK), max_tokens=max_tokens)
+    _, bodies = await sample(vocabulary, request, "vLLM", *answers)
+    opening, header = ids_of(vocabulary, " to"), ids_of(vocabulary, HEADER.replace("weather", "clock"))
+    expected = [max_tokens, min(max(max_tokens - len(opening), 1), 80), max(max_tokens - len(header), 1)]
+    assert [body["max_tokens"] for body in bodies] == expected
+
+
+@pytest.mark.asyncio
+async def test_a_function_without_parameters_takes_an_object(vocabulary: Vocabulary) -> None:
+    answers = stream("vLLM", vocabulary, FINAL), stream("vLLM", vocabulary, "{}", CALL)
+    result, bodies = await sample(vocabulary, forced(FunctionTool("ping")), "vLLM", *answers)
+    assert result.calls == [("functions.ping", "{}")] and schema_in(bodies[1]) == {"type": "object"}
+
+
+@pytest.mark.asyncio
+async def test_a_refusal_of_a_free_name_is_not_asked_again(vocabulary: Vocabulary) -> None:
+    longer = FunctionTool("weather_now", "Now.")
+    result, bodies = await sample(vocabulary, forced(WEATHER, longer), "vLLM", stream("vLLM", vocabulary, FINAL), REFUSED, REFUSED)
+    assert result.error is not None and len(bodies) == 2 and words_in(bodies[1]) is None
+
+
+@pytest.mark.asyncio
+async def test_a_failure_that_is_no_refusal_of_the_words_is_not_asked_again(vocabulary: Vocabulary) -> None:
+    name, arguments = stream("vLLM", vocabulary, "=functions.clock", RETURN), stream("vLLM", vocabulary, "{}", CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", stream("vLLM", vocabulary, FINAL), BUSY, name, arguments)
+    assert result.error is not None and len(bodies) == 2 and not result.calls
+
+
+@pytest.mark.asyncio
+async def test_a_stream_that_breaks_off_is_not_made_a_call(vocabulary: Vocabulary) -> None:
+    cut = SSE_HEAD + sse(vllm(*ids_of(vocabulary, THOUGHT)))
+    result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", cut, stream("vLLM", vocabulary, CITY, CALL))
+    assert result.error is not None and len(bodies) == 1 and not result.calls
+    for text in ('{"ci', '{"ci<|end|>'):
+        half = SSE_HEAD + sse(vllm(*ids_of(vocabulary, text)))
+        answers = stream("vLLM", vocabulary, FINAL), half, stream("vLLM", vocabulary, CITY, CALL)
+        result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", *answers)
+        assert result.error is not None and len(bodies) == 2 and not result.calls

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from chatui.backends import discovery
-from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, SampleRequest
 from chatui.backends.context_window import weight, weight_of
 from chatui.backends.discovery import Discovered
 from chatui.backends.harmony import backend as backend_module
@@ -20,8 +20,8 @@ from chatui.codes import ProductCode
 from renderer.frames import Frame, Header
 from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
-from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.test_wire_formats import plays
+from tests.chatui.backends.wire import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.stub import SSE_HEAD
@@ -183,16 +183,6 @@ async def test_an_answer_names_its_model(vocabulary: Vocabulary, reported: str |
         ended = (await outcome(backend, replace(sample_request("Hello!"), model=asked))).ended
         await backend.aclose()
     assert ended is not None and ended.model == expected and server.posted["model"] == (asked or "tiny")
-
-
-async def test_an_answer_has_as_many_characters_as_the_limits_say(vocabulary: Vocabulary) -> None:
-    text = "<|channel|>final<|message|>Hello"
-    limits = SampleLimits(first=20, idle=20, overall=60, discover=10, read_interval=0.001, max_output_chars=len(text) - 2)
-    async with stub.running(stub.plays(sse(vllm(*ids_of(vocabulary, text)))), **VLLM) as server:
-        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=limits), vocabulary=lambda: vocabulary)
-        result = await outcome(backend, sample_request("Hello!"))
-        await backend.aclose()
-    assert result.visible == "Hel" and result.finished[-1].error is ProductCode.LENGTH
 
 
 @pytest.mark.parametrize("failing", [-1, 0, 1])

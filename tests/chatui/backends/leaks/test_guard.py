@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from itertools import groupby
 
 import pytest
 
+from chatui.backends.leaks import guard
+from chatui.backends.leaks.guard import TextSpan, judge
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
+from tests.support.cost import cost, costs_at_most
 from tests.support.places import QUIRKS
 
 ROWS = [json.loads(line) for line in QUIRKS.read_text("utf-8").splitlines()]
 STRIPPED = [row for row in ROWS if row["mode"] == "stripped"]
 MARKED = [row for row in ROWS if row["mode"] in ("text", "token") and row["raw"].startswith("<|channel|>")]
 
-HONEST = [
-    "Hello! How can I help?",
-    "analysis of the data shows that sales grew.",
-    "analysis, then synthesis: that is the method.",
-    "Analysis is a branch of mathematics.",
-    "final words are hard",
-    "finally, it is done",
-    "finală este propoziția",
-    "finalísimo esfuerzo",
-    "commentary on the text is welcome",
-    "assistant professors earn less",
-    "the assistant finally answered",
-    "<thinking about it> is no tag of ours here: <b>",
-    "< 3 is less than four",
-    "A Harmony message: <|start|>assistant<|channel|>analysis<|message|>x<|end|> and so on.",
-    "Write `<think>` to begin and `</think>` to end.",
-    "to be or not to be",
-    "f",
-    "ana",
-    " \n  indented",
-]
 
 LEAKS = {
     "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>": "Hello",
@@ -71,19 +55,9 @@ LEAKS = {
 }
 
 
-@for_each(HONEST)
-def test_a_harmless_answer_is_shown_whole(text: str) -> None:
-    assert guarded(text) == text
-
-
 @for_each(LEAKS)
 def test_text_that_begins_as_a_leak_shows_its_proven_answer_or_nothing(text: str) -> None:
     assert guarded(text) == LEAKS[text]
-
-
-@pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
-def test_an_answer_with_stripped_markers_shows_exactly_its_visible_part(row: dict[str, str]) -> None:
-    assert guarded(row["raw"]) == row["visible"]
 
 
 @for_each(MARKED)
@@ -125,3 +99,328 @@ def test_text_that_only_resembles_code_is_not_code(text: str, shown: str) -> Non
 
 def test_an_answer_after_two_end_tags_and_a_label_is_shown() -> None:
     assert guarded("Reasoning: assistantAnalysis </think></think>commentary is free") == "commentary is free"
+
+
+# Exactly which text of a whole answer is shown, hidden and reported as missing.
+
+
+HEADER = "<|end|><|start|>assistant<|channel|>analysis<|message|>"
+FINAL = "<|channel|>final<|message|>"
+
+
+def written(spans: list[TextSpan]) -> str:
+    """The spans in the notation of the tables. Neighbours of the same kind are joined."""
+    signs: list[tuple[str, str]] = []
+    for span in spans:
+        signs += [("", "^")] if span.begins else []
+        signs += [("" if span.visible else "{!" if span.is_withheld else "{", span.text)] if span.text else []
+    return "".join(f"{kind}{''.join(text for _, text in same)}{'}' * bool(kind)}" for kind, same in groupby(signs, lambda sign: sign[0]))
+
+
+def judged(text: str, *, follows: bool = False) -> str:
+    """What becomes of ``text``; after ``#`` if the texts before it are hidden, too."""
+    judgement = guard.judged(text, follows=follows)
+    assert all(span.text or span.is_withheld for span in judgement.spans), "no span is without effect"
+    return "#" * judgement.hides_before + written(judgement.spans)
+
+
+# Tags and tokens
+
+SHOWN = [
+    "Hi.",
+    " \n",
+    "<response>Hi</response>",
+    "Hi <|end_response|>.",
+    "a <details>b</details> c",
+    "a <details>b <details>c</details></details> d",
+    "final hello",
+    "finalhello",
+    "Thinking about it",
+    "Hi.<br>`<think>` so",
+]
+
+
+@for_each(SHOWN)
+def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
+    for follows in (True, False):
+        assert judged(text, follows=follows) == text
+
+
+@for_each([
+    ("<think>x</think>Hi", "{<think>x</think>}Hi"),
+    ("[THINK]x[/THINK]Hi", "{[THINK]x[/THINK]}Hi"),
+    ("◁think▷x◁/think▷Hi", "{◁think▷x◁/think▷}Hi"),
+    ("<details><summary>Thinking</summary>x</details>Hi", "{<details><summary>Thinking</summary>x</details>}Hi"),
+    ("<think>x</think><think>y</think>Hi", "{<think>x</think><think>y</think>}Hi"),
+    ("<think>x<think>y</think>z</think>Hi", "{<think>x<think>y</think>z</think>}Hi"),
+    ("<think>x<think>y</think>z</think></think>Hi", "{<think>x<think>y</think>z</think></think>}Hi"),
+    ("<think>x<reasoning>y</think>Hi", "{<think>x<reasoning>y</think>}Hi"),
+    ("<think>x</reasoning>y</think>Hi", "{<think>x</reasoning>y</think>}Hi"),
+    ("<think>x<details>y</details>z</think>Hi", "{<think>x<details>y</details>z</think>}Hi"),
+    ("<think>x<|end|>y<|channel|>z</think>Hi", "{<think>x<|end|>y<|channel|>z</think>}Hi"),
+    ("<think>x<|start_response|>y</think>Hi", "{<think>x<|start_response|>y</think>}Hi"),
+    ("<think>x assistantfinalSECRET</think>Hi", "{<think>x assistantfinalSECRET</think>}Hi"),
+    ("<analysis>x.assistantanalysisy</analysis>Hi", "{<analysis>x.assistantanalysisy</analysis>}Hi"),
+    ("<think>x `</think>` y</think>Hi", "{<think>x `</think>` y</think>}Hi"),
+    ("<think>```\n</think>\nHi", "{<think>```\n</think>}\nHi"),
+    ("Hi.<think>x</think> So", "Hi.{!<think>x</think>} So"),
+    ("Hi.<think>x<think>y</think>z</think> So", "Hi.{!<think>x<think>y</think>z</think>} So"),
+    ("Hi.<think>x", "Hi.{!<think>x}"),
+    ("<think>.", "{!<think>.}"),
+    ("Hi<|end_response|>Ho", "Hi{<|end_response|>}Ho"),
+    ("x</think>Hi", "{!x</think>}Hi"),
+    ("x</think>y</think>Hi", "{!x</think>y</think>}Hi"),
+    (" \n</think>Hi", " \n{</think>}Hi"),
+    ("x</think><think>y</think>Hi", "{!x</think>}{<think>y</think>}Hi"),
+    ("x\n</details>Hi", "{!x\n</details>}Hi"),
+    ("x<details>y</details></details>Hi", "{!x<details>y</details></details>}Hi"),
+    ("<|start_response|>Hi<|end_response|>", "{<|start_response|>}Hi{<|end_response|>}"),
+    ("x<|start_response|>Hi", "{!x<|start_response|>}Hi"),
+    ("x<|content|>Hi", "{!x<|content|>}Hi"),
+    *((f"Hi `</think>{begun}", f"{{!Hi `</think>}}{begun}") for begun in ("ana", "Think", "fina")),
+    (f"{'x ' * 498}<think>y</think>Hi", f"{'x ' * 498}{{!<think>y</think>}}Hi"),
+    (f"{'x ' * 510}<think>{'y ' * 510}</think>z", f"{'x ' * 510}{{!<think>{'y ' * 510}</think>}}z"),
+    ("Hi.<think>x</think> <|channel|> so", "Hi.{!<think>x</think>} <|channel|> so"),
+])  # fmt: skip
+def test_what_tags_surround_is_hidden_while_the_answer_is_written(text: str, result: str) -> None:
+    assert judged(text) == result
+
+
+@for_each([
+    ("Hi.<|return|>", "Hi."),
+    ("Hi.<|end|>", "Hi."),
+    ("Hi.<|endoftext|> \n", "Hi."),
+    ("Hi.<|call|>", "{!Hi.<|call|>}"),
+    ("Hi.<|return|>x", "Hi.{!<|return|>x}"),
+    (f"So:\n{HEADER[7:]}x", f"So:\n{{!{HEADER[7:]}x}}"),
+    (f"So:\n{HEADER[7:]}x{HEADER}y", f"So:\n{{!{HEADER[7:]}x{HEADER}y}}"),
+    ("<|end|>x", "{!<|end|>x}"),
+    ("<|return|>x", "{!<|return|>x}"),
+    ("<|channel|> x", "{!<|channel|> x}"),
+    ("\u200b<|channel|> x", "\u200b{!<|channel|> x}"),
+    (" \u2060\n<|start|> x", " \u2060\n{!<|start|> x}"),
+    (f"Hi.{HEADER}x", f"Hi.{{!{HEADER}x}}"),
+    (f"x{FINAL}Hi<|return|>", f"{{!x}}{{{FINAL}}}^Hi"),
+    (f" {FINAL}Hi", f" {{{FINAL}}}^Hi"),
+    ("Hi.assistantanalysisx.", "{!Hi.assistantanalysisx.}"),
+    ("Hi.<think>x</think>Thinking: y\nAnswer: z", "Hi.{!<think>x</think>}Thinking: y\nAnswer: z"),
+])  # fmt: skip
+def test_what_follows_a_token_is_hidden(text: str, result: str) -> None:
+    assert judged(text) == result
+
+
+# A beginning that is judged at the end
+
+
+@for_each([
+    ("analysis of it", "analysis of it"),
+    ("assistants do it", "assistants do it"),
+    ("analysis: <think>x</think> so", "analysis: {!<think>x</think>} so"),
+    ("analysis of it.<|end|>x", "{!analysis of it.<|end|>x}"),
+    ("analysis of it. assistantfinalHi", "{analysis of it. assistantfinal}^Hi"),
+    ("analysisx.assistantfinalHi", "{analysisx.assistantfinal}^Hi"),
+    ("analysisx", "{!analysisx}"),
+    ("to=functions.x", "{!to=functions.x}"),
+    ("to= x", "to= x"),
+    ("commentary to=functions.x {}", "{!commentary to=functions.x {}}"),
+    ("channel analysis", "channel analysis"),
+    ("final<|message|>Hi", "{!final<|message|>Hi}"),
+    ("assistant\nanalysis\nx", "{!assistant\nanalysis\nx}"),
+    ("Thinking: x", "Thinking: x"),
+    ("Thinking: x\nAnswer: Hi", "{!Thinking: x\nAnswer:} Hi"),
+    ("Thinking: x\nAnswer: y</think>Hi", "{!Thinking: x\nAnswer: y</think>}Hi"),
+    ("Thinking: x\nAnswer: y <think>z</think>.", "{!Thinking: x\nAnswer:} y {!<think>z</think>}."),
+    ("Thinking: x\nAnswer: analysis of it", "{!Thinking: x\nAnswer:} analysis of it"),
+    ("Thinking: x\nAnswer: ana", "{!Thinking: x\nAnswer:} ana"),
+    ("Thinking: x\nAnswer: Thinking: y\nAnswer: Hi", "{!Thinking: x\nAnswer: Thinking: y\nAnswer:} Hi"),
+    (f"Thinking: x{FINAL}Hi", f"{{!Thinking: x{FINAL}Hi}}"),
+    ("Thinking: x. assistantfinalHi", "{Thinking: x. assistantfinal}^Hi"),
+    ("Analysis: the <|end|> token", "{!Analysis: the <|end|> token}"),
+    ("Analysis: the end|> token", "{!Analysis: the end|> token}"),
+    ("Analysis: the <|end token", "{!Analysis: the <|end token}"),
+    ("Thinking: x.assistantfinalHi\nAnswer: y", "{Thinking: x.assistantfinal}^Hi\nAnswer: y"),
+    ("thinking\nx", "{!thinking\nx}"),
+    ("Analysis: x<think>y</think>", "Analysis: x{!<think>y</think>}"),
+    ("<think>x</think>analysisy.assistantfinalHi", "{<think>x</think>analysisy.assistantfinal}^Hi"),
+    ("<think>x</think>Thinking: y\nAnswer: Hi", "{<think>x</think>}{!Thinking: y\nAnswer:} Hi"),
+    ('<think>x</think>{"reasoning": "y", "answer": "Hi"}', '{<think>x</think>}{!{"reasoning": "y", "answer": "Hi"}}Hi'),
+    ("x</think>analysisy.assistantfinalHi", "{!x</think>}{analysisy.assistantfinal}^Hi"),
+    ("x</think>analysisy", "{!x</think>analysisy}"),
+    ("x<|content|>analysisy", "{!x<|content|>analysisy}"),
+    ("x</think>analysis of it", "{!x</think>}analysis of it"),
+    ("x</think>Thinking: y\nAnswer: Hi", "{!x</think>Thinking: y\nAnswer:} Hi"),
+])  # fmt: skip
+def test_a_doubtful_beginning_is_judged_at_the_end(text: str, result: str) -> None:
+    assert judged(text) == result
+
+
+@for_each([
+    ('{"a": 1}', '{"a": 1}'),
+    ('{"a": "</think>"} b', '{"a": "</think>"} b'),
+    ('{"reasoning": "x", "answer": "Hi"}', '{!{"reasoning": "x", "answer": "Hi"}}Hi'),
+    ('{"reasoning": "x", "answer": "y</think>Hi"}', '{!{"reasoning": "x", "answer": "y</think>Hi"}y</think>}Hi'),
+    ('{"reasoning": "x", "answer": "analysis of it"}', '{!{"reasoning": "x", "answer": "analysis of it"}}analysis of it'),
+    ('{"reasoning": "x"}', '{!{"reasoning": "x"}}'),
+])  # fmt: skip
+def test_data_is_judged_once_it_is_complete(text: str, result: str) -> None:
+    assert judged(text) == result
+
+
+@for_each([
+    ('{"a": 1} assistantfinalHi', '{!{"a": 1} }{assistantfinal}^Hi'),
+    ('{"a": 1}</think>analysis x.assistantfinalHi', '{!{"a": 1}</think>}{analysis x.assistantfinal}^Hi'),
+    ('{"a": 1}</think>analysis x', '{!{"a": 1}</think>}analysis x'),
+    ('{"a": 1}<|call|>', '{!{"a": 1}<|call|>}'),
+    ('{"a": 1}<|return|>', '{"a": 1}'),
+    ('{"a": 1}<think>x</think> so', '{"a": 1}{!<think>x</think>} so'),
+    (f'{{"a": 1}}{FINAL}Hi', f'{{!{{"a": 1}}}}{{{FINAL}}}^Hi'),
+])  # fmt: skip
+def test_signs_after_data_count(text: str, result: str) -> None:
+    assert judged(text) == result
+
+
+@for_each([
+    ("finalHi", "{final}Hi"),
+    ("final*Hi*", "{final}*Hi*"),
+    (" final4", " {final}4"),
+    ("final#Hi", "{final}#Hi"),
+    ("finalÉtat", "{final}État"),
+    ("finalfinalHi", "finalfinalHi"),
+    ("finalHi finalHi", "{final}Hi finalHi"),
+])  # fmt: skip
+def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: str) -> None:
+    assert judged(text) == result
+
+
+# After other text of the same completion
+
+
+@for_each([
+    ("<think>x</think>Hi", "{!<think>x</think>}Hi"),
+    ("<think>x", "{!<think>x}"),
+    ("Hi.<|call|>", "#{!Hi.<|call|>}"),
+    ("Hi.<|return|>x", "#Hi.{!<|return|>x}"),
+    ("Hi.<|return|>", "Hi."),
+    (" </think>Hi", "#{! </think>}Hi"),
+    ("<|start_response|>Hi<|end_response|>", "#{!<|start_response|>}Hi{<|end_response|>}"),
+    (f" {FINAL}Hi", f"#{{! }}{{{FINAL}}}^Hi"),
+    ("analysisx.assistantfinalHi", "#{analysisx.assistantfinal}^Hi"),
+    ("analysisx", "#{!analysisx}"),
+    ("analysis of it", "analysis of it"),
+    ("<think>x</think>Thinking: y\nAnswer: Hi", "{!<think>x</think>}Thinking: y\nAnswer: Hi"),
+    ("Thinking: x\nAnswer: Hi", "#{!Thinking: x\nAnswer:} Hi"),
+    ("Hi.assistantanalysisx", "#{!Hi.assistantanalysisx}"),
+    ('{"reasoning": "x", "answer": "Hi"}', '#{!{"reasoning": "x", "answer": "Hi"}}Hi'),
+])  # fmt: skip
+def test_a_sign_withdraws_the_earlier_text_of_the_completion(text: str, result: str) -> None:
+    assert judged(text, follows=True) == result
+
+
+# Which part of raw output is shown as the answer: only a proven one, whole, and nothing if any text around it is unexplained.
+
+
+NEXT = "<|end|><|start|>assistant"
+THOUGHT = f"<|channel|>analysis<|message|>SECRET.{NEXT}"
+
+
+def shown(text: str) -> list[str]:
+    spans = judge(text)
+    assert all(span.begins for span in spans if span.visible), "each is a message"
+    assert "".join(span.text for span in spans) in text, "no text is counted twice"
+    return [span.text for span in spans if span.visible]
+
+
+@for_each([
+    (f"{FINAL}Hello<|return|>", ["Hello"]),
+    (f"{FINAL}Hello", ["Hello"]),
+    (f"{FINAL}Hello<|endoftext|>\n", ["Hello"]),
+    (f"{THOUGHT}{FINAL}Hello<|end|>", ["Hello"]),
+    (f"assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"\u200b{FINAL}Hello<|return|>", ["Hello"]),
+    (f"\ufeff <|end|> assistant{THOUGHT}{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|channel|>analysis<|message|>SECRET <|constrain|> and much more<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["I look.", "Hello"]),
+    (f"<|channel|>commentary<|message|> \n<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"Hello, SECRET.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|return|>{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|call|>{FINAL}Hello<|return|>", ["Hello"]),
+    ("<|channel|>final Hello<|return|>", ["Hello"]),
+    ("<|return|><|channel|>final Hello<|return|>", ["Hello"]),
+    ("<|call|>assistant<|channel|>final Hello<|return|>", ["Hello"]),
+    ("<|channel|>final<|constrain|>json<|message|>json<|return|>", ["json"]),
+    ("<|channel|>commentary<|channel|>final<|message|>a<|return|>", ["a"]),
+    (f"<|channel|>weird<|message|>4{NEXT}<|channel|>weird<|message|>5{NEXT}{FINAL}4<|return|>", ["4"]),
+    (f"<|channel|>analysis<|message|>x<|end|>{NEXT}{FINAL}4<|return|>", ["4"]),
+    (f"<|channel|>analysis<|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|channel|>analysis<|message|>4 {NEXT}<|channel|>analysis<|message|>A<|constrain|>b{NEXT}{FINAL}4<|return|>", ["4"]),
+    ("analysisSECRET.assistantfinalHello", ["Hello"]),
+    ("assistantfinal hello", [" hello"]),
+])  # fmt: skip
+def test_a_proven_answer_is_shown(text: str, messages: list[str]) -> None:
+    assert shown(text) == messages
+
+
+@for_each(["4", "4.", "SECRET.", "analysis", "Yes"])
+def test_an_answer_that_also_occurs_in_the_reasoning_is_shown(answer: str) -> None:
+    text = f"<|channel|>analysis<|message|>Yes, SECRET. 2 + 2 = 4.<|end|><|start|>assistant{FINAL}{answer}<|return|>"
+    assert shown(text) == [answer]
+    assert guarded(text) == answer
+
+
+@for_each(["a", "n", "s", "e", "d", "<", "|", "end", "start", "assistant", "channel", "final", "message", "<|", "l<"])
+def test_an_answer_that_also_occurs_in_the_markers_before_it_is_shown(answer: str) -> None:
+    preamble = "<|channel|>commentary<|message|>I look.<|end|>\n<|start|>assistant"
+    for before, messages in (("", []), (THOUGHT, []), (THOUGHT.replace("SECRET.", answer), []), (preamble, ["I look."])):
+        text = f"{before}{FINAL}{answer}<|return|>"
+        assert shown(text) == [*messages, answer], before
+    assert guarded(f"{THOUGHT}{FINAL}{answer}<|return|>") == answer
+
+
+def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:
+    for after in (NEXT, "<|start|>assistant", ""):
+        message = f"<|channel|>analysis<|message|>a<|constrain|>b{after}"
+        small, large = (partial(shown, f"{message * times}{FINAL}Hello<|return|>") for times in (200, 2000))
+        assert costs_at_most(10 * cost(small) * 2 + 10, large), after
+
+
+@for_each([
+    f"{FINAL}Hello<|return|> SECRET",
+    f"{FINAL}Hello<|channel|>analysis<|message|>Hello<|end|>",
+    "<|channel|>final Hello<|end|><|start|>assistant<|channel|>analysis<|message|>Hello<|end|>",
+    f"<|channel|>commentary<|message|>I lo<|constrain|>ok.<|end|><|start|>assistant{FINAL}Hello<|return|>",
+    f"assistantassistant{FINAL}Hello<|return|>",
+    f"{FINAL}Hello<|return|> Hello",
+    f"{FINAL}Hello<|end|><|start|>assistant<|channel|>analysis<|message|>SECRET Hello",
+    f"{FINAL}Hello<|end|><|start|>assistant",
+    f"{FINAL}Hel<|constrain|>lo<|return|>",
+    "Hello<|return|>",
+    "<|return|>",
+    "analysisSECRET.assistantfinalHello.assistantanalysisSECRET",
+    "analysis|>SECRET.assistantfinalHello",
+    "analysis<|SECRET.assistantfinalHello",
+    "analysis\uff5c\uff1eSECRET.assistantfinalHello",
+    "analysisSECRET.assistantfinal",
+    "analysisSECRET.assistantfinal \n",
+    "assistantfinal ",
+    "analysisSECRET. Hello",
+])  # fmt: skip
+def test_without_a_proven_answer_everything_is_hidden_and_the_page_says_so(text: str) -> None:
+    assert judge(text) == [TextSpan(False, text, is_withheld=True)]
+
+
+@pytest.mark.parametrize("before", ["It is so.", "It is `so`.", 'They say "so".', "It's so.", "``` x ``` done."])
+def test_the_sign_of_an_answer_counts_after_a_whole_quotation(before: str) -> None:
+    assert shown(f"analysis{before}assistantfinalHello") == ["Hello"]
+
+
+@pytest.mark.parametrize(
+    "before", ["They say `so.", "A `b` c `d.", "Three ` of ` them `.", 'They say "so.', 'A "b" c "d.', "as in:", "(", "“"]
+)
+def test_the_sign_of_an_answer_may_be_quoted_inside_an_open_quotation(before: str) -> None:
+    assert shown(f"analysis{before}assistantfinalHello") == []
+
+
+@pytest.mark.parametrize("after", [" Hello", "\nHello", "hello", ", Hello", '" Hello', "` Hello", ". Hello", "] Hello", "” Hello"])
+def test_the_sign_of_an_answer_may_be_quoted_if_a_sentence_continues_after_it(after: str) -> None:
+    assert shown(f"analysisSECRET.assistantfinal{after}") == []
+    assert shown(f"assistantfinal{after}") == [after], "at the beginning of an output, nothing can quote it"

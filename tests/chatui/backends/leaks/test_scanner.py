@@ -128,6 +128,16 @@ def streamed(text: str) -> str:
     (f'functions.look to=assistantcommentary{{"result": "{SECRET}"}}', "functions.look to="),
     (f"Так.\nassistantanalysis Нужно {SECRET}", "Так.\n"),
     (f"analysis- Step one. {SECRET}", ""),
+    ('He said "hi"<|channel|>analysis SECRET', 'He said "hi"'),
+    ("I will look.\nassistantanalysis to=functions.x SECRET", "I will look.\n"),
+    ('Let me lookcommentary to=functions.x{"q": "SECRET"}', "Let me look"),
+    ("analysis\nWe need SECRET.assistantfinalHi", "Hi"),
+    ("Sum is 4&lt;|channel|&gt;analysis&lt;|message|&gt;SECRET", "Sum is 4"),
+    *(
+        (f"{before}{header}{SECRET}", before)
+        for before in ("Sum is 4", "Here:", "**Hi**", "Hi (there)", 'She said "hi."', "use `x`", "你好", "Hi 😊", "```\nx\n```", "Hi.\n")
+        for header in (HEADER, f"<|end|>{HEADER}", "assistantanalysis", "<|channel|>analysis<|message|>")
+    ),
 ])  # fmt: skip
 def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> None:
     assert shown(text) == shown(text, Separation.PLAIN) == result
@@ -146,6 +156,8 @@ def test_what_a_parser_left_behind_is_never_shown(text: str, result: str) -> Non
     "Analysis: x\n\nFinal: y. Thinking: z\nAnswer: a",
     "**Analysis**\n\nx\n\n**Final**\n\ny",
     "analysis of the data, commentary on it",
+    "The tokens (<|end|>, <|start|>) end it.",
+    "an assistant, a commentary and banana",
     '{"reasoning": "x", "category": "y", "channel": "commentary"}',
     '{"name": "Ada", "age": 36}',
     "<details>\n<summary>Thinking</summary>\nx\n</details>\n\nSo.",

@@ -154,11 +154,6 @@ def test_text_that_is_reasoning_elsewhere_in_the_response_is_no_message(spoken: 
     assert read(*others[0], *others[1], completed()).visible.strip() == SECRET, "the premise"
 
 
-def test_text_that_the_end_of_the_response_calls_reasoning_under_another_id_is_no_message() -> None:
-    snapshot = {"type": "reasoning", "id": "r9", "content": [part(SECRET, "reasoning_text")], "summary": []}
-    assert read(message(), text(SECRET), completed(snapshot)).visible == ""
-
-
 @pytest.mark.parametrize("other", [{"type": "reasoning_text"}, {"type": "output_text", "thought": True}, {"mystery": "thinking"}])
 def test_a_part_that_turns_out_to_be_something_else_withdraws_its_message(other: Event) -> None:
     result = read(message(), text(SECRET, content_index=0), part_event("done", **other), text("More", content_index=1), completed())
@@ -166,67 +161,9 @@ def test_a_part_that_turns_out_to_be_something_else_withdraws_its_message(other:
     assert {finished.error for finished in result.finished} == {ProductCode.WITHHELD}
 
 
-@pytest.mark.parametrize(
-    "ends", [[part_event("done", place=1, type="reasoning_text", text=SECRET)], [ended(part("Hi"), part(SECRET, "x"))]]
-)
-def test_a_hidden_part_beside_the_shown_one_withdraws_nothing(ends: list[Event]) -> None:
-    result = read(message(), text("Hi", content_index=0), *ends, completed())
-    assert (result.visible, result.hidden) == ("Hi", SECRET)
-
-
 def test_a_message_whose_shown_part_ends_as_reasoning_is_withdrawn() -> None:
     result = read(message(), text(SECRET, content_index=0), ended(part(SECRET, "reasoning_text")), completed())
     assert result.visible == "" and result.finished[0].error == ProductCode.WITHHELD
-
-
-def test_the_kind_of_a_reasoning_part_says_nothing_about_the_text_of_its_message() -> None:
-    for family in ("reasoning_part", "reasoning_summary_part"):
-        result = read(
-            message(), part_event("added", family=family, type="reasoning_text", text=""), text("Hi", content_index=0), completed()
-        )
-        assert result.visible == "Hi", family
-
-
-def test_the_kind_of_a_reasoning_items_part_says_nothing_about_its_summary() -> None:
-    begun = part_event("added", type="reasoning_text", text="") | {"item_id": "r"}
-    summary = text("I checked.", "r", "reasoning_summary_text.delta", summary_index=0)
-    assert read(added("reasoning", "r"), begun, summary, completed(), summaries_are_trusted=True).visible == "I checked."
-
-
-def test_a_summary_in_parts_that_repeats_the_reasoning_is_stored_once() -> None:
-    twice = [part("a", "summary_text"), part("b", "summary_text")]
-    assert read(done("reasoning", "r", summary=twice, content=twice), completed()).hidden == "a\n\nb"
-
-
-def test_an_empty_piece_of_another_part_does_not_settle_what_a_part_said() -> None:
-    events = [message(), text("Hello,"), whole("Hello,!"), text("", content_index=1), ended(part("Hello,"))]
-    assert read(*events, completed()).visible == "Hello,"
-    assert read(added("function_call", "c"), text("", "c"), completed()).reducer.oddities == {}
-
-
-def test_a_part_event_without_a_part_changes_nothing() -> None:
-    values: tuple[object, ...] = (None, "reasoning_text", [])
-    odd = [{"type": "response.content_part.added", "item_id": "m", "part": value} for value in values]
-    assert read(message(), *odd, text("Hi"), completed()).visible == "Hi"
-
-
-def test_the_text_of_a_part_event_counts_like_that_of_the_whole_part() -> None:
-    assert read(message(), text("He"), part_event("done", type="output_text", text="Hello"), completed()).visible == "Hello"
-    refused = read(message(), part_event("done", type="refusal", refusal="No."), completed())
-    assert refused.visible == "No."
-
-
-def test_an_event_without_a_place_is_about_the_first_part() -> None:
-    events = [added("reasoning", "r"), text("a", "r", "reasoning_summary_text.delta")]
-    again = text("b", "r", "reasoning_summary_text.delta", summary_index=0)
-    assert read(*events, again, completed()).hidden == "ab"
-    begun = part_event("added", place=0, type="reasoning_text")
-    assert read(message(), begun, text(SECRET), completed()).visible == ""
-
-
-def test_a_place_that_is_no_number_is_the_first() -> None:
-    begun = part_event("added", type="reasoning_text") | {"content_index": "1"}
-    assert read(message(), begun, text(SECRET, content_index=0), text("Hi", content_index=1), completed()).visible == "Hi"
 
 
 @pytest.mark.parametrize(
@@ -243,11 +180,6 @@ def test_a_place_that_is_no_number_is_the_first() -> None:
 def test_a_label_beside_text_of_the_answer_hides_it(labels: Event, is_shown: bool) -> None:
     assert read(message(), text("Hello", **labels), completed()).visible == ("Hello" if is_shown else "")
     assert read(message(), whole("Hello", **labels), completed()).visible == ("Hello" if is_shown else "")
-
-
-def test_a_label_beside_reasoning_does_not_hide_the_answer_of_the_same_message() -> None:
-    result = read(message(), text("hm", kind="reasoning_text.delta", is_thinking=True), text("Hi"), completed())
-    assert (result.visible, result.hidden) == ("Hi", "hm")
 
 
 @pytest.mark.parametrize("breaks", [True, False])
@@ -267,21 +199,13 @@ def test_only_text_of_an_item_that_holds_some_is_kept_and_other_is_counted() -> 
     result = read(*events, added("function_call", "c", name="f", call_id="c1"), text("z", "c"), completed())
     assert [finished.frame.body for finished in result.finished] == ["{}"]
     assert result.reducer.oddities == {"text of an item that holds none": 3}
+    assert read(added("function_call", "c"), text("", "c"), completed()).reducer.oddities == {}
 
 
 @pytest.mark.parametrize(("kind", "header"), [("reasoning", ANALYSIS), ("acme:note", BROKEN)])
 def test_text_that_waited_for_its_item_has_the_header_of_its_kind(kind: str, header: object) -> None:
     result = read(text(SECRET, "x"), added(kind, "x"), completed())
     assert [(finished.frame.header, finished.frame.body) for finished in result.finished] == [(header, SECRET)]
-
-
-def test_text_that_waited_for_its_message_is_shown_when_that_is_announced() -> None:
-    result = read(text("Hel", "m"), message(), text("lo"), breaks=True)
-    assert (result.visible, result.hidden) == ("Hello", "")
-
-
-def test_text_of_an_item_without_a_type_waits_until_it_has_one() -> None:
-    assert read(text("Hello.", "m"), added("", "m"), message(), completed()).visible == "Hello."
 
 
 def test_text_that_waited_for_its_message_is_shown_before_more_arrives() -> None:
@@ -297,11 +221,6 @@ def test_text_of_an_item_that_is_never_named_is_an_invalid_frame() -> None:
     assert (empty.finished, empty.reducer.oddities) == ([], {})
 
 
-def test_the_whole_text_of_a_part_is_judged_as_a_whole_if_none_was_streamed() -> None:
-    raw = whole(f"It is 346.assistantanalysis{SECRET}assistantfinalHi")
-    assert read(message(), raw, completed(), separation=Separation.UNPROVEN).visible == "Hi"
-
-
 def test_reasoning_that_was_streamed_is_completed_although_its_summary_is_the_same() -> None:
     ends = done("reasoning", "r", content=[part("abc")], summary=[part("abc", "summary_text")])
     begun = [added("reasoning", "r"), text("ab", "r", "reasoning_text.delta")]
@@ -311,10 +230,3 @@ def test_reasoning_that_was_streamed_is_completed_although_its_summary_is_the_sa
 def test_the_kind_of_a_part_is_its_type_unless_a_label_contradicts_it() -> None:
     parts: list[Event] = [{"type": "output_text"}, {"type": "output_text", "thought": True}, {"type": 5}, {}, {"type": "acme"}]
     assert [kind_of(each) for each in parts] == ["output_text", "", "", "", "acme"]
-
-
-def test_parts_that_are_no_objects_are_left_out_of_the_whole_message() -> None:
-    content: Any = ["x", None, part("Hi"), 5]
-    assert read(done("message", "m", role="assistant", content=content), completed()).visible == "Hi"
-    for odd in (None, 5, {"type": "output_text", "text": "x"}):
-        assert read(message(), text("Hi"), done("message", "m", role="assistant", content=odd), completed()).visible == "Hi"

@@ -185,22 +185,6 @@ def test_the_kind_of_a_part_without_a_place_is_that_of_the_first() -> None:
     assert (result.visible, result.hidden) == ("", SECRET)
 
 
-def test_the_last_event_of_the_arguments_gives_them_and_the_name() -> None:
-    ended = {"type": "response.function_call_arguments.done", "item_id": "c", "arguments": '{"a": 1}', "name": "look"}
-    result = read(added("function_call", "c", call_id="c1"), ended, completed())
-    assert result.calls == [("c1", '{"a": 1}')]
-    assert result.finished[0].frame.header.recipient == "functions.look"
-
-
-def test_whole_arguments_count_towards_the_limit_once() -> None:
-    call: dict[str, Any] = {"call_id": "c1", "name": "look"}
-    streamed = {"type": "response.function_call_arguments.delta", "item_id": "c", "delta": '{"a": 1}'}
-    events = [added("function_call", "c", **call), streamed, done("function_call", "c", arguments='{"a": 1}', **call), completed()]
-    assert [read(*events, max_chars=limit).reason for limit in (8, 7)] == [EndReason.TOOL_CALLS, EndReason.LENGTH]
-    del events[1]
-    assert [read(*events, max_chars=limit).reason for limit in (8, 7)] == [EndReason.TOOL_CALLS, EndReason.LENGTH]
-
-
 def test_an_empty_model_name_does_not_replace_a_known_one() -> None:
     result = read({"type": "response.created", "response": {"model": "gpt-oss"}}, completed(model=""))
     assert result.reducer.model == "gpt-oss"

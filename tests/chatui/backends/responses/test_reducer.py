@@ -90,6 +90,164 @@ def completed(*output: Mapping[str, Any], status: str = "completed", **more: Any
     return {"type": "response.completed", "response": {"status": status, "output": list(output), **more}}
 
 
+def ended(*parts: object, **more: Any) -> dict[str, Any]:
+    return done("message", "m", role="assistant", content=list(parts), **more)
+
+
+def snapshot(*parts: object, item_id: str = "m") -> dict[str, Any]:
+    """The message, as the last event repeats it."""
+    return {"type": "message", "id": item_id, "role": "assistant", "content": list(parts)}
+
+
+def thought(delta: str, item_id: str = "r") -> dict[str, Any]:
+    return text(delta, item_id, "reasoning_text.delta")
+
+
+def opened(kind: str, place: int = 0, **more: Any) -> dict[str, Any]:
+    return {"type": "response.content_part.added", "item_id": "m", "content_index": place, "part": {**part("", kind), **more}}
+
+
+def part_done(place: int | None = 0, **fields: Any) -> dict[str, Any]:
+    where = {} if place is None else {"content_index": place}
+    return {"type": "response.content_part.done", "item_id": "m", **where, "part": fields}
+
+
+UNPROVEN: dict[str, Any] = {"separation": Separation.UNPROVEN}
+TRUSTED: dict[str, Any] = {"summaries_are_trusted": True}
+BROKEN_OFF: dict[str, Any] = {"breaks": True}
+RAW = text(f"analysis{SECRET} is the plan.assistantfinalHi")
+CUT: dict[str, Any] = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+REASONED = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
+HELLO = snapshot(part("Hello"))
+NO_PARTS: tuple[object, ...] = (None, "reasoning_text", [])
+
+ROWS: dict[str, tuple[list[dict[str, Any]], str | list[tuple[str, str]], str | None, dict[str, Any]]] = {
+    # whose text it is
+    "an answer whose phase comes late stays the answer": (
+        [message(), text("Four."), ended(part("Four."), phase="final_answer"), completed()], [("final", "Four.")], "", {}),
+    "hidden text is not made a preamble by a late phase": (
+        [message(), text(f"<think>{SECRET}"), text("</think>Hello"), ended(part(f"<think>{SECRET}</think>Hello"), phase="commentary"),
+         completed()], [("preamble", "Hello")], f"<think>{SECRET}</think>", {}),
+    "a proxy's reasoning item with a role and parts called output_text is hidden": (
+        [completed({**snapshot(part(SECRET), item_id="r"), "type": "reasoning"}, HELLO)], "Hello", SECRET, {}),
+    "reasoning events about a message are hidden": (
+        [message(), text(SECRET, kind="reasoning_text.delta"), text("Hello"), completed()], "Hello", SECRET, {}),
+    "summary events about a message are hidden even if summaries are trusted": (
+        [message(), text(SECRET, kind="reasoning_summary_text.delta"), text("Hi"), completed()], "Hi", SECRET, TRUSTED),
+    "a label beside reasoning does not hide the answer of its message": (
+        [message(), text("hm", kind="reasoning_text.delta", is_thinking=True), text("Hi"), completed()], "Hi", "hm", {}),
+    "a part of unknown kind is hidden": (
+        [message(), text("Hello"), opened("reasoning_text", 1), text(SECRET, content_index=1),
+         completed(snapshot(part("Hello"), part(SECRET, "reasoning_text")))], "Hello", SECRET, {}),
+    "a part once called reasoning stays hidden": (
+        [message(), opened("reasoning_text"), text(SECRET, content_index=0), ended(part(SECRET), part("Hi")), completed()],
+        "Hi", SECRET, {}),
+    "text that the end calls reasoning under another id is no message": (
+        [message(), text(SECRET), completed({"type": "reasoning", "id": "r9", "content": [part(SECRET, "reasoning_text")]})],
+        "", None, {}),
+    "a hidden part beside the shown one, at its end": (
+        [message(), text("Hi", content_index=0), part_done(1, type="reasoning_text", text=SECRET), completed()], "Hi", SECRET, {}),
+    "a hidden part beside the shown one, in the whole message": (
+        [message(), text("Hi", content_index=0), ended(part("Hi"), part(SECRET, "x")), completed()], "Hi", SECRET, {}),
+    **{f"the kind of a {family} says nothing about the text of its message": (
+        [message(), {**opened("reasoning_text"), "type": f"response.{family}.added"}, text("Hi", content_index=0), completed()],
+        "Hi", "", {}) for family in ("reasoning_part", "reasoning_summary_part")},
+    "the kind of a reasoning item's part says nothing about its summary": (
+        [added("reasoning", "r"), opened("reasoning_text") | {"item_id": "r"},
+         text("I checked.", "r", "reasoning_summary_text.delta", summary_index=0), completed()], "I checked.", "", TRUSTED),
+    "an event without a place is about the first part": (
+        [message(), opened("reasoning_text"), text(SECRET), completed()], "", SECRET, {}),
+    "a place that is no number is the first": (
+        [message(), opened("reasoning_text") | {"content_index": "1"}, text(SECRET, content_index=0), text("Hi", content_index=1),
+         completed()], "Hi", SECRET, {}),
+    # a chain of thought that comes twice
+    "a chain of thought sent as summary and content is stored once": ([added("reasoning", "r"), completed(REASONED)], "", SECRET, {}),
+    "so is one in several parts": (
+        [done("reasoning", "r", summary=[part("a", "summary_text"), part("b", "summary_text")], content=[part("a"), part("b")]),
+         completed()], "", "a\n\nb", {}),
+    "summaries with and without a place are one": (
+        [added("reasoning", "r"), text("a", "r", "reasoning_summary_text.delta"),
+         text("b", "r", "reasoning_summary_text.delta", summary_index=0), completed()], "", "ab", {}),
+    # raw output
+    "raw output shows its answer if the model finished": ([message(), RAW, completed()], "Hi", None, {}),
+    "and not if it was cut by its limit": ([message(), RAW, completed(**CUT)], "", None, {}),
+    "nor by a filter": (
+        [message(), RAW, completed(status="incomplete", incomplete_details={"reason": "content_filter"})], "", None, {}),
+    "nor if the stream broke off": ([message(), RAW], "", None, BROKEN_OFF),
+    "nor if its message was cut, even if another follows": (
+        [message(), RAW, ended(part(str(RAW["delta"])), status="incomplete"), message("n"), text("Next", "n"), completed()],
+        "Next", None, {}),
+    "the whole text of a part is judged as a whole if none was streamed": (
+        [message(), whole(f"It is 346.assistantanalysis{SECRET}assistantfinalHi"), completed()], "Hi", None, UNPROVEN),
+    "escaped markers in echoes are restored": (
+        [message(), text("You wrote <"), text("\u2060|end|>."), completed()], "You wrote <|end|>.", "", {}),
+    # what later events repeat
+    "extra text in a snapshot is appended": (
+        [message(), text("Hello"), completed(snapshot(part("Hello there")))], [("final", "Hello there")], "", {}),
+    "the last of several snapshots counts": (
+        [message(), text("Hello,"), whole("Hello,!"), ended(part("Hello,")), completed()], "Hello,", "", {}),
+    "an empty piece of another part does not settle what a part said": (
+        [message(), text("Hello,"), whole("Hello,!"), text("", content_index=1), ended(part("Hello,")), completed()], "Hello,", "", {}),
+    "without another snapshot, the end of a part counts": ([message(), text("Hello,"), whole("Hello,!"), completed()], "Hello,!", "", {}),
+    "an answer only in its part": ([message(), whole("Hello"), completed()], [("final", "Hello")], "", {}),
+    "an answer only in its item": ([ended(part("Hello")), completed()], [("final", "Hello")], "", {}),
+    "an answer only in the last event": ([completed(HELLO)], [("final", "Hello")], "", {}),
+    "an answer everywhere, once": (
+        [message(), text("Hello"), whole("Hello"), ended(part("Hello")), completed(snapshot(part("Hello"), item_id="n"))],
+        [("final", "Hello")], "", {}),
+    "parts of a message are one answer": (
+        [message(), text("One. ", content_index=0), whole("One. ", content_index=0), text("Two.", content_index=1),
+         completed(snapshot(part("One. "), part("Two.")))], [("final", "One. Two.")], "", {}),
+    "the text of a part event counts like that of the whole part": (
+        [message(), text("He"), part_done(type="output_text", text="Hello"), completed()], "Hello", "", {}),
+    "so does that of a refusal": ([message(), part_done(type="refusal", refusal="No."), completed()], "No.", "", {}),
+    "a part event without a part changes nothing": (
+        [message(), *({**part_done(None), "part": odd} for odd in NO_PARTS), text("Hi"), completed()], "Hi", "", {}),
+    "parts that are no objects are left out": ([ended("x", None, part("Hi"), 5), completed()], "Hi", "", {}),
+    **{f"content that is no list changes nothing: {odd}": (
+        [message(), text("Hi"), ended() | {"item": snapshot() | {"content": odd}}, completed()], "Hi", "", {})
+       for odd in (None, 5, {"type": "output_text", "text": "x"})},
+    "an answer interrupted by reasoning stays one frame": (
+        [added("reasoning", "r"), message(), text("Hel"), thought(SECRET), text("lo"), completed()], [("final", "Hello")], SECRET, {}),
+    # which item it is
+    "text of an item that nobody names is hidden": ([text(SECRET, "x"), completed()], "", SECRET, {}),
+    "text before its message waits for it": (
+        [text("Hello", "x"), done("message", "x", role="assistant", content=[part("Hello")]), completed()], [("final", "Hello")], "", {}),
+    "text before its message is shown although the stream breaks off": ([text("Hel"), message(), text("lo")], "Hello", "", BROKEN_OFF),
+    "text of an item without a type waits until it has one": ([text("Hello."), added("", "m"), message(), completed()], "Hello.", "", {}),
+    "text before its reasoning item is hidden": ([text(SECRET, "x"), done("reasoning", "x"), completed()], "", SECRET, {}),
+    "items whose ids change are found by their place": (
+        [added("reasoning", "id1", 0), thought(SECRET, "id2") | {"output_index": 0}, text(SECRET, "id3", output_index=0),
+         done("reasoning", "id4", 0), message("id5", 1), text("Hel", "id6", output_index=1), text("lo", "id7", output_index=1),
+         done("message", "id8", 1, role="assistant", content=[part("Hello")]),
+         completed({"type": "reasoning", "id": "id9"}, snapshot(part("Hello"), item_id="id10"))], [("final", "Hello")], SECRET * 2, {}),
+    "events without ids or places belong to the newest item": (
+        [added("reasoning"), text(SECRET, ""), message(""), text("Hello", ""), completed()], "Hello", SECRET, {}),
+    "a message with the id of earlier reasoning is a message": (
+        [added("reasoning", "m", 0), thought(SECRET, "m"), done("reasoning", "m", 0), message("m", 1), text("Hello"), completed()],
+        "Hello", SECRET, {}),
+    "also if that reasoning ends late": (
+        [added("reasoning", "m", 0), message("m", 1), done("reasoning", "m", 0, content=[part(SECRET)]), text("Hello"), completed()],
+        "Hello", SECRET, {}),
+    "two messages with one id are two messages": (
+        [message(), text("One."), ended(part("One.")) | {"output_index": 0}, message(), text("Two."), completed()],
+        [("final", "One.\n\nTwo.")], "", {}),
+    "a message followed by another gets no more visible text": (
+        [message("m"), text("One."), message("n"), text("Two.", "n"), text("late", "m"), completed()], "One.\n\nTwo.", "late", {}),
+    "a full sample takes no more from the last event": (
+        [message(), text("x" * 30), completed({"type": "web_search_call", "id": "w", "query": "more"})], "x" * 10, "", {"max_chars": 10}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_stream_shows_and_hides_what_the_table_says(name: str) -> None:
+    events, shown, hidden, options = ROWS[name]
+    result = read(*events, **options)
+    assert (result.pairs if isinstance(shown, list) else result.visible) == shown
+    assert hidden is None or result.hidden == hidden
+    assert SECRET not in result.visible
+
+
 # Visibility
 
 
@@ -111,18 +269,6 @@ def test_a_late_phase_makes_the_shown_answer_one_preamble(when: str) -> None:
     assert result.finished[0].frame.terminator == "<|end|>"
 
 
-def test_an_answer_with_a_late_phase_stays_the_answer() -> None:
-    ended = done("message", "m", role="assistant", phase="final_answer", content=[part("Four.")])
-    assert read(message(), text("Four."), ended, completed()).pairs == [("final", "Four.")]
-
-
-def test_hidden_text_is_not_made_a_preamble_by_a_late_phase() -> None:
-    ended = done("message", "m", role="assistant", phase="commentary", content=[part(f"<think>{SECRET}</think>Hello")])
-    result = read(message(), text(f"<think>{SECRET}"), text("</think>Hello"), ended, completed())
-    assert SECRET not in result.visible and SECRET in result.hidden
-    assert result.pairs == [("preamble", "Hello")]
-
-
 @pytest.mark.parametrize(("phase", "kind"), [(None, "final"), ("final_answer", "final"), ("commentary", "preamble")])
 def test_a_message_with_a_known_phase_is_shown_as_such(phase: object, kind: str) -> None:
     assert read(message(phase=phase), text("Hello"), completed()).pairs == [(kind, "Hello")]
@@ -142,27 +288,6 @@ def test_text_of_a_reasoning_item_is_hidden_under_every_name() -> None:
         assert (result.finished[0].frame.header.intent, result.finished[0].error) == (None, None), name
 
 
-def test_reasoning_in_an_output_text_part_of_a_snapshot_is_hidden() -> None:
-    """The format of a well-known proxy: a reasoning item with a role and parts called output_text."""
-    item = {"type": "reasoning", "id": "r", "role": "assistant", "content": [part(SECRET)]}
-    answer = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello")]}
-    result = read(completed(item, answer))
-    assert (result.visible, result.hidden) == ("Hello", SECRET)
-
-
-def test_reasoning_events_about_a_message_are_hidden() -> None:
-    result = read(message(), text(SECRET, kind="reasoning_text.delta"), text("Hello"), completed())
-    assert (result.visible, result.hidden) == ("Hello", SECRET)
-
-
-def test_a_message_part_of_unknown_kind_is_hidden() -> None:
-    opened = {"type": "response.content_part.added", "item_id": "m", "content_index": 1, "part": part("", "reasoning_text")}
-    snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello"), part(SECRET, "reasoning_text")]}
-    result = read(message(), text("Hello"), opened, text(SECRET, content_index=1), completed(snapshot))
-    assert result.visible == "Hello"
-    assert SECRET in result.hidden
-
-
 def test_a_part_labelled_otherwise_is_hidden_in_stream_and_snapshot() -> None:
     for label in ({"channel": "analysis"}, {"thought": True}, {"x_segment": "thinking"}):
         odd, plain = {**part(SECRET), **label}, part("Hi")
@@ -171,20 +296,6 @@ def test_a_part_labelled_otherwise_is_hidden_in_stream_and_snapshot() -> None:
         events = read(message(), done("message", "m", role="assistant", content=[odd, plain]), completed())
         assert (streamed.visible, events.visible) == ("Hi", "Hi")
         assert SECRET in streamed.hidden and SECRET in events.hidden
-
-
-def test_summary_events_about_a_message_are_hidden_even_if_summaries_are_trusted() -> None:
-    result = read(message(), text(SECRET, kind="reasoning_summary_text.delta"), text("Hi"), completed(), summaries_are_trusted=True)
-    assert (result.visible, SECRET in result.hidden) == ("Hi", True)
-
-
-def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
-    events = [message(), text(f"analysis{SECRET} is the plan.assistantfinalHi")]
-    cuts: tuple[dict[str, Any], ...] = tuple(
-        {"status": "incomplete", "incomplete_details": {"reason": reason}} for reason in ("content_filter", "max_output_tokens")
-    )
-    assert [read(*events, completed(**cut)).visible for cut in cuts] == ["", ""]
-    assert (read(*events, breaks=True).visible, read(*events, completed()).visible) == ("", "Hi")
 
 
 def test_encrypted_content_is_not_stored() -> None:
@@ -248,11 +359,6 @@ def test_a_summary_is_hidden_unless_the_operator_trusts_it() -> None:
     assert trusted.hidden == SECRET
 
 
-def test_a_chain_of_thought_sent_as_summary_and_content_is_stored_once() -> None:
-    item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
-    assert read(added("reasoning", "r"), completed(item)).hidden == SECRET
-
-
 def test_a_trusted_summary_equal_to_the_content_leaves_the_content_where_it_is() -> None:
     """It is the chain of thought itself, which the model may need again between its calls."""
     item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
@@ -264,11 +370,6 @@ def test_a_trusted_summary_equal_to_the_content_leaves_the_content_where_it_is()
 # Streamed text and later snapshots of it
 
 
-def test_extra_text_in_a_snapshot_is_appended() -> None:
-    snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello there")]}
-    assert read(message(), text("Hello"), completed(snapshot)).pairs == [("final", "Hello there")]
-
-
 def test_shown_text_is_not_taken_back() -> None:
     snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Good day")]}
     result = read(message(), text("Hello"), whole("Good day"), completed(snapshot))
@@ -276,88 +377,7 @@ def test_shown_text_is_not_taken_back() -> None:
     assert result.reducer.oddities == {"a text that changed afterwards": 1}
 
 
-def test_the_last_of_several_snapshots_counts() -> None:
-    ended = done("message", "m", role="assistant", content=[part("Hello,")])
-    assert read(message(), text("Hello,"), whole("Hello,!"), ended, completed()).visible == "Hello,"
-    assert read(message(), text("Hello,"), whole("Hello,!"), completed()).visible == "Hello,!"
-
-
-def test_an_answer_that_comes_only_in_the_snapshot_is_shown_once() -> None:
-    item: dict[str, Any] = {"role": "assistant", "content": [part("Hello")]}
-    only_part = read(message(), whole("Hello"), completed())
-    only_item = read(done("message", "m", **item), completed())
-    only_snapshot = read(completed({"type": "message", **item}))
-    everywhere = read(
-        message(), text("Hello"), whole("Hello"), done("message", "m", **item), completed({"type": "message", "id": "n", **item})
-    )
-    assert [result.pairs for result in (only_part, only_item, only_snapshot, everywhere)] == [[("final", "Hello")]] * 4
-
-
-def test_parts_of_a_message_are_one_answer() -> None:
-    snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("One. "), part("Two.")]}
-    events = [message(), text("One. ", content_index=0), whole("One. ", content_index=0), text("Two.", content_index=1)]
-    assert read(*events, completed(snapshot)).pairs == [("final", "One. Two.")]
-
-
-def test_an_answer_interrupted_by_reasoning_stays_one_frame() -> None:
-    events = [added("reasoning", "r"), message(), text("Hel"), text(SECRET, "r", "reasoning_text.delta"), text("lo"), completed()]
-    result = read(*events)
-    assert result.pairs == [("final", "Hello")]
-    assert result.hidden == SECRET
-
-
 # Identifying items
-
-
-def test_text_of_an_unknown_item_waits_for_its_type() -> None:
-    assert read(text(SECRET, "x"), completed()).visible == ""
-    ended = done("message", "x", role="assistant", content=[part("Hello")])
-    assert read(text("Hello", "x"), ended, completed()).pairs == [("final", "Hello")]
-    thought = read(text(SECRET, "x"), done("reasoning", "x"), completed())
-    assert (thought.visible, thought.hidden) == ("", SECRET)
-
-
-def test_items_whose_ids_change_are_found_by_index() -> None:
-    events = [
-        added("reasoning", "id1", 0),
-        text(SECRET, "id2", "reasoning_text.delta", output_index=0),
-        text(SECRET, "id3", output_index=0),
-        done("reasoning", "id4", 0),
-        message("id5", 1),
-        text("Hel", "id6", output_index=1),
-        text("lo", "id7", output_index=1),
-        done("message", "id8", 1, role="assistant", content=[part("Hello")]),
-    ]
-    snapshot: list[dict[str, Any]] = [
-        {"type": "reasoning", "id": "id9"},
-        {"type": "message", "id": "id10", "role": "assistant", "content": [part("Hello")]},
-    ]
-    result = read(*events, completed(*snapshot))
-    assert (result.pairs, result.hidden) == ([("final", "Hello")], SECRET * 2)
-
-
-def test_events_without_ids_or_indices_belong_to_the_newest_item() -> None:
-    result = read(added("reasoning"), text(SECRET, ""), message(""), text("Hello", ""), completed())
-    assert (result.visible, result.hidden) == ("Hello", SECRET)
-
-
-def test_a_message_with_the_id_of_earlier_reasoning_is_a_message() -> None:
-    events = [added("reasoning", "m", 0), text(SECRET, kind="reasoning_text.delta"), done("reasoning", "m", 0)]
-    result = read(*events, message("m", 1), text("Hello"), completed())
-    assert (result.visible, result.hidden) == ("Hello", SECRET)
-    late = [added("reasoning", "m", 0), message("m", 1), done("reasoning", "m", 0, content=[part(SECRET)])]
-    result = read(*late, text("Hello"), completed())
-    assert (result.visible, result.hidden) == ("Hello", SECRET)
-
-
-def test_two_messages_with_one_id_are_two_messages() -> None:
-    ended = done("message", "m", 0, role="assistant", content=[part("One.")])
-    assert read(message(), text("One."), ended, message(), text("Two."), completed()).pairs == [("final", "One.\n\nTwo.")]
-
-
-def test_a_message_followed_by_another_gets_no_more_visible_text() -> None:
-    result = read(message("m"), text("One."), message("n"), text("Two.", "n"), text("late", "m"), completed())
-    assert (result.visible, result.hidden) == ("One.\n\nTwo.", "late")
 
 
 # Calls
@@ -440,10 +460,6 @@ def test_a_cut_answer_is_marked_under_every_event_name(response: Any, options: A
     assert (result.finished[-1].error == ProductCode.LENGTH) == (reason == EndReason.LENGTH)
 
 
-def test_a_final_answer_ends_with_return() -> None:
-    assert [str(done.frame.terminator) for done in read(message(), text("Hello"), completed()).finished] == ["<|return|>"]
-
-
 def test_a_model_over_its_output_limit_is_stopped() -> None:
     result = read(message(), text("x" * 90), text("y" * 90), max_chars=100)
     assert result.reducer.is_full
@@ -482,18 +498,6 @@ def test_reasoning_inside_an_answer_is_hidden_at_every_split(leak: str, visible:
     assert read(message(phase=phase), ended, completed()).visible == visible
 
 
-def test_a_suspect_answer_that_was_cut_is_hidden() -> None:
-    leak = text(f"analysis{SECRET}assistantfinalHel")
-    assert read(message(), leak, completed(status="incomplete")).visible == ""
-    assert read(message(), leak, breaks=True).visible == ""
-
-
-def test_a_message_marked_incomplete_by_the_server_is_cut_even_if_another_follows() -> None:
-    leak = f"analysis{SECRET}assistantfinalHel"
-    ended = done("message", "m", role="assistant", status="incomplete", content=[part(leak)])
-    assert read(message(), text(leak), ended, message("n"), text("Next", "n"), completed()).visible == "Next"
-
-
 def test_text_withdrawn_by_a_late_label_is_announced() -> None:
     late = done("message", "m", role="assistant", channel="analysis", content=[part(SECRET)])
     result = read(message(), text(SECRET), late, completed())
@@ -509,31 +513,3 @@ def test_a_label_in_the_last_event_withdraws_text_even_of_a_full_sample(late: di
     assert (result.visible, result.finished[0].error) == ("", ProductCode.WITHHELD if limit == 1000 else ProductCode.LENGTH)
     followed = read(message(), text(SECRET), message("n"), text("Hello", "n"), completed({"id": "m", **late}), max_chars=limit)
     assert followed.visible == ""
-
-
-def test_a_full_sample_takes_no_more_from_the_last_event() -> None:
-    result = read(message(), text("x" * 30), completed({"type": "web_search_call", "id": "w", "query": "more"}), max_chars=10)
-    assert (result.visible, result.hidden, result.reason) == ("x" * 10, "", EndReason.LENGTH)
-
-
-def test_escaped_markers_in_echoes_are_restored() -> None:
-    result = read(message(), text("You wrote <"), text("\u2060|end|>."), completed())
-    assert result.visible == "You wrote <|end|>."
-
-
-def test_a_part_once_called_reasoning_stays_hidden() -> None:
-    reducer, assembler, item = (
-        Reducer(lambda: "c", max_chars=1000, separation=Separation.STRUCTURED),
-        Assembler(),
-        {"type": "message", "id": "m", "role": "assistant"},
-    )
-    at = {"item_id": "m", "output_index": 0, "content_index": 0}
-    events = [
-        *reducer.feed("response.output_item.added", {"output_index": 0, "item": item}),
-        *reducer.feed("response.content_part.added", {**at, "part": {"type": "reasoning_text", "text": ""}}),
-        *reducer.feed("response.output_text.delta", {**at, "delta": "THOUGHT"}),
-    ]
-    content = [{"type": "output_text", "text": "THOUGHT"}, {"type": "output_text", "text": "Hi"}]
-    events += reducer.feed("response.output_item.done", {"output_index": 0, "item": {**item, "content": content}})
-    frames = [done.frame for event in [*events, *reducer.finish()[0]] if (done := assembler.feed(event))]
-    assert [frame.body for frame in frames if may_see(frame.header, Audience.END_USER)] == ["Hi"]

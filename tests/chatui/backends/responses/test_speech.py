@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from chatui.backends.base import EndReason, Usage
+from chatui.backends.raw_frames import Allowance
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.responses.speech import TokenLimit
 from chatui.backends.separation import Separation
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -210,3 +213,251 @@ def test_what_a_response_repeats_of_its_request_labels_nothing() -> None:
     echoes = {"instructions": "Think!", "user": "thinker", "reasoning": {"effort": "low"}, "tools": [{"type": "function", "name": "think"}]}
     done = {**completed(), "response": completed()["response"] | echoes}
     assert read(message(), text("words"), ended(), done).pairs == [("final", "words")]
+
+
+# How a Responses stream ends: what its last event reports, why the model stopped, and the limits of one sample.
+
+
+Event = dict[str, Any]
+CALL_WITH_ARGUMENTS = done("function_call", "c", call_id="c1", name="look", arguments='{"a": 1}')
+FILTERED: Event = {"incomplete_details": {"reason": "content_filter"}}
+
+
+def fed(*events: Event, max_chars: int = 10_000) -> Reducer:
+    reducer = Reducer(lambda: "new", max_chars=max_chars, separation=Separation.STRUCTURED)
+    for event in events:
+        reducer.feed(event["type"], event)
+    return reducer
+
+
+REFUSED = {"type": "message", "id": "m", "content": [{"type": "refusal", "refusal": "Hi."}]}
+NOT_REFUSED = {"type": "message", "id": "m", "content": [part("Hi."), {"type": "refusal", "refusal": ""}]}
+
+
+# What the server reports
+
+
+@pytest.mark.parametrize("kind", ["response.created", "response.in_progress", "response.queued", "response.completed", "response.failed"])
+def test_the_model_is_the_last_one_that_an_event_names(kind: str) -> None:
+    named: list[Event] = [{"type": kind, "response": {"model": name}} for name in ("first", "second", "", None, 5)]
+    reducer = fed(*named, {"type": kind, "response": "x"})
+    assert (reducer.model, reducer.oddities) == ("second", {})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(f"response.{family}.moved" for family in ("content_part", "function_call_arguments", "output_item")),
+        *(f"response.acme.{step}" for step in ("added", "delta", "done")),
+        "response.output_item",
+    ],
+)
+def test_other_steps_and_families_of_events_are_unknown(kind: str) -> None:
+    event = {"type": kind, "item_id": "m", "item": {"type": "message"}, "part": part("x"), "delta": "x"}
+    reducer = fed(event)
+    assert (reducer.oddities, reducer.is_empty) == ({"unknown event": 1}, True)
+
+
+@pytest.mark.parametrize(("reported", "status"), [("failed", "failed"), ("", "incomplete"), (5, "incomplete"), (None, "incomplete")])
+def test_the_status_inside_the_response_counts_more_than_the_name_of_the_event(reported: object, status: str) -> None:
+    assert fed({"type": "response.incomplete", "response": {"status": reported}}).status == status
+
+
+def test_the_usage_is_that_of_the_last_event() -> None:
+    assert fed(completed(usage={"input_tokens": 3, "output_tokens": 4})).usage == Usage(3, 4, None)
+    assert fed(completed(usage=[3])).usage is None
+
+
+def test_output_that_is_no_list_of_objects_is_ignored() -> None:
+    answer = {"type": "message", "role": "assistant", "content": [part("Hi")]}
+    assert read(completed(5, None, answer)).visible == "Hi"  # type: ignore[arg-type]
+    for odd in (None, "x", {"0": answer}):
+        assert read({"type": "response.completed", "response": {"status": "completed", "output": odd}}).finished == []
+
+
+# Why the model stopped
+
+
+@pytest.mark.parametrize(
+    ("response", "reason", "terminator"),
+    [
+        (completed(), EndReason.STOP, "<|return|>"),
+        (completed(**FILTERED), EndReason.CONTENT_FILTER, "<|end|>"),
+        (completed(status="incomplete"), EndReason.LENGTH, "<|end|>"),
+        (completed(status="incomplete", incomplete_details={"reason": 5}), EndReason.LENGTH, "<|end|>"),
+        (completed(incomplete_details={}), EndReason.STOP, "<|return|>"),
+        (completed(REFUSED), EndReason.REFUSAL, "<|return|>"),
+        (
+            completed(NOT_REFUSED),
+            EndReason.STOP,
+            "<|return|>",
+        ),
+    ],
+)
+def test_an_answer_is_final_only_if_the_model_stopped_by_itself(response: Event, reason: EndReason, terminator: str) -> None:
+    result = read(message(), text("Hi."), response)
+    assert (result.visible, result.reason, result.finished[0].frame.terminator) == ("Hi.", reason, terminator)
+    assert result.finished[0].error == (ProductCode.LENGTH if reason is EndReason.LENGTH else None)
+
+
+def test_an_answer_before_a_call_is_not_final() -> None:
+    result = read(message(), text("Hi."), CALL_WITH_ARGUMENTS, completed())
+    assert (result.reason, result.finished[0].frame.terminator) == (EndReason.TOOL_CALLS, "<|end|>")
+
+
+@pytest.mark.parametrize(
+    ("cut", "reason", "calls"),
+    [
+        ({}, EndReason.TOOL_CALLS, 1),
+        ({"status": "incomplete"}, EndReason.LENGTH, 1),
+        ({"status": "incomplete", **FILTERED}, EndReason.CONTENT_FILTER, 1),
+    ],
+)
+def test_a_cut_counts_more_than_a_call(cut: Event, reason: EndReason, calls: int) -> None:
+    result = read(message(), text("Hi."), CALL_WITH_ARGUMENTS, completed(**cut))
+    assert (result.reason, len(result.calls)) == (reason, calls)
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        (added("message", "m", role="assistant", status="incomplete"), EndReason.LENGTH),
+        (added("message", "m", role="assistant", status="in_progress"), EndReason.STOP),
+        (added("message", "m", role="assistant", status="incomplete", phase="commentary"), EndReason.STOP),
+        (added("message", "m", role="tool", status="incomplete"), EndReason.STOP),
+        (added("reasoning", "m", role="assistant", status="incomplete"), EndReason.STOP),
+    ],
+)
+def test_only_an_incomplete_answer_is_a_cut(item: Event, reason: EndReason) -> None:
+    assert read(item, text("Hi."), completed()).reason is reason
+
+
+def test_a_token_limit_needs_counts() -> None:
+    assert read(message(), text("Hi."), completed(), token_limit=TokenLimit(1, 1)).reason is EndReason.STOP
+    assert read(message(), text("Hi."), completed(usage={"output_tokens": 5})).reason is EndReason.STOP
+    assert TokenLimit(None, 100).is_reached(Usage(None, 100, None)) is False
+    assert TokenLimit(None, None).is_reached(Usage(50, 50, None)) is False
+    assert TokenLimit(200, 100).is_reached(Usage(60, 40, None)) is True
+    assert TokenLimit(200, 101).is_reached(Usage(60, 40, None)) is False
+
+
+# Limits
+
+
+def test_text_up_to_the_limit_is_complete_and_one_more_character_is_too_many() -> None:
+    for length, is_full in ((10, False), (11, True)):
+        result = read(message(), text("x" * length), completed(), max_chars=10)
+        assert (len(result.visible), result.reducer.is_full) == (10, is_full)
+    allowance = Allowance(3)
+    assert [allowance.take("ab"), allowance.take("cd"), allowance.take("e"), allowance.is_spent] == ["ab", "c", "", True]
+
+
+def test_all_text_counts_towards_one_limit() -> None:
+    events = [added("reasoning", "r"), text("x" * 6, "r", "reasoning_text.delta"), message(), text("y" * 6), completed()]
+    result = read(*events, max_chars=10)
+    assert (result.hidden, result.visible, result.reason) == ("x" * 6, "y" * 4, EndReason.LENGTH)
+
+
+def test_text_of_an_item_that_a_full_sample_names_too_late_is_kept_for_staff() -> None:
+    named = {"type": "message", "id": "m", "role": "assistant"}
+    result = read(text("abc"), message("n"), text("y" * 20, "n"), completed(named), max_chars=10)
+    assert (result.visible, result.hidden) == ("y" * 7, "abc")
+
+
+@pytest.mark.parametrize(("count", "is_full"), [(1000, False), (1001, True)])
+def test_a_thousand_items_are_allowed(count: int, is_full: bool) -> None:
+    assert fed(*(added("reasoning", f"r{number}") for number in range(count))).is_full is is_full
+
+
+def test_only_a_thousand_items_of_the_last_event_are_read() -> None:
+    items = [{"type": "reasoning", "id": f"r{number}"} for number in range(1200)]
+    reducer = fed(completed(*items))
+    assert (len(reducer.items), reducer.is_full) == (1000, False)
+
+
+def test_streamed_arguments_beyond_the_limit_are_cut() -> None:
+    deltas = [{"type": "response.function_call_arguments.delta", "item_id": "c", "delta": '{"a":'} for _ in range(3)]
+    result = read(added("function_call", "c", call_id="c1", name="look"), *deltas, max_chars=12)
+    assert (result.reason, result.finished[0].frame.body, result.calls) == (EndReason.LENGTH, '{"a":{"a":{"', [])
+
+
+@pytest.mark.parametrize(
+    ("streams", "repeats", "max_chars", "reason"),
+    [
+        (True, True, 8, EndReason.TOOL_CALLS),
+        (False, True, 8, EndReason.TOOL_CALLS),
+        (False, True, 7, EndReason.LENGTH),
+        (False, False, 7, EndReason.LENGTH),
+        (True, False, 7, EndReason.LENGTH),
+    ],
+)
+def test_arguments_count_once_however_often_a_server_repeats_them(streams: bool, repeats: bool, max_chars: int, reason: EndReason) -> None:
+    delta = {"type": "response.function_call_arguments.delta", "item_id": "c", "delta": '{"a": 1}'}
+    events = [added("function_call", "c", call_id="c1", name="look"), *([delta] if streams else []), CALL_WITH_ARGUMENTS]
+    assert (
+        read(
+            *events, completed(*([CALL_WITH_ARGUMENTS["item"]] if repeats else [])), max_chars=max_chars, separation=Separation.STRUCTURED
+        ).reason
+        is reason
+    )
+
+
+def test_arguments_that_grow_after_they_were_streamed_count_by_what_is_new() -> None:
+    delta = {"type": "response.function_call_arguments.delta", "item_id": "c", "delta": '{"a"'}
+    events = [added("function_call", "c", call_id="c1", name="look"), delta, CALL_WITH_ARGUMENTS, completed()]
+    assert [read(*events, max_chars=limit).reducer.is_full for limit in (8, 7)] == [False, True]
+
+
+# Calls
+
+
+def test_the_name_and_arguments_of_a_call_may_come_in_any_of_its_events() -> None:
+    begun = added("function_call", "c", call_id="c1", arguments='{"a": 1}')
+    named = {"type": "response.function_call_arguments.done", "item_id": "c", "name": "look"}
+    assert read(begun, named, completed()).calls == [("c1", '{"a": 1}')]
+    whole = {"type": "response.function_call_arguments.done", "item_id": "c", "arguments": '{"b": 2}'}
+    assert read(added("function_call", "c", call_id="c1", name="look"), whole, completed()).calls == [("c1", '{"b": 2}')]
+
+
+def test_a_call_without_arguments_has_none() -> None:
+    assert read(added("function_call", "c", call_id="c1", name="look"), completed()).calls == [("c1", "{}")]
+
+
+def test_text_before_a_call_in_the_order_of_items_is_shown_although_it_comes_later() -> None:
+    result = read(message(), CALL_WITH_ARGUMENTS, text("I look."), completed())
+    assert (result.visible, result.calls) == ("I look.", [("c1", '{"a": 1}')])
+
+
+def test_reasoning_and_unknown_text_after_a_call_are_flagged() -> None:
+    events = [CALL_WITH_ARGUMENTS, added("reasoning", "r"), text("a", "r", "reasoning_summary_text.delta"), text("b", "new"), completed()]
+    result = read(*events, summaries_are_trusted=True)
+    late = [(finished.frame.header, finished.frame.body, finished.error) for finished in result.finished[:-1]]
+    assert late == [(BROKEN, "a", Code.CALL_SCHEMA), (BROKEN, "b", Code.CALL_SCHEMA)]
+    beside = read(CALL_WITH_ARGUMENTS, message(), text("hm", kind="reasoning_text.delta"), completed()).finished[0]
+    assert (beside.frame.header, beside.error) == (BROKEN, Code.CALL_SCHEMA)
+
+
+# What only staff can read
+
+
+def test_an_item_of_the_server_is_stored_once_and_up_to_a_limit() -> None:
+    item = {"id": "w", "code": "x" * 10_000, "encrypted_content": SECRET}
+    events = [added("code_interpreter_call", **_named(item)), done("code_interpreter_call", **_named(item))]
+    result = read(*events, completed({"type": "code_interpreter_call", **item}))
+    assert [(finished.frame.header, len(finished.frame.body), finished.error) for finished in result.finished] == [(BROKEN, 4000, None)]
+    assert result.reducer.oddities == {"other item": 1}
+
+
+def test_other_writing_in_an_item_of_the_server_stays_as_it_is() -> None:
+    result = read(done("web_search_call", "w", query="größe"))
+    assert '"query": "größe"' in result.hidden
+
+
+def test_texts_that_changed_afterwards_are_counted_once_for_each_item() -> None:
+    ends = [done("message", name, role="assistant", content=[part("Good day")]) for name in ("m", "n")]
+    result = read(message(), text("Hello"), ends[0], message("n"), text("Hello", "n"), ends[1], completed())
+    assert result.reducer.oddities == {"a text that changed afterwards": 2}
+
+
+def _named(item: Event) -> Event:
+    return {"item_id": item["id"], **{name: value for name, value in item.items() if name != "id"}}

@@ -17,7 +17,8 @@ from chatui.operations.doctor.trial import IdEvent, Trial, attempt, sampled_ids
 from chatui.operations.second_reader import SecondReader
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import EXPECTED, SGLANG, recorded, server_of, sse
+from tests.chatui.backends.harmony.test_backend import EXPECTED, server_of
+from tests.chatui.backends.wire import SGLANG, recorded, sse
 from tests.chatui.operations.doctor.peers import THOUGHT, VLLM, WORDS, Answer, chat_answers, id_answers, peer, vllm_ids
 from tests.chatui.operations.fakes import crashing, hanging, lying
 from tests.support import stub

@@ -7,8 +7,10 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from channels.db import database_sync_to_async
 
 from chatui.backends.base import EndReason
@@ -21,6 +23,7 @@ from chatui.tools.tool import ToolError
 from renderer.errors import Code
 from renderer.frames import Header, Terminator
 from renderer.ocml import document
+from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
 
@@ -102,3 +105,18 @@ async def answered(ada: User, backend: ScriptedBackend, *steps: Sequence[Step]) 
     backend.script, backend.following = calls(*steps), [answer("Done.")]
     turn = await run(ada, ask())
     return turn, await replies(turn)
+
+
+@dataclass
+class World:
+    """Ada, her scripted model, and the tools that it may call."""
+
+    ada: User
+    backend: ScriptedBackend
+    monkeypatch: pytest.MonkeyPatch
+
+    def offer(self, *functions: Any, **settings: Any) -> None:
+        offering.offer(self.monkeypatch, *functions, **settings)
+
+    async def answered(self, *steps: Sequence[Step]) -> tuple[Turn, dict[str, dict[str, Any]]]:
+        return await answered(self.ada, self.backend, *steps)

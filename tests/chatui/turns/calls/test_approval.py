@@ -25,11 +25,14 @@ from chatui.turns import running, sweep
 from chatui.turns.calls import approvals
 from chatui.turns.running import TurnPlace
 from chatui.wire.bus import PROCESS
-from tests.chatui.tools import offering
-from tests.chatui.turns.calls.calling import RAN, call, calls, fetch, hangs, ran, replies
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.formats import format_of
+from tests.chatui.backends.wire import posts
+from tests.chatui.turns.calls.calling import RAN, World, call, calls, fetch, hangs, ran, replies
+from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.browser_socket import BrowserSocket
-from tests.support.scripted import ScriptedBackend, answer
+from tests.support.scripted import answer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -40,8 +43,8 @@ def send(key: str) -> str:
     return "sent"
 
 
-def offer(monkeypatch: pytest.MonkeyPatch, **values: Any) -> None:
-    offering.offer(monkeypatch, fetch, send, hangs, **{"tools_without_approval": ["fetch", "hangs"], **values})
+def offer(world: World, **values: Any) -> None:
+    world.offer(fetch, send, hangs, **{"tools_without_approval": ["fetch", "hangs"], **values})
 
 
 async def wait_for_approvals(turn_id: UUID, count: int = 1) -> list[ToolApproval]:
@@ -67,9 +70,17 @@ async def decide(person: User, row: ToolApproval, decision: str, conversation: U
     return await database_sync_to_async(_posted)(person, row, decision, conversation)
 
 
-async def start_turn(ada: User, backend: ScriptedBackend, *steps: Any, conversation: UUID | None = None) -> UUID:
-    backend.script, backend.following = calls(*steps), [answer("Done.")]
-    return (await begin(ada, ask(conversation=conversation))).turn.pk
+async def start_turn(world: World, *steps: Any, conversation: UUID | None = None) -> UUID:
+    world.backend.script, world.backend.following = calls(*steps), [answer("Done.")]
+    return (await begin(world.ada, ask(conversation=conversation))).turn.pk
+
+
+async def waiting(world: World, key: str) -> tuple[UUID, ToolApproval]:
+    """A turn whose one call waits for its person."""
+    offer(world)
+    turn_id = await start_turn(world, call("send", "c1", key=key))
+    [row] = await wait_for_approvals(turn_id)
+    return turn_id, row
 
 
 async def ended(turn_id: UUID) -> tuple[Turn, dict[str, dict[str, Any]]]:
@@ -82,15 +93,11 @@ async def audit_lines() -> list[tuple[str, str]]:
     return [(row.actor_name, row.detail) async for row in AuditEvent.objects.filter(action="tool call decided").order_by("number")]
 
 
-async def test_an_allowed_call_runs_once_and_the_decision_is_in_the_audit_log_without_arguments(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="SECRET"))
-    [row] = await wait_for_approvals(turn_id)
+async def test_an_allowed_call_runs_once_and_the_decision_is_in_the_audit_log_without_arguments(world: World) -> None:
+    turn_id, row = await waiting(world, "SECRET")
     await asyncio.sleep(0.1)
     assert RAN == [] and await ToolCall.objects.acount() == 0, "nothing ran or was claimed before"
-    assert await decide(ada, row, "once") == 200
+    assert await decide(world.ada, row, "once") == 200
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["ok"] and RAN == ["send SECRET"]
     assert await audit_lines() == [("ada", "send: once")]
@@ -98,98 +105,84 @@ async def test_an_allowed_call_runs_once_and_the_decision_is_in_the_audit_log_wi
 
 
 @pytest.mark.parametrize(("decision", "expected"), [("declined", "declined this call"), ("never", "does not want this tool")])
-async def test_a_declined_call_becomes_a_reply_to_the_model(
-    decision: str, expected: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    assert await decide(ada, (await wait_for_approvals(turn_id))[0], decision) == 200
+async def test_a_declined_call_becomes_a_reply_to_the_model(decision: str, expected: str, world: World) -> None:
+    turn_id, row = await waiting(world, "a")
+    assert await decide(world.ada, row, decision) == 200
     turn, found = await ended(turn_id)
-    assert turn.state == "completed" and RAN == [] and len(backend.requests) == 2
+    assert turn.state == "completed" and RAN == [] and len(world.backend.requests) == 2
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and expected in found["c1"]["error"]["message"]
     assert await ToolRule.objects.filter(tool="send", is_allowed=False).aexists() is (decision == "never")
 
 
-async def test_harmless_calls_run_while_the_person_decides_and_each_call_has_its_card(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"), call("fetch", "c2", key="b"), call("send", "c3", key="c"))
+async def test_harmless_calls_run_while_the_person_decides_and_each_call_has_its_card(world: World) -> None:
+    offer(world)
+    turn_id = await start_turn(world, call("send", "c1", key="a"), call("fetch", "c2", key="b"), call("send", "c3", key="c"))
     first, second = sorted(await wait_for_approvals(turn_id, 2), key=lambda row: row.call_id)
     await ran("b")
-    assert await decide(ada, second, "once") == 200
+    assert await decide(world.ada, second, "once") == 200
     await ran("send c")
-    assert await decide(ada, first, "declined") == 200
+    assert await decide(world.ada, first, "declined") == 200
     _, found = await ended(turn_id)
     assert {call_id: reply["ok"] for call_id, reply in found.items()} == {"c1": False, "c2": True, "c3": True}
     assert RAN == ["b", "send c"]
 
 
-async def test_an_always_allowed_tool_runs_unasked_in_that_conversation_only(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"), call("send", "c2", key="b"))
+async def test_an_always_allowed_tool_runs_unasked_in_that_conversation_only(world: World) -> None:
+    offer(world)
+    turn_id = await start_turn(world, call("send", "c1", key="a"), call("send", "c2", key="b"))
     rows = await wait_for_approvals(turn_id, 2)
-    assert await decide(ada, rows[0], "always") == 200
+    assert await decide(world.ada, rows[0], "always") == 200
     turn, _ = await ended(turn_id)
     assert sorted(RAN) == ["send a", "send b"], "the other card was about the same tool"
-    again = await start_turn(ada, backend, call("send", "c9", key="again"), conversation=turn.conversation_id)
+    again = await start_turn(world, call("send", "c9", key="again"), conversation=turn.conversation_id)
     await ended(again)
     assert RAN[-1] == "send again" and await ToolApproval.objects.filter(turn=again, decision="ruled", arguments="").aexists()
-    elsewhere = await start_turn(ada, backend, call("send", "c1", key="elsewhere"))
-    assert await decide(ada, (await wait_for_approvals(elsewhere))[0], "declined") == 200
+    elsewhere = await start_turn(world, call("send", "c1", key="elsewhere"))
+    assert await decide(world.ada, (await wait_for_approvals(elsewhere))[0], "declined") == 200
     await ended(elsewhere)
     assert "send elsewhere" not in RAN and await audit_lines() == [("ada", "send: always"), ("ada", "send: declined")]
 
 
-async def test_a_changed_tool_needs_approval_again(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await wait_for_approvals(turn_id))[0], "always")
+async def test_a_changed_tool_needs_approval_again(world: World) -> None:
+    turn_id, row = await waiting(world, "a")
+    await decide(world.ada, row, "always")
     turn, _ = await ended(turn_id)
     await ToolRule.objects.all().aupdate(fingerprint="of another description")
-    again = await start_turn(ada, backend, call("send", "c2", key="b"), conversation=turn.conversation_id)
-    assert await decide(ada, (await wait_for_approvals(again))[0], "declined") == 200
+    again = await start_turn(world, call("send", "c2", key="b"), conversation=turn.conversation_id)
+    assert await decide(world.ada, (await wait_for_approvals(again))[0], "declined") == 200
     await ended(again)
     assert RAN == ["send a"]
 
 
-async def test_a_tool_switched_off_during_an_answer_does_not_run(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    backend.script = calls(call("send", "c1", key="a"))
-    backend.following = [calls(call("send", "c2", key="b")), answer()]
-    turn_id = (await begin(ada, ask())).turn.pk
-    await decide(ada, (await wait_for_approvals(turn_id))[0], "never")
+async def test_a_tool_switched_off_during_an_answer_does_not_run(world: World) -> None:
+    offer(world)
+    world.backend.script = calls(call("send", "c1", key="a"))
+    world.backend.following = [calls(call("send", "c2", key="b")), answer()]
+    turn_id = (await begin(world.ada, ask())).turn.pk
+    await decide(world.ada, (await wait_for_approvals(turn_id))[0], "never")
     turn, found = await ended(turn_id)
     assert [reply["error"]["code"] for reply in found.values()] == ["E-X-TOOL-DECLINED"] * 2 and RAN == []
-    await start_turn(ada, backend, conversation=turn.conversation_id)
+    await start_turn(world, conversation=turn.conversation_id)
     await running.settle()
-    assert "send" not in {tool.name for tool in backend.requests[-1].tools}, "and it is not offered any more"
+    assert "send" not in {tool.name for tool in world.backend.requests[-1].tools}, "and it is not offered any more"
 
 
-async def test_an_undecided_call_expires_and_waiting_does_not_count_as_tool_time(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch, tool_approval_seconds=0.5, tool_turn_seconds=0.4)
-    backend.script = calls(call("send", "c1", key="a"))
-    backend.following = [calls(call("fetch", "c2", key="b")), answer()]
-    turn_id = (await begin(ada, ask())).turn.pk
+async def test_an_undecided_call_expires_and_waiting_does_not_count_as_tool_time(world: World) -> None:
+    offer(world, tool_approval_seconds=0.5, tool_turn_seconds=0.4)
+    world.backend.script = calls(call("send", "c1", key="a"))
+    world.backend.following = [calls(call("fetch", "c2", key="b")), answer()]
+    turn_id = (await begin(world.ada, ask())).turn.pk
     [row] = await wait_for_approvals(turn_id)
     turn, found = await ended(turn_id)
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and "in time" in found["c1"]["error"]["message"]
     assert found["c2"]["ok"] and RAN == ["b"], "half a second of waiting does not count towards the tools' 0.4 seconds"
     assert turn.state == "completed" and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
-    assert await decide(ada, row, "once") == 409 and await audit_lines() == [], "too late"
+    assert await decide(world.ada, row, "once") == 409 and await audit_lines() == [], "too late"
 
 
-async def test_of_simultaneous_decisions_only_one_counts(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    [row] = await wait_for_approvals(turn_id)
-    statuses = await asyncio.gather(*(decide(ada, row, "once") for _ in range(6)), decide(ada, row, "declined"))
+async def test_of_simultaneous_decisions_only_one_counts(world: World) -> None:
+    turn_id, row = await waiting(world, "a")
+    statuses = await asyncio.gather(*(decide(world.ada, row, "once") for _ in range(6)), decide(world.ada, row, "declined"))
     assert sorted(statuses) == [200] + [409] * 6
     await ended(turn_id)
     assert len(RAN) <= 1 and len(await audit_lines()) == 1
@@ -198,35 +191,29 @@ async def test_of_simultaneous_decisions_only_one_counts(ada: User, backend: Scr
 
 
 @pytest.mark.parametrize("word", ["", "waiting", "ruled", "lapsed", "ONCE", "allow"])
-async def test_only_the_person_can_approve(word: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    [row] = await wait_for_approvals(turn_id)
-    assert await decide(ada, row, word) == 409 and await audit_lines() == []
-    assert await decide(ada, row, "declined") == 200, "the premise: it still waits"
+async def test_only_the_person_can_approve(word: str, world: World) -> None:
+    turn_id, row = await waiting(world, "a")
+    assert await decide(world.ada, row, word) == 409 and await audit_lines() == []
+    assert await decide(world.ada, row, "declined") == 200, "the premise: it still waits"
     await ended(turn_id)
 
 
-async def test_nobody_else_can_decide_even_through_their_own_conversation(
-    ada: User, bela: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    [row] = await wait_for_approvals(turn_id)
+async def test_nobody_else_can_decide_even_through_their_own_conversation(world: World, bela: User, grace: User) -> None:
+    turn_id, row = await waiting(world, "a")
     own = await Conversation.objects.acreate(owner=bela, title="Mine", effort="medium")
-    other = await Conversation.objects.acreate(owner=ada, title="Mine, too", effort="medium")
+    other = await Conversation.objects.acreate(owner=world.ada, title="Mine, too", effort="medium")
     refused = [await decide(bela, row, "once"), await decide(grace, row, "once"), await decide(bela, row, "once", own.pk)]
-    assert refused == [404] * 3 and await decide(ada, row, "once", other.pk) == 404, "the address names the conversation"
+    assert refused == [404] * 3 and await decide(world.ada, row, "once", other.pk) == 404, "the address names the conversation"
     assert RAN == [] and await audit_lines() == []
-    assert await decide(ada, row, "once") == 200
+    assert await decide(world.ada, row, "once") == 200
     await ended(turn_id)
-    assert await decide(ada, row, "declined") == 409, "an answer that has ended"
+    assert await decide(world.ada, row, "declined") == 409, "an answer that has ended"
 
 
-async def test_stop_and_deletion_end_the_wait_within_a_second(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
+async def test_stop_and_deletion_end_the_wait_within_a_second(world: World) -> None:
+    offer(world)
     for way in ("stop", "delete"):
-        turn_id = await start_turn(ada, backend, call("send", "c1", key=way), call("hangs", "c2"))
+        turn_id = await start_turn(world, call("send", "c1", key=way), call("hangs", "c2"))
         [row] = await wait_for_approvals(turn_id)
         await ran("hangs")
         started = time.monotonic()
@@ -248,32 +235,26 @@ async def lapsed(row: ToolApproval) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_answer_now_declines_waiting_calls(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    [row] = await wait_for_approvals(turn_id)
+async def test_answer_now_declines_waiting_calls(world: World) -> None:
+    turn_id, row = await waiting(world, "a")
     running.answer_now(TurnPlace(turn_id, PROCESS))
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and RAN == []
-    assert backend.requests[-1].tools == () and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
+    assert world.backend.requests[-1].tools == () and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
 
 
-async def test_a_decision_made_in_another_process_is_noticed_without_a_message(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    monkeypatch.setattr(approvals, "POLL_SECONDS", 0.1)
-    monkeypatch.setattr(running, "decided_from_thread", lambda place: None)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await wait_for_approvals(turn_id))[0], "once")
+async def test_a_decision_made_in_another_process_is_noticed_without_a_message(world: World) -> None:
+    offer(world)
+    world.monkeypatch.setattr(approvals, "POLL_SECONDS", 0.1)
+    world.monkeypatch.setattr(running, "decided_from_thread", lambda place: None)
+    turn_id = await start_turn(world, call("send", "c1", key="a"))
+    await decide(world.ada, (await wait_for_approvals(turn_id))[0], "once")
     _, found = await ended(turn_id)
     assert found["c1"]["ok"] and RAN == ["send a"]
 
 
-async def test_a_waiting_call_of_a_dead_process_is_declined(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    [row] = await wait_for_approvals(turn_id)
+async def test_a_waiting_call_of_a_dead_process_is_declined(world: World) -> None:
+    turn_id, row = await waiting(world, "a")
     runner, task = running._runners[turn_id]
     runner._is_lost = True  # as if the process had ended: it writes nothing
     task.cancel()
@@ -282,24 +263,22 @@ async def test_a_waiting_call_of_a_dead_process_is_declined(ada: User, backend: 
     await ToolApproval.objects.filter(pk=row.pk).aupdate(decision="waiting")
     assert [turn.pk for turn in await database_sync_to_async(sweep.interrupt_abandoned)()] == [turn_id]
     assert (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
-    assert await decide(ada, row, "once") == 409 and RAN == []
+    assert await decide(world.ada, row, "once") == 409 and RAN == []
 
 
-async def test_events_announce_waiting_calls_without_their_content(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    backend.script, backend.following = calls(call("send", "c1", key="SECRETKEY")), [answer("Done.")]
-    async with BrowserSocket(ada) as socket:
+async def test_events_announce_waiting_calls_without_their_content(world: World) -> None:
+    offer(world)
+    world.backend.script, world.backend.following = calls(call("send", "c1", key="SECRETKEY")), [answer("Done.")]
+    async with BrowserSocket(world.ada) as socket:
         await socket.send_message("Hello")
         events = await socket.until("chatui:calls_wait")
         assert events[-1]["count"] == 1
         turn = await Turn.objects.aget()
         [row] = await wait_for_approvals(turn.pk)
-        async with BrowserSocket(ada) as late:
+        async with BrowserSocket(world.ada) as late:
             await late.send("subscribe", conversation=str(turn.conversation_id))
             assert (await late.until("chatui:snapshot"))[-1]["calls_wait"] == 1, "for a page that connects late"
-        await decide(ada, row, "once")
+        await decide(world.ada, row, "once")
         events += await socket.until("response.completed")
         assert [event["count"] for event in events if event["type"] == "chatui:calls_wait"] == [1, 0]
         assert "SECRETKEY" not in json.dumps(socket.raw) and RAN == ["send SECRETKEY"]
@@ -314,20 +293,23 @@ def waiting_in_list(person: User) -> list[bool]:
 
 @pytest.mark.parametrize("decision", ["once", "declined", ""], ids=["allowed", "declined", "lapsed"])
 async def test_every_page_of_the_person_learns_that_an_answer_waits_and_nothing_of_the_call(
-    decision: str, ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    decision: str, world: World, bela: User
 ) -> None:
-    offer(monkeypatch, **({} if decision else {"tool_approval_seconds": 0.5}))
-    backend.script, backend.following = calls(call("send", "c1", key="SECRETKEY"), call("send", "c2", key="SECRETKEY")), [answer("Done.")]
-    async with BrowserSocket(ada) as aside, BrowserSocket(bela) as stranger:
-        turn_id = (await begin(ada, ask())).turn.pk
+    offer(world, **({} if decision else {"tool_approval_seconds": 0.5}))
+    world.backend.script, world.backend.following = (
+        calls(call("send", "c1", key="SECRETKEY"), call("send", "c2", key="SECRETKEY")),
+        [answer("Done.")],
+    )
+    async with BrowserSocket(world.ada) as aside, BrowserSocket(bela) as stranger:
+        turn_id = (await begin(world.ada, ask())).turn.pk
         rows = await wait_for_approvals(turn_id, 2)
         events = await aside.until("chatui:waits")
-        assert await waiting_in_list(ada) == [True] and await waiting_in_list(bela) == []
+        assert await waiting_in_list(world.ada) == [True] and await waiting_in_list(bela) == []
         for row in rows if decision else ():
-            await decide(ada, row, decision)
+            await decide(world.ada, row, decision)
         events += await aside.until("chatui:answered")
         await running.settle()
-        assert await waiting_in_list(ada) == [False]
+        assert await waiting_in_list(world.ada) == [False]
         conversation = str((await Turn.objects.aget(pk=turn_id)).conversation_id)
         told = [event for event in events if event["type"] == "chatui:waits"]
         assert told == [{"type": "chatui:waits", "conversation": conversation, "waits": waits} for waits in (True, False)]
@@ -336,19 +318,15 @@ async def test_every_page_of_the_person_learns_that_an_answer_waits_and_nothing_
         assert (await stranger.next())["type"] == "chatui:alive" and conversation not in "".join(stranger.raw)
 
 
-async def test_the_list_marks_no_call_whose_process_died_or_whose_time_is_over(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    [row] = await wait_for_approvals(turn_id)
-    assert await waiting_in_list(ada) == [True]
+async def test_the_list_marks_no_call_whose_process_died_or_whose_time_is_over(world: World) -> None:
+    turn_id, row = await waiting(world, "a")
+    assert await waiting_in_list(world.ada) == [True]
     await ToolApproval.objects.filter(pk=row.pk).aupdate(lapses_at="2020-01-01T00:00:00Z")
-    assert await waiting_in_list(ada) == [False]
+    assert await waiting_in_list(world.ada) == [False]
     await ToolApproval.objects.filter(pk=row.pk).aupdate(lapses_at=row.lapses_at)
     await running.stop(TurnPlace(turn_id, PROCESS))
     await running.settle()
-    assert await waiting_in_list(ada) == [False]
+    assert await waiting_in_list(world.ada) == [False]
 
 
 def _everything_that_leaves(person: User, row: Turn) -> str:
@@ -366,25 +344,21 @@ def _everything_that_leaves(person: User, row: Turn) -> str:
     return shared + "".join(client.get(at + way).content.decode() for way in ways) + client.get("/search/?q=SECRETKEY").content.decode()
 
 
-async def test_arguments_appear_on_the_card_only(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_arguments_appear_on_the_card_only(world: World, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", "chatui")
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="SECRETKEY"))
-    await decide(ada, (await wait_for_approvals(turn_id))[0], "once")
+    turn_id, row = await waiting(world, "SECRETKEY")
+    await decide(world.ada, row, "once")
     turn, _ = await ended(turn_id)
-    found = (await database_sync_to_async(_everything_that_leaves)(ada, turn)).replace('value="SECRETKEY"', "").replace("“SECRETKEY”", "")
+    found = (
+        (await database_sync_to_async(_everything_that_leaves)(world.ada, turn)).replace('value="SECRETKEY"', "").replace("“SECRETKEY”", "")
+    )
     assert "SECRETKEY" not in found and "SECRETKEY" not in caplog.text
     assert "SECRETKEY" not in repr(await ToolApproval.objects.aget()) and RAN == ["send SECRETKEY"]
 
 
-async def test_a_conversation_with_calls_and_decisions_can_be_erased(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch)
-    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await wait_for_approvals(turn_id))[0], "always")
+async def test_a_conversation_with_calls_and_decisions_can_be_erased(world: World) -> None:
+    turn_id, row = await waiting(world, "a")
+    await decide(world.ada, row, "always")
     turn, _ = await ended(turn_id)
     assert await ToolCall.objects.acount() == await ToolApproval.objects.acount() == await ToolRule.objects.acount() == 1
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)
@@ -392,9 +366,31 @@ async def test_a_conversation_with_calls_and_decisions_can_be_erased(
     assert left == [0] * 5
 
 
-async def test_a_new_conversation_starts_without_switched_off_tools(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+async def test_a_new_conversation_starts_without_switched_off_tools(world: World) -> None:
+    offer(world)
+    await run(world.ada, ask(tools_off=frozenset({"send", "no_such_tool"})))
+    assert [tool.name for tool in world.backend.requests[0].tools] == ["fetch", "hangs"]
+
+
+@pytest.mark.served
+@pytest.mark.parametrize("kind", ["chat", "responses", "harmony-vllm"])
+@pytest.mark.parametrize(
+    ("decision", "says", "runs"), [("once", "sent", ["send a"]), ("declined", "E-X-TOOL-DECLINED", []), ("never", "E-X-TOOL-DECLINED", [])]
+)
+async def test_over_each_wire_format_nothing_runs_before_the_decision_and_the_reply_states_it(
+    kind: str, decision: str, says: str, runs: list[str], world: World, vocabulary: Vocabulary
 ) -> None:
-    offer(monkeypatch)
-    await run(ada, ask(tools_off=frozenset({"send", "no_such_tool"})))
-    assert [tool.name for tool in backend.requests[0].tools] == ["fetch", "hangs"]
+    of = format_of(vocabulary, kind)
+    async with model_of(world.monkeypatch, of, of.called("send", {"key": "a"}, thought="I send it."), of.says("Done.")) as server:
+        offer(world)
+        turn_id = (await begin(world.ada, ask())).turn.pk
+        [row] = await wait_for_approvals(turn_id)
+        assert (RAN, len(posts(server))) == ([], 1)
+        assert await decide(world.ada, row, decision) == 200
+        turn, _ = await ended(turn_id)
+    assert (turn.state, turn.error_code, RAN) == ("completed", "", runs)
+    first, second = posts(server)
+    assert says in of.sent(second) and says not in of.sent(first)
+    frames, seen = await transcript(turn)
+    assert seen[-1] == ("", "Done.") and ("tool_activity" in [name for name, _ in seen]) is bool(runs)
+    assert [frame.header.role for frame in frames if frame.header.call_id] == ["assistant", "tool"]

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.backends.base import Backend, Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
 from chatui.display import fragments
 from chatui.display.conversation import EndedTurn, ShownAnswer, shown_exchange
 from chatui.models.message import OpenedPage
@@ -25,47 +19,21 @@ from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.markup.citations import CitableSource
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.formats import Format, format_of
+from tests.chatui.backends.wire import posts
 from tests.chatui.tools.browsing import SECRET, set_up, web
-from tests.chatui.turns.calls.test_wire_formats import DAY, event, model, posts, transcript
+from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
 from tests.chatui.turns.test_turns import ask, run
-from tests.support.stub import DONE, Stub, chunk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
 
 CITING = "Green tea is not roasted【1†L2】. Nor is this【7†L1】."
-FIRST_MARKER = 199_998
 CALLS: list[tuple[str, dict[str, Any]]] = [("search", {"query": SECRET}), ("open", {"id": 0})]
 
 
-def over_chat() -> list[bytes]:
-    calls = [
-        {"index": 0, "id": f"c{number}", "function": {"name": f"browser_{name}", "arguments": json.dumps(arguments)}}
-        for number, (name, arguments) in enumerate(CALLS)
-    ]
-    return [*(chunk("tool_calls", tool_calls=[each]) + DONE for each in calls), chunk("stop", content=CITING) + DONE]
-
-
-def over_responses() -> list[bytes]:
-    items: list[dict[str, Any]] = [
-        {
-            "type": "function_call",
-            "id": f"f{number}",
-            "call_id": f"c{number}",
-            "name": f"browser_{name}",
-            "arguments": json.dumps(arguments),
-        }
-        for number, (name, arguments) in enumerate(CALLS)
-    ]
-    items.append({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": CITING}]})
-    done = event("response.completed", response={"status": "completed", "model": "stub"})
-    return [event("response.output_item.done", output_index=0, item=item) + done for item in items]
-
-
-def over_ids(vocabulary: Vocabulary) -> list[bytes]:
-    texts = [(f"<|channel|>analysis to=browser.{name} code<|message|>{json.dumps(arguments)}<|call|>", 200012) for name, arguments in CALLS]
-    texts.append((f"<|channel|>final<|message|>{CITING}<|return|>", 200002))
-    return [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
+def answers(of: Format) -> list[bytes]:
+    calls = [of.called(f"browser_{name}", given, call_id=f"c{at}", of_ids=f"browser.{name}") for at, (name, given) in enumerate(CALLS)]
+    return [*calls, of.says(CITING)]
 
 
 @database_sync_to_async
@@ -76,21 +44,8 @@ def reloaded(turn: Turn) -> ShownAnswer:
     return answer
 
 
-def parts_of(format_: str, vocabulary: Vocabulary) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]:
-    if format_ == "harmony":
-        return (lambda end: HarmonyCompletionsBackend(end, vocabulary=lambda: vocabulary, today=lambda: DAY)), over_ids(vocabulary), VLLM
-    return (ChatCompletionsBackend, over_chat(), {}) if format_ == "chat" else (ResponsesBackend, over_responses(), {})
-
-
-def last_input(server: Stub, vocabulary: Vocabulary) -> str:
-    """The model's last input, as text."""
-    last = posts(server)[-1]
-    ordinary = [id_ for id_ in last.get("prompt", ()) if id_ < FIRST_MARKER]
-    return vocabulary.decode(ordinary).decode() if "prompt" in last else json.dumps(last, ensure_ascii=False)
-
-
-@pytest.mark.parametrize("format_", ["chat", "responses", "harmony"])
-async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary) -> None:
+@pytest.mark.parametrize("kind", ["chat", "responses", "harmony-vllm"])
+async def test_a_citation_over_each_wire_format(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary) -> None:
     streams: list[Any] = []
 
     class Noted(EndUserStream):
@@ -99,8 +54,8 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
             streams.append(self)
 
     monkeypatch.setattr(publisher, "EndUserStream", Noted)
-    make_backend, answers, options = parts_of(format_, vocabulary)
-    async with web() as peer, model(monkeypatch, make_backend, *answers, **options) as server:
+    of = format_of(vocabulary, kind)
+    async with web() as peer, model_of(monkeypatch, of, *answers(of)) as server:
         set_up(monkeypatch, peer)
         monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
         monkeypatch.setattr("chatui.turns.publisher.Publisher.is_watched", True)
@@ -110,9 +65,9 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
     frames, seen = await transcript(turn)
     assert [text for _, text in seen[1:]] == ["Searching the web", "Reading a web page", CITING]
     replies = [frame for frame in frames if frame.header.role == "tool"]
-    channel = "analysis" if format_ == "harmony" else "commentary"
+    channel = "analysis" if of.vocabulary else "commentary"
     assert [frame.header.channel for frame in replies] == [channel] * 2 and replies[1].body.startswith("[1] All about tea")
-    assert "L2: Green tea is not roasted." in last_input(server, vocabulary)
+    assert "L2: Green tea is not roasted." in of.sent(posts(server)[-1])
     answer = await reloaded(turn)
     html = "".join(block.html for block in answer.parts[-1].blocks)
     assert f'href="{tea}"' in html and "†" not in html and "Nor is this." in html
@@ -140,7 +95,8 @@ def browser_tools() -> list[Any]:
 async def test_opened_pages_are_deleted_with_the_conversation_and_shown_in_shared_copies(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
-    async with web() as peer, model(monkeypatch, ChatCompletionsBackend, *over_chat()):
+    of = format_of(vocabulary, "chat")
+    async with web() as peer, model_of(monkeypatch, of, *answers(of)):
         set_up(monkeypatch, peer)
         monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
         turn = await run(ada, ask())

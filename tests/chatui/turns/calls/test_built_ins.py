@@ -9,23 +9,21 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, Endpoint
-from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.user import User
 from chatui.tools import catalogue, replies
-from chatui.tools.functions import tool_of
 from chatui.tools.replies import ToolReply
 from chatui.tools.tool import CallingTurn, Tool
 from chatui.turns.calls.requested import Requested, requested
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, get_weather, model, posts, transcript
+from tests.chatui.backends.formats import format_of
+from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
 from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import environment
-from tests.support.stub import DONE, chunk
+from tests.support.stub import DONE
 
 TURNS: list[CallingTurn] = []
 
@@ -196,50 +194,19 @@ async def test_over_token_ids_the_loop_matches_openai_harmony(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 @pytest.mark.served
-async def test_chat_completions_offer_built_ins_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    call = {"index": 0, "id": "c", "function": {"name": "run_python", "arguments": '{"code": "6*7"}'}}
-    first = chunk("tool_calls", tool_calls=[call]) + DONE
-    async with model(monkeypatch, ChatCompletionsBackend, first, chunk("stop", content=ANSWER) + DONE) as server:
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "reply"),
+    [("run_python", {"code": "6*7"}, "ran 6*7"), ("browser_search", {"query": "tea"}, "[0] Results for tea")],
+)
+async def test_other_formats_offer_built_ins_as_functions(
+    kind: str, name: str, arguments: dict[str, str], reply: str, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
+) -> None:
+    of = format_of(vocabulary, kind)
+    async with model_of(monkeypatch, of, of.called(name, arguments), of.says(ANSWER)) as server:
         offer(monkeypatch)
-        turn = await run(ada, ask())
-        assert turn.state == "completed"
-    sent = posts(server)
-    assert [tool["function"]["name"] for tool in sent[0]["tools"]] == ["browser_find", "browser_search", "get_weather", "run_python"]
-    assert sent[0]["tools"][3]["function"]["parameters"] == PYTHON.parameters
-    call_sent, reply = sent[1]["messages"][-2:]
-    assert call_sent["tool_calls"][0]["function"] == {"name": "run_python", "arguments": '{"code": "6*7"}'}
-    assert reply["content"] == "ran 6*7"
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
-@pytest.mark.served
-async def test_responses_offer_built_ins_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    call = {"type": "function_call", "id": "f", "call_id": "c", "name": "browser_search", "arguments": '{"query": "tea"}'}
-    done = event("response.completed", response={"status": "completed", "model": "stub"})
-    message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
-    answers = [event("response.output_item.done", output_index=0, item=item) + done for item in (call, message)]
-    async with model(monkeypatch, ResponsesBackend, *answers) as server:
-        offer(monkeypatch)
-        turn = await run(ada, ask())
-        assert turn.state == "completed"
-    *_, sent, output = posts(server)[1]["input"]
-    assert (sent["name"], sent["arguments"], output["output"]) == ("browser_search", '{"query": "tea"}', "[0] Results for tea")
-
-
-def test_built_in_calls_over_token_ids_become_functions_in_other_formats() -> None:
-    from chatui.backends.chat.messages import messages
-    from chatui.backends.responses.backend import prompt
-
-    calls = [written("python", "6*7", "commentary"), written("browser.search", '{"query": "a"}', "commentary")]
-    for call, name, body in zip(calls, ("run_python", "browser_search"), ('{"code": "6*7"}', '{"query": "a"}'), strict=True):
-        reply = Frame(Header("tool", channel="commentary", recipient="assistant", call_id="c", name=call.header.recipient), "42")
-        [sent, _] = messages([call, reply])
-        assert sent["tool_calls"] == [{"id": "c", "type": "function", "function": {"name": name, "arguments": body}}]
-        [item, _] = prompt([call, reply]).items
-        assert (item["name"], json.loads(str(item["arguments"]))) == (name, json.loads(body))
-
-
-def test_get_weather_is_still_a_function() -> None:
-    plain = tool_of(get_weather, "get_weather")
-    assert (plain.offered_as, plain.recipient, plain.definition.recipient) == ("get_weather", None, None)
+        assert (await run(ada, ask())).state == "completed"
+    first, second = posts(server)
+    assert of.offered(first) == ["browser_find", "browser_search", "get_weather", "run_python"]
+    assert json.dumps(PYTHON.parameters) in json.dumps(first["tools"])
+    assert of.replies(second) == [reply] and name in of.sent(second) and json.dumps(json.dumps(arguments)) in of.sent(second)

@@ -18,7 +18,6 @@ from django.db import OperationalError
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.responses.backend import ResponsesBackend
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.models.files import StoredFile
@@ -34,13 +33,13 @@ from chatui.turns.calls import file_access
 from chatui.turns.running import TurnPlace as TurnPlace
 from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.formats import format_of
+from tests.chatui.backends.wire import DAY, VLLM, ids_of, posts, sse, vllm
 from tests.chatui.store.uploads import uploaded
 from tests.chatui.tools.python.sandbox import sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
-from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, model, posts, transcript
-from tests.chatui.turns.test_documents import with_files
-from tests.chatui.turns.test_edited_files import edited
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, model_of, transcript
+from tests.chatui.turns.test_documents import edited, with_files
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.stub import DONE, chunk
@@ -112,26 +111,16 @@ async def test_over_token_ids_code_is_called_and_answered_in_the_trained_format(
     )
 
 
-async def test_over_chat_completions_two_answers_share_the_interpreter(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with model(monkeypatch, ChatCompletionsBackend, *over_chat("x = 5", PLOT), *over_chat("x + 1")) as server:
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+async def test_two_answers_share_the_interpreter(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary) -> None:
+    of = format_of(vocabulary, kind)
+    one, plot, two = (of.called("run_python", {"code": code}) for code in ("x = 5", PLOT, "x + 1"))
+    async with model_of(monkeypatch, of, one, plot, of.says(ANSWER), two, of.says(ANSWER)) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
         second = await run(ada, ask(text="And now?", conversation=first.conversation_id))
         assert (first.state, second.state) == ("completed", "completed")
-    contents = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
-    assert contents[-1] == "6" and PLOTTED in [m["content"] for m in posts(server)[2]["messages"] if m["role"] == "tool"]
-
-
-async def test_over_responses(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    call = {"type": "function_call", "id": "f", "call_id": "c", "name": "run_python", "arguments": json.dumps({"code": PLOT})}
-    done = event("response.completed", response={"status": "completed", "model": "stub"})
-    message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
-    answers = [event("response.output_item.done", output_index=0, item=item) + done for item in (call, message)]
-    async with model(monkeypatch, ResponsesBackend, *answers) as server:
-        offer(monkeypatch)
-        turn = await run(ada, ask())
-        assert turn.state == "completed"
-    assert posts(server)[1]["input"][-1]["output"] == PLOTTED
+    assert PLOTTED in of.replies(posts(server)[2]) and of.replies(posts(server)[-1])[-1] == "6"
 
 
 async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,9 +36,13 @@ TRANSPORTS = pytest.mark.parametrize("transport", ["http", "stdio"])
 class Talk:
     """Questions whose answers call the tool, and what it replied."""
 
-    def __init__(self, backend: ScriptedBackend) -> None:
-        self.backend = backend
+    def __init__(self, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+        self.backend, self._monkeypatch, self._directory = backend, monkeypatch, directory
         self.last: Turn | None = None
+
+    def offered(self, transport: str, **spec: Any) -> Any:
+        """The tool of this server is offered meanwhile."""
+        return offered(transport, self._monkeypatch, self._directory, **spec)
 
     async def envelope(self, person: User, word: str, **where: Any) -> dict[str, Any]:
         return (await self.envelopes(person, [word], **where))[0]
@@ -66,8 +70,8 @@ class Talk:
 
 
 @pytest.fixture
-def talk(backend: ScriptedBackend) -> Talk:
-    return Talk(backend)
+def talk(backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Talk:
+    return Talk(backend, monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -76,10 +80,8 @@ def bela(ada: User) -> User:
 
 
 @TRANSPORTS
-async def test_a_conversation_keeps_its_state_and_nobody_else_sees_it(
-    transport: str, ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered(transport, monkeypatch, tmp_path):
+async def test_a_conversation_keeps_its_state_and_nobody_else_sees_it(transport: str, ada: User, bela: User, talk: Talk) -> None:
+    with talk.offered(transport):
         assert await talk.said(ada, "salary") == ("salary", False)
         first = talk.conversation
         assert await talk.said(bela, "of-bela") == ("of-bela", False)
@@ -88,20 +90,16 @@ async def test_a_conversation_keeps_its_state_and_nobody_else_sees_it(
 
 
 @TRANSPORTS
-async def test_calls_of_one_answer_share_one_session(
-    transport: str, ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered(transport, monkeypatch, tmp_path) as (_, sessions):
+async def test_calls_of_one_answer_share_one_session(transport: str, ada: User, talk: Talk) -> None:
+    with talk.offered(transport) as (_, sessions):
         found = await talk.envelopes(ada, ["a", "b", "c", "d"])
         assert max(len(each["content"].split()) for each in found) == 4 and not any("note" in each for each in found)
     assert transport == "stdio" or len(set(sessions.calls)) == 1
 
 
 @TRANSPORTS
-async def test_with_sessions_of_a_person_all_of_their_conversations_share_one(
-    transport: str, ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered(transport, monkeypatch, tmp_path, sessions="person"):
+async def test_with_sessions_of_a_person_all_of_their_conversations_share_one(transport: str, ada: User, bela: User, talk: Talk) -> None:
+    with talk.offered(transport, sessions="person"):
         assert await talk.said(ada, "one") == ("one", False)
         assert await talk.said(bela, "of-bela") == ("of-bela", False)
         assert await talk.said(ada, "two") == ("one two", False)
@@ -110,10 +108,8 @@ async def test_with_sessions_of_a_person_all_of_their_conversations_share_one(
 
 
 @TRANSPORTS
-async def test_only_where_the_operator_says_so_all_share_one(
-    transport: str, ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered(transport, monkeypatch, tmp_path, sessions="shared") as (offers, _):
+async def test_only_where_the_operator_says_so_all_share_one(transport: str, ada: User, bela: User, talk: Talk) -> None:
+    with talk.offered(transport, sessions="shared") as (offers, _):
         assert await talk.said(ada, "one") == ("one", False)
         first = talk.conversation
         assert await talk.said(bela, "two") == ("one two", False)
@@ -123,20 +119,16 @@ async def test_only_where_the_operator_says_so_all_share_one(
         assert await talk.said(ada, "four", first) == ("four", True)
 
 
-async def test_every_process_uses_the_same_session_over_http(
-    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("http", monkeypatch, tmp_path) as (offers, sessions):
+async def test_every_process_uses_the_same_session_over_http(ada: User, talk: Talk) -> None:
+    with talk.offered("http") as (offers, sessions):
         assert await talk.said(ada, "a") == ("a", False)
         offers.in_process(1)
         assert await talk.said(ada, "b", talk.conversation) == ("a b", False)
     assert len(set(sessions.calls)) == 1
 
 
-async def test_the_state_of_a_program_ends_when_another_process_answers_and_never_comes_back(
-    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("stdio", monkeypatch, tmp_path) as (offers, _):
+async def test_the_state_of_a_program_ends_when_another_process_answers_and_never_comes_back(ada: User, talk: Talk) -> None:
+    with talk.offered("stdio") as (offers, _):
         assert await talk.said(ada, "a") == ("a", False)
         offers.in_process(1)
         assert await talk.said(ada, "b", talk.conversation) == ("b", True)
@@ -145,10 +137,8 @@ async def test_the_state_of_a_program_ends_when_another_process_answers_and_neve
         assert await talk.said(ada, "d", talk.conversation) == ("d", True), "the program of the first process is out of date"
 
 
-async def test_the_model_is_told_when_the_program_has_ended(
-    ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("stdio", monkeypatch, tmp_path) as (offers, _):
+async def test_the_model_is_told_when_the_program_has_ended(ada: User, bela: User, talk: Talk) -> None:
+    with talk.offered("stdio") as (offers, _):
         await talk.said(ada, "a")
         conversation = talk.conversation
         await talk.said(bela, "of-bela")
@@ -161,20 +151,16 @@ async def test_the_model_is_told_when_the_program_has_ended(
         assert failed["error"]["message"] == f"{STATE_IS_GONE} The tool failed: no"
 
 
-async def test_a_session_that_the_server_has_forgotten_is_replaced_and_the_model_is_told(
-    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("http", monkeypatch, tmp_path) as (_, sessions):
+async def test_a_session_that_the_server_has_forgotten_is_replaced_and_the_model_is_told(ada: User, talk: Talk) -> None:
+    with talk.offered("http") as (_, sessions):
         await talk.said(ada, "a")
         sessions.words.clear()
         assert await talk.said(ada, "b", talk.conversation) == ("b", True)
         assert await talk.said(ada, "c", talk.conversation) == ("b c", False)
 
 
-async def test_a_server_that_answers_400_to_a_forgotten_session_is_used_again(
-    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("http", monkeypatch, tmp_path) as (_, sessions):
+async def test_a_server_that_answers_400_to_a_forgotten_session_is_used_again(ada: User, talk: Talk) -> None:
+    with talk.offered("http") as (_, sessions):
         sessions.unknown = 400
         await talk.said(ada, "a")
         sessions.words.clear()
@@ -182,10 +168,8 @@ async def test_a_server_that_answers_400_to_a_forgotten_session_is_used_again(
         assert await talk.said(ada, "c", talk.conversation) == ("c", True)
 
 
-async def test_a_failure_of_the_server_does_not_cost_the_session(
-    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("http", monkeypatch, tmp_path) as (_, sessions):
+async def test_a_failure_of_the_server_does_not_cost_the_session(ada: User, talk: Talk) -> None:
+    with talk.offered("http") as (_, sessions):
         await talk.said(ada, "a")
         for status in (400, 429, 500, 503):
             sessions.on["tools/call"] = peers.saying({"error": {"code": -1, "message": "no"}, "id": None}, status)
@@ -196,10 +180,8 @@ async def test_a_failure_of_the_server_does_not_cost_the_session(
 
 
 @TRANSPORTS
-async def test_a_deleted_conversation_ends_its_session_and_a_restored_one_is_told(
-    transport: str, ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered(transport, monkeypatch, tmp_path) as (_, sessions):
+async def test_a_deleted_conversation_ends_its_session_and_a_restored_one_is_told(transport: str, ada: User, talk: Talk) -> None:
+    with talk.offered(transport) as (_, sessions):
         await talk.said(ada, "a")
         before = set(stdio._running)
         await database_sync_to_async(running.stop_all_from_thread)(talk.conversation)
@@ -210,10 +192,8 @@ async def test_a_deleted_conversation_ends_its_session_and_a_restored_one_is_tol
 
 
 @TRANSPORTS
-async def test_a_temporary_chat_ends_its_session_when_it_ends(
-    transport: str, ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered(transport, monkeypatch, tmp_path) as (_, sessions):
+async def test_a_temporary_chat_ends_its_session_when_it_ends(transport: str, ada: User, talk: Talk) -> None:
+    with talk.offered(transport) as (_, sessions):
         found = await talk.envelope(ada, "a", temporary=True)
         assert found["content"] == "a"
         before = set(stdio._running)
@@ -224,10 +204,8 @@ async def test_a_temporary_chat_ends_its_session_when_it_ends(
 
 
 @TRANSPORTS
-async def test_a_program_keeps_its_state_along_a_chain_of_responses_and_else_for_one_request(
-    transport: str, ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered(transport, monkeypatch, tmp_path) as (_, sessions):
+async def test_a_program_keeps_its_state_along_a_chain_of_responses_and_else_for_one_request(transport: str, ada: User, talk: Talk) -> None:
+    with talk.offered(transport) as (_, sessions):
         program = Program(await database_sync_to_async(key_of)(ada, tools=("notes_keep",)))
 
         async def said(word: str, **fields: Any) -> tuple[str, str]:
@@ -248,18 +226,16 @@ async def test_a_program_keeps_its_state_along_a_chain_of_responses_and_else_for
             await asyncio.sleep(0.02)
 
 
-async def test_an_idle_program_ends_and_the_model_is_told(ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with offered("stdio", monkeypatch, tmp_path):
+async def test_an_idle_program_ends_and_the_model_is_told(ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with talk.offered("stdio"):
         monkeypatch.setattr(stdio, "IDLE_SECONDS", 0.1)
         await talk.said(ada, "a")
         await _until(lambda: not stdio._running)
         assert await talk.said(ada, "b", talk.conversation) == ("b", True)
 
 
-async def test_a_person_with_many_conversations_loses_their_own_longest_idle_program(
-    ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("stdio", monkeypatch, tmp_path, programs=6):
+async def test_a_person_with_many_conversations_loses_their_own_longest_idle_program(ada: User, bela: User, talk: Talk) -> None:
+    with talk.offered("stdio", programs=6):
         await talk.said(bela, "of-bela")
         of_bela = talk.conversation
         places = []
@@ -274,9 +250,9 @@ async def test_a_person_with_many_conversations_loses_their_own_longest_idle_pro
 
 @pytest.mark.parametrize("bound", ["of the server", "in all"])
 async def test_a_call_beyond_the_bound_is_refused_and_the_server_does_not_count_as_down(
-    bound: str, ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    bound: str, ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with offered("stdio", monkeypatch, tmp_path, programs=1 if bound == "of the server" else 20):
+    with talk.offered("stdio", programs=1 if bound == "of the server" else 20):
         if bound == "in all":
             monkeypatch.setattr(stdio, "MAX_IN_ALL", 1)
         await talk.said(ada, "a")
@@ -290,11 +266,9 @@ async def test_a_call_beyond_the_bound_is_refused_and_the_server_does_not_count_
         assert await talk.said(bela, "b") == ("b", False)
 
 
-async def test_a_program_can_keep_files_of_its_session_alone(
-    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_a_program_can_keep_files_of_its_session_alone(ada: User, talk: Talk) -> None:
     environment = {"WORDS": {"value": "{session}/words"}}
-    with offered("stdio", monkeypatch, tmp_path, command=[sys.executable, "-c", IN_A_FILE], environment=environment):
+    with talk.offered("stdio", command=[sys.executable, "-c", IN_A_FILE], environment=environment):
         assert await talk.said(ada, "salary") == ("salary", False)
         first = talk.conversation
         assert await talk.said(ada, "other") == ("other", False)
@@ -306,21 +280,17 @@ async def test_a_program_can_keep_files_of_its_session_alone(
     assert not any(place.exists() for place in places)
 
 
-async def test_another_person_never_gets_the_session_of_a_conversation(
-    ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_another_person_never_gets_the_session_of_a_conversation(ada: User, bela: User, talk: Talk) -> None:
     """As after a conversation was handed over."""
-    with offered("http", monkeypatch, tmp_path):
+    with talk.offered("http"):
         await talk.said(ada, "a")
         await Conversation.objects.filter(pk=talk.conversation).aupdate(owner=bela)
         assert await talk.said(bela, "b", talk.conversation) == ("b", True)
 
 
 @pytest.mark.parametrize("sessions_of", ["conversation", "person"])
-async def test_erasing_a_person_ends_their_sessions(
-    sessions_of: str, ada: User, bela: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with offered("http", monkeypatch, tmp_path, sessions=sessions_of) as (_, sessions):
+async def test_erasing_a_person_ends_their_sessions(sessions_of: str, ada: User, bela: User, talk: Talk) -> None:
+    with talk.offered("http", sessions=sessions_of) as (_, sessions):
         await talk.said(bela, "of-bela")
         await talk.said(ada, "a")
         await database_sync_to_async(erase)(SHELL, ada)
@@ -329,10 +299,10 @@ async def test_erasing_a_person_ends_their_sessions(
 
 
 async def test_the_id_of_a_session_is_neither_logged_nor_in_a_row_that_is_shown(
-    ada: User, talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ada: User, talk: Talk, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with offered("http", monkeypatch, tmp_path) as (_, sessions):
+    with talk.offered("http") as (_, sessions):
         await talk.said(ada, "a")
         row = await ToolSession.objects.aget()
         assert sessions.calls[0] in row.session and sessions.calls[0] not in f"{row}{row!r}{caplog.text}"

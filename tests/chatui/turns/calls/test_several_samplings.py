@@ -54,21 +54,6 @@ async def test_a_reply_is_stored_and_the_same_turn_samples_again(ada: User, back
     assert [(message.author, message.name) for message in stored[3:5]] == [("product", "tool_activity"), ("product", "functions.lookup")]
 
 
-async def test_the_second_sampling_sees_the_call_its_reply_and_its_reasoning(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = CALLS, [answer()]
-    await run(ada, ask())
-    first, second = backend.requests
-    assert [item.header.channel for item in first.frames] == [None]
-    assert [(item.header.role, item.header.channel) for item in second.frames] == [
-        ("user", None),
-        ("assistant", "analysis"),
-        ("assistant", "commentary"),
-        ("tool", "commentary"),
-    ]
-    assert second.frames[-1].body.startswith('{"ok": true, "content": {"found": 4}, "error": null, "provenance": {"source": "tests:lookup"')
-    assert [tool.name for tool in first.tools] == ["lookup"] and first.tools == second.tools, "the prompt begins with the same text"
-
-
 async def test_the_tokens_of_all_samplings_are_added_up(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = CALLS, [answer()]
     turn = await run(ada, ask())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from datetime import date
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -25,7 +24,8 @@ from chatui.turns import running
 from renderer.frames import Frame, Transcript
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
-from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.formats import Format
+from tests.chatui.backends.wire import DAY, VLLM, event, ids_of, one_after_the_other, posts, sse, vllm
 from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
@@ -35,7 +35,6 @@ from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
 
-DAY = date(2026, 11, 20)
 ANSWER = "It is 20 °C in Tokyo."
 
 
@@ -48,27 +47,23 @@ async def get_weather(city: str) -> dict[str, object]:
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
 
 
-def one_after_the_other(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any]:
-    rest = list(answers)
-
-    async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(SSE_HEAD + rest.pop(0))
-        await writer.drain()
-
-    return answer
-
-
 @asynccontextmanager
 async def model(
     monkeypatch: pytest.MonkeyPatch, make_backend: Callable[[Endpoint], Backend], *answers: bytes, **options: Any
 ) -> AsyncIterator[Stub]:
+    """A model server that gives these answers, and all turns ask."""
     offering.offer(monkeypatch, get_weather)
-    async with stub.running(one_after_the_other(*answers), **options) as server:
+    whole = [each if each.startswith(SSE_HEAD) else SSE_HEAD + each for each in answers]
+    async with stub.running(one_after_the_other(*whole), **options) as server:
         backend = make_backend(Endpoint(server.url, limits=PATIENT))
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         yield server
         await running.settle()
         await backend.aclose()
+
+
+def model_of(monkeypatch: pytest.MonkeyPatch, of: Format, *answers: bytes) -> AbstractAsyncContextManager[Stub]:
+    return model(monkeypatch, lambda endpoint: of.backend(endpoint.url, separates="proved"), *answers, **of.server)
 
 
 @database_sync_to_async
@@ -79,10 +74,6 @@ def transcript(turn: Turn) -> tuple[list[Frame], list[tuple[str, str]]]:
     assert report.is_clean, report.problems
     frames = [document.parse_frame(row.text) for row in rows]
     return frames, [(row.name or row.intent, frame.body) for row, frame in zip(rows, frames, strict=True) if row.is_visible]
-
-
-def posts(server: Stub) -> list[Any]:
-    return [request.body for request in server.requests if request.method == "POST"]
 
 
 async def test_chat_completions_two_parallel_calls_with_a_preamble_and_signed_reasoning(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,10 +125,6 @@ async def test_chat_completions_return_reasoning_in_the_field_it_came_in(name: s
     assert {key: beside.get(key) for key in ("reasoning", "reasoning_content", "content")} == {
         "reasoning": None, "reasoning_content": None, "content": None, name: "I look.",
     }  # fmt: skip
-
-
-def event(kind: str, **more: Any) -> bytes:
-    return f"event: {kind}\ndata: {json.dumps({'type': kind, **more})}\n\n".encode()
 
 
 async def test_responses_two_parallel_calls_get_their_encrypted_reasoning_back_unchanged(

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from chatui import wire
 from chatui.backends.base import SampleEnded, SampleEvent
-from chatui.models.turn import Turn
-from chatui.models.user import User
-from chatui.turns import running
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameClosed, FrameWithdrawn
 from renderer.frames import Terminator
-from renderer.gate import VisibleText
 from renderer.markup.growing import GrowingMarkdown
-from tests.chatui.api.asking import Program, new_key, text_of
-from tests.support.browser_socket import BrowserSocket
-from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, frame
 
 TURN = uuid4()
 EVENTS = [
@@ -69,41 +61,3 @@ def test_text_withdrawn_while_unwatched_is_never_shown() -> None:
     stream = streamed(events, watched_from=len(events))
     shown = wire.encode([*stream.flush(), stream.snapshot(0)])
     assert "marmalade" not in shown and "<p>" not in shown
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
-async def test_an_api_programs_turn_is_rendered_once_somebody_opens_it(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fed: list[object] = []
-    feed = GrowingMarkdown.feed
-
-    def recorded(markdown: GrowingMarkdown, text: VisibleText) -> object:
-        fed.append(text)
-        return feed(markdown, text)
-
-    monkeypatch.setattr(GrowingMarkdown, "feed", recorded)
-    program = Program(await new_key(ada))
-    backend.script = answer("It is four.")
-    assert text_of(await program.ask({"input": "What is two and two?"})).strip() == "It is four."
-    await running.settle()
-    assert not fed, "nobody has read it as HTML"
-
-    gate = asyncio.Event()
-    first, *rest = (event for event in frame(FINAL, "It is five.", Terminator.RETURN))
-    backend.script = [first, rest[0], gate, *rest[1:], *answer("x")[-1:]]
-    backend.waiting.clear()
-    response = asyncio.create_task(program.ask({"input": "What is two and three?"}))
-    await asyncio.wait_for(backend.waiting.wait(), 20)
-    conversation = await _newest(ada)
-    async with BrowserSocket(ada) as socket:
-        await socket.send("subscribe", conversation=str(conversation))
-        snapshot: dict[str, Any] = (await socket.until("chatui:snapshot"))[-1]
-        assert fed and "It" in str(snapshot["messages"])
-        gate.set()
-        assert text_of(await response).strip() == "It is five."
-
-
-async def _newest(person: User) -> object:
-    return (await Turn.objects.filter(asked_by=person).alatest("started_at")).conversation_id
