@@ -65,6 +65,15 @@ def test_a_page_does_not_read_the_whole_log(read: Callable[[], LinePage], number
     assert query.endswith("LIMIT 3"), "one more than it shows, which says whether there is another page"
 
 
+@pytest.mark.django_db
+def test_no_line_is_changed_or_deleted_in_bulk() -> None:
+    record("act", Visitor(None, "", "shell"))
+    with pytest.raises(TypeError):
+        AuditEvent.objects.update(code="")
+    with pytest.raises(TypeError):
+        AuditEvent.objects.all().delete()
+
+
 def seen(numbers: int) -> None:
     """A debug view with its line, other lines after it, and its sum line as the last."""
     line = record("open debug view", VIEWER)

@@ -14,6 +14,7 @@ from chatui.backends.answer_format import arguments, as_json
 from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.chat.deltas import Deltas, ReasoningCollector
 from chatui.backends.chat.messages import messages
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.responses.backend import prompt
 from chatui.backends.separation import Separation
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS
@@ -26,6 +27,7 @@ from renderer.gate import Audience, may_see
 from renderer.harmony.prompt import FunctionTool
 
 SECRET = "SECRETzzq"
+TOOLS = Asked(tools=(FunctionTool("look"),))
 
 
 def read(*choices: dict[str, Any], max_chars: int = 1000) -> tuple[list[Finished], EndReason]:
@@ -341,11 +343,11 @@ def test_the_frame_ends_as_the_server_reports(
 @pytest.mark.parametrize(
     ("deltas", "options", "expected"),
     [
-        ([HI, A_CALL], {"has_tools": True}, "preamble"),
-        ([HI, A_CALL], {"has_tools": False}, "answer"),
-        ([HI], {"has_tools": True}, "answer"),
-        ([HI, A_CALL], {"has_tools": True, "finish": "length"}, "answer"),
-        ([HM, A_CALL], {"has_tools": True}, "thought"),
+        ([HI, A_CALL], {"asked": TOOLS}, "preamble"),
+        ([HI, A_CALL], {}, "answer"),
+        ([HI], {"asked": TOOLS}, "answer"),
+        ([HI, A_CALL], {"asked": TOOLS, "finish": "length"}, "answer"),
+        ([HM, A_CALL], {"asked": TOOLS}, "thought"),
     ],
 )
 def test_text_before_a_call_is_a_preamble_if_tools_were_offered(deltas: list[Any], options: dict[str, Any], expected: str) -> None:

@@ -28,6 +28,6 @@ def test_every_letter_of_the_table_stands_for_something() -> None:
     for line in TEXT.splitlines():
         (cells if line.startswith("|") else legend).append(line)
     used = {letter for found in re.findall(r"\(([a-z](?:, [a-z])*)[:)]", "\n".join(cells)) for letter in found.split(", ")}
-    explained = set(re.findall(r"\(([a-z])\) ", "\n".join(legend)))
+    explained = set(re.findall(r"\(([a-z])\)[ ,]", "\n".join(legend)))
     assert len(used) >= 10
     assert used == explained
