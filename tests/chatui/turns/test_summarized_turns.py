@@ -252,7 +252,7 @@ async def test_a_broken_summarizer_delays_no_answer_and_its_usage_is_booked(
         page = await follow(socket)
         await page.until_line()
         gate.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             await page.until(*ENDS)
     assert (await page.turn()).state == "completed" and page.lines == [COMPARING], "it is read here instead"
     assert "HIDDEN-WORDS" not in caplog.text + "".join(socket.raw) and "secrets" not in "".join(socket.raw)

@@ -51,13 +51,21 @@ async def test_buffered_text_counts_towards_the_limit() -> None:
 async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> None:
     limits = replace(PATIENT, read_interval=0.05)
     tokens = [piece for _ in range(80) for piece in (chunk(content="a "), 0.004)]
-    loop = asyncio.get_running_loop()
-    async with stub.running(then(SSE_HEAD, chunk(content="first "), 0.3, *tokens, chunk("stop"), DONE)) as server:
+    is_read, reads = asyncio.Event(), []
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        await then(SSE_HEAD, chunk(content="first "))(writer)
+        await is_read.wait()
+        await then(*tokens, chunk("stop"), DONE)(writer)
+
+    async with stub.running(answer) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits, separates="always"))
-        reads = [(loop.time(), event.text) async for event in backend.sample(sample_request("Hello!")) if isinstance(event, FrameText)]
+        async for event in backend.sample(sample_request("Hello!")):
+            if isinstance(event, FrameText):
+                reads.append(event.text)
+                is_read.set()
         await backend.aclose()
-    assert "".join(text for _, text in reads) == "first " + "a " * 80
-    assert reads[1][0] - reads[0][0] > 0.2
+    assert (reads[0], "".join(reads)) == ("first ", "first " + "a " * 80)
     assert 2 < len(reads) < 40, "80 tokens"
 
 

@@ -24,7 +24,8 @@ from tests.chatui.conftest import signed_in
 pytestmark = pytest.mark.django_db
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nServer: llama.cpp\r\n"
 MODELS = HEAD + b'Content-Length: 34\r\n\r\n{"data": [{"id": "a-tiny-model"}]}'
-SOON = 2.5
+SOON = 20.0
+"""In seconds: what the page does not wait for takes much longer, also on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +84,7 @@ def spec_of(**values: Any) -> BackendSpec:
 
 
 def test_a_server_sending_single_bytes_does_not_delay_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    with listening(MODELS, 0.2) as (url, _):
+    with listening(MODELS, 0.4) as (url, _):
         shown, took = page(root, monkeypatch, spec_of(url=url))
     assert "does not respond" in shown and took < SOON
 
@@ -92,7 +93,7 @@ def test_hanging_name_resolution_does_not_delay_the_page(root: User, monkeypatch
     is_over = threading.Event()
 
     def hang(*_: Any, **__: Any) -> Any:
-        is_over.wait(6)
+        is_over.wait(60)
         raise socket.gaierror(socket.EAI_AGAIN, "later")
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
