@@ -128,7 +128,8 @@ def separations(name: str) -> dict[str, Known]:
 
 def _backends_of(name: str) -> list[Backend]:
     """Those of all event loops."""
-    return [each[name].backend for each in list(_connected.values()) if name in each]
+    # In other threads: the event loop may remove one meanwhile.
+    return [known.backend for each in list(_connected.values()) if (known := each.get(name)) is not None]
 
 
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:

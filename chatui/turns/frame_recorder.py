@@ -60,6 +60,8 @@ class FrameRecorder:
         self.before_cut = TextBeforeCut(running.cut_answer)
         """The stage that comes just before this."""
         self.has_answer = False
+        self.is_answering = False
+        """Whether the answer has begun, as far as anybody can tell now: it may turn out to be a preamble, or be withdrawn."""
         self.is_withheld = False
         """Whether text of the answer was hidden because it may not have been part of the answer."""
         self.is_malformed = False
@@ -166,8 +168,14 @@ class FrameRecorder:
         self._has_gaps = self._has_gaps or not stored
 
     def feed(self, event: RawEvent) -> None:
-        if isinstance(event, FrameOpened):
-            self._key = new_key()
+        match event:
+            case FrameOpened(header=header):
+                self._key = new_key()
+                self.is_answering = self.is_answering or is_answer(header)
+            case FrameWithdrawn():
+                self.is_answering = False
+            case FrameClosed():
+                self.is_answering = self.is_answering and not event.is_preamble_after_all
         finished = self._assembler.feed(event)
         self._pieces.take(event, self._key)
         try:

@@ -27,7 +27,6 @@ from chatui.turns.sampling import ModelFrames, Sampling, Stage, WayBack, account
 from chatui.turns.slots import LeftToOthersError, SlotWait, slots
 from chatui.turns.summarizing import summary_of
 from chatui.wire.bus import Message, bus, control
-from renderer.frame_kinds import is_answer
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -204,8 +203,7 @@ class Runner:
         frames = self._frames
         if frames is None or self._answer_now is not None or self.is_stopped or self._running.continued_turn is not None:
             return False
-        is_answering = frames.has_answer or (frames.open_header is not None and is_answer(frames.open_header))
-        if is_answering or not (frames.written or frames.open_header):
+        if frames.is_answering or not (frames.written or frames.open_header):
             return False
         is_cutting = self._sampling is not None and not self._sampling.done()
         self._answer_now = AnswerNow(frames, self._sampled_before[0], is_cutting=is_cutting)

@@ -353,7 +353,15 @@ async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
     assert any(SECRET in row.text and row.error_code == ProductCode.ANSWER_NOW for row in rows)
 
 
-@pytest.mark.parametrize("events", [(FrameClosed(Terminator.END, header=PREAMBLE),), (FrameWithdrawn(), FrameClosed(Terminator.END))])
+@pytest.mark.parametrize(
+    "events",
+    [
+        (FrameClosed(Terminator.END, header=PREAMBLE),),
+        (WITHDRAWN := (FrameWithdrawn(), FrameClosed(Terminator.END))),
+        (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("More."), *WITHDRAWN),
+    ],
+    ids=["a preamble", "withdrawn", "withdrawn behind another"],
+)
 async def test_it_works_again_if_the_answer_was_none(events: Sequence[Step], ada: User, backend: ScriptedBackend) -> None:
     turn = await thinking(ada, backend, *frame(FINAL, "I will look.")[:-1], *events, *THINKS)
     turn.press()
