@@ -112,6 +112,7 @@ class Styles:
 _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
 _MAX_DEPTH = 6
 _OFF = ("0", "false", "off", "none")
+_WORD_BODY = ("document", "body")
 _PUTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
@@ -126,7 +127,9 @@ def read_word(data: bytes, collector: TextCollector) -> None:
     collector.begin()
     for place in (main, of_kind(related, "footnotes"), of_kind(related, "endnotes")):
         if place == main or place in archive:
-            _Text(collector, styles=styles).walk(archive.tree(place), _WordPlace(by_style=styles.hides_all))
+            text = _Text(collector, styles=styles)
+            for element in archive.each(place, within=_WORD_BODY) if place == main else [archive.tree(place)]:
+                text.walk(element, _WordPlace(by_style=styles.hides_all))
 
 
 @dataclass(slots=True)
@@ -318,6 +321,7 @@ def _within(element: Element) -> Iterator[Element]:
 _MAX_SPACES = 100
 _SKIPPED = ("annotation", "tracked-changes", "scripts", "font-face-decls", "automatic-styles", "binary-data")
 _WHITE = {"s": " ", "tab": "\t", "line-break": "\n"}
+_OPEN_BODY = ("document-content", "body", "text")
 _PARAGRAPHS = ("p", "h")
 _STYLED = (*_PARAGRAPHS, "span", "a")
 
@@ -330,14 +334,16 @@ def read_opendocument(data: bytes, collector: TextCollector) -> None:
         raise UnreadableFileError(NoTextReason.ENCRYPTED)
     styles = Styles()
     for place in ("styles.xml", "content.xml"):
-        for style in archive.tree(place).iter("style") if place in archive else ():
-            if name := xml.attribute(style.attrib, "name"):
+        for style in archive.each(place, "style", within=_OPEN_BODY) if place in archive else ():
+            if style.tag == "style" and (name := xml.attribute(style.attrib, "name")):
                 styles.bases[name] = xml.attribute(style.attrib, "parent-style-name")
                 for each in style.iter("text-properties"):
                     if display := xml.attribute(each.attrib, "display"):
                         styles.hiding[name] = display != "true"
     collector.begin()
-    _OpenParagraphs(collector, styles).walk(archive.tree("content.xml"))
+    paragraphs = _OpenParagraphs(collector, styles)
+    for element in archive.each("content.xml", within=_OPEN_BODY):
+        paragraphs.walk(element)
 
 
 @dataclass(slots=True)

@@ -27,12 +27,13 @@ _NAMESPACE_SEPARATOR = " "
 
 class _Builder:
     """Builds the tree of an entry. Names of elements are local, those of attributes with a namespace are ``uri name``. ``found``: ended
-    elements of the wanted names, which are not kept in the tree."""
+    elements of the wanted names, or in what is named by ``within`` from the root on, which are not kept in the tree."""
 
-    def __init__(self, wanted: Collection[str]) -> None:
+    def __init__(self, wanted: Collection[str], within: tuple[str, ...] = ()) -> None:
         self.root: Element | None = None
         self.found: list[Element] = []
         self._wanted = wanted
+        self._within = within
         self._tree = TreeBuilder()
         self._open: list[Element] = []
         self._count = 0
@@ -48,7 +49,8 @@ class _Builder:
     def end(self, name: str) -> None:
         element = self._open.pop()
         self._tree.end(element.tag)
-        if element.tag in self._wanted:
+        is_within = len(self._open) == len(self._within) > 0 and tuple(each.tag for each in self._open) == self._within
+        if is_within or element.tag in self._wanted:
             self.found.append(element)
             if self._open:
                 del self._open[-1][-1]
@@ -143,9 +145,12 @@ class Archive:
             pass
         return cast(Element, builder.root)
 
-    def each(self, name: str, *wanted: str) -> Iterator[Element]:
-        """The elements of an entry with one of these names, as each ends. Only one is kept at a time. Raises as ``tree``."""
-        builder = _Builder(wanted)
+    def each(self, name: str, *wanted: str, within: tuple[str, ...] = ()) -> Iterator[Element]:
+        """The elements of an entry with one of these names, or whose parents have the names ``within``, from the root on, as each ends.
+
+        Only one is kept at a time: a long document as a whole would need more memory than there is. Raises as ``tree``.
+        """
+        builder = _Builder(wanted, within)
         for _ in _built(self._blocks(name), builder):
             yield from builder.found
             builder.found.clear()

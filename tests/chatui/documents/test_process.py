@@ -9,6 +9,7 @@ from chatui.documents import reading
 from chatui.documents.kinds import HiddenPart, NoTextReason
 from chatui.documents.reading import FileReading, ReadingState, TextPart, read
 from chatui.sandbox import ProcessLimits
+from tests.chatui.documents import samples
 
 
 @pytest.mark.slow
@@ -102,3 +103,13 @@ def test_operators_are_told_which_protection_is_missing(monkeypatch: pytest.Monk
     monkeypatch.setattr(reading, "faults", lambda: ["a process was not ended at its time limit"])
     [warning] = reading_of_files(None)
     assert warning.id == "chatui.W056" and "at its time limit" in str(warning.msg)
+
+
+@pytest.mark.slow
+@pytest.mark.asyncio
+async def test_the_memory_suffices_for_a_document_of_millions_of_elements() -> None:
+    run = "<w:r><w:rPr><w:rFonts/><w:sz/><w:color/><w:lang/></w:rPr><w:t>{} </w:t></w:r>"
+    words = [run.format(number * 7919 % 1_000_003) for number in range(350_000)]  # each its own: what is packed too well is refused
+    body = "".join(f"<w:p>{''.join(words[at : at + 100])}</w:p>" for at in range(0, len(words), 100))
+    found = await read("a.docx", samples.docx(body))
+    assert found.state is ReadingState.READ and len(found.parts[0].text.split()) == len(words)
