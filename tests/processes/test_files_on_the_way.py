@@ -22,7 +22,7 @@ from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 ASK_FILES = 100
-PAGE_FILES = 55
+PAGE_FILES = 54
 API_FILES = 95
 
 TIMES = 3
