@@ -43,7 +43,7 @@ def different(pairs: dict[str, list[str]]) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(node.why_not() is not None, reason="it takes a Node.js to read them")
+@pytest.mark.skipif(node.why_not() is not None, reason=node.why_not() or "")
 def test_collecting_keeps_every_token_of_our_scripts() -> None:
     assert len(SCRIPTS) > 80
     assert different({name: [text, static_files.without_comments(text)] for name, text in SCRIPTS.items()}) == []
