@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from django.template import Context, Engine
+from django.template import Context, Engine, Template
 from django.template.loader import get_template, render_to_string
 
 from tests.support.places import ROOT
@@ -30,6 +30,13 @@ def test_no_template_has_lines_in_which_white_space_counts() -> None:
         text = path.read_text(encoding="utf-8")
         for found in re.finditer(r"<(pre|textarea)\b[^>]*>(.*?)</\1>", text, re.DOTALL):
             assert not re.search(r"\n[ \t]", found[2].strip("\n")), f"{path.name}: {found[2]}"
+
+
+def test_every_icon_is_drawn_and_every_drawing_is_used() -> None:
+    drawn = re.findall(r'<symbol id="([^"]+)"', (ROOT / "static/icons/icons.svg").read_text(encoding="utf-8"))
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html"))
+    assert sorted(drawn) == sorted(set(re.findall(r'{% icon "([^"]+)" %}', pages)))
+    assert re.search(r'<use href="[^"]*icons/icons\.[^"]*svg#copy">', Template('{% icon "copy" %}').render(Context()))
 
 
 def rendered(directory: Path, text: str, values: dict[str, object], name: str = "page.html") -> str:
