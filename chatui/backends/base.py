@@ -14,8 +14,6 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeVar
 
-import httpx
-
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Separates
@@ -241,14 +239,19 @@ async def with_fallback(
             yield event
 
 
-class Watcher(Protocol):
-    """Observes exchanges on the wire, for recordings and examinations. They contain hidden text."""
+class WatchedExchange(Protocol):
+    """Gets the response to a request."""
 
-    def asked(self, request: httpx.Request) -> None:
-        """A request was sent."""
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Its head arrived. ``headers``: by their names in small letters."""
 
-    def answered(self, response: httpx.Response) -> None:
-        """The headers of its response arrived; the body is read from ``response.stream``."""
+    def read(self, piece: bytes) -> None:
+        """More of its body was read; nothing at its end."""
+
+
+Watcher = Callable[[str, str, bytes], WatchedExchange | None]
+"""Observes requests on the wire, for recordings and examinations: called with the method, the path and the body of each, which contains
+hidden text. Returns what gets the response, if anybody wants that."""
 
 
 class Backend(ABC):

@@ -9,12 +9,10 @@ import asyncio
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-
-import httpx
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleLimits, Watcher
 from chatui.backends.context_window import ContextWindow, asked_contexts
@@ -94,7 +92,7 @@ def own_name(reported: str | None, asked: str | None, offered: Iterable[str]) ->
     return reported if is_name else asked
 
 
-def _by_header(headers: httpx.Headers) -> str | None:
+def _by_header(headers: Mapping[str, str]) -> str | None:
     return "llama.cpp" if "llama.cpp" in headers.get("server", "").lower() else "LiteLLM" if _LITELLM in headers else None
 
 

@@ -16,12 +16,10 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import httpx
-
 from chatui.backends.base import BackendError
 from chatui.backends.sse import decoded, table, tables
 from chatui.codes import Cause, ProductCode
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 
 _CODE_FIELDS = ("code", "type", "error_type")
 
@@ -309,27 +307,21 @@ _TLS_RECORD = re.compile(r"\\x1[56]\\x03")
 """The beginning of an answer in TLS, as it is quoted by the parser of HTTP."""
 
 
-def unreachable(error: httpx.HTTPError) -> BackendError:
-    name, said = type(error).__name__, str(error)
-    cause = Cause.UNREACHABLE
-    if isinstance(error, httpx.TimeoutException):
-        code = ProductCode.TIMEOUT
-        cause = cause if isinstance(error, httpx.ConnectTimeout) else Cause.SILENT
-    elif isinstance(error, httpx.ConnectError):
-        cause = next((known for sign, known in _NOT_REACHED.items() if re.search(sign, said)), cause)
+def lost(name: str, said: str, *, has_begun: bool = False) -> BackendError:
+    """The error for a request that did not reach a server, or whose answer did not arrive whole or in time.
+
+    ``name``: what the transport calls it, such as ``ConnectError``; ``said``: in its own words. ``has_begun``: events had come.
+    """
+    if name == "ReadTimeout":
+        return BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long").because(Cause.SILENT)
+    code: ErrorCode = ProductCode.BACKEND
+    cause = Cause.WRONG_SCHEME if _TLS_RECORD.search(said) else Cause.BROKEN_OFF
+    if has_begun:
+        code, cause = Code.STREAM_TRUNCATED, Cause.BROKEN_OFF
+    elif name == "ConnectTimeout":
+        code, cause = ProductCode.TIMEOUT, Cause.UNREACHABLE
+    elif name == "ConnectError":
+        cause = next((known for sign, known in _NOT_REACHED.items() if re.search(sign, said)), Cause.UNREACHABLE)
         code = ProductCode.BACKEND_UNREACHABLE if cause.may_pass else ProductCode.BACKEND_SETUP
-    else:
-        code, cause = ProductCode.BACKEND, Cause.WRONG_SCHEME if _TLS_RECORD.search(said) else Cause.BROKEN_OFF
-    is_vague = cause in (Cause.UNREACHABLE, Cause.SILENT, Cause.BROKEN_OFF)
-    return BackendError(code, f"{name}: {error}", retryable=True).because(cause, name if is_vague else "")
-
-
-def timed_out() -> BackendError:
-    silent = "the server was silent, or slow, for too long"
-    return BackendError(ProductCode.TIMEOUT, silent).because(Cause.SILENT)
-
-
-def connection_lost(error: httpx.HTTPError, *, response_started: bool) -> BackendError:
-    if not response_started:
-        return unreachable(error)
-    return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(Cause.BROKEN_OFF, type(error).__name__)
+    is_vague = cause in (Cause.UNREACHABLE, Cause.BROKEN_OFF)
+    return BackendError(code, f"{name}: {said}", retryable=not has_begun).because(cause, name if is_vague else "")

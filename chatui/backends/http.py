@@ -15,13 +15,12 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
-from typing import cast
 
 import httpx
 
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimits, SampleRequest, Watcher
-from chatui.backends.failures import RejectedFields, blame_request, connection_lost, error_of_status, timed_out, unreachable
-from chatui.backends.http1 import READING, BodyReading, Transport
+from chatui.backends.failures import RejectedFields, blame_request, error_of_status, lost
+from chatui.backends.http1 import Answer, Connections, in_time
 from chatui.backends.pace import AnswerPace
 from chatui.backends.route import DIRECT, Route, credentials
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
@@ -66,11 +65,7 @@ class Upstream:
         self._headers = httpx.Headers({"Host": httpx.URL(self._url).netloc.decode("ascii"), **_HEADERS})
         for headers in (route.key_headers(key), credentials(address)):
             self._headers.update(headers)
-        self._stream_headers = httpx.Headers(self._headers)
-        self._stream_headers.update({"Accept": "text/event-stream", "Content-Type": "application/json"})
-        self._timeouts = httpx.Timeout(None, connect=limits.connect).as_dict()
-        self._cookies: httpx.Cookies | None = None
-        self._transport = Transport(route)
+        self._connections = Connections(route, limits.connect)
         self._open_requests = 0
         self._is_closed = False
 
@@ -84,26 +79,18 @@ class Upstream:
 
     async def _close_if_idle(self) -> None:
         if self._is_closed and not self._open_requests:
-            await self._transport.aclose()
+            await self._connections.aclose()
 
-    def _request(self, method: str, path: str, headers: httpx.Headers, body: bytes = b"") -> httpx.Request:
-        extensions = {"timeout": self._timeouts}
-        request = httpx.Request(method, self._address(path), headers=headers, content=body, extensions=extensions)
-        if self._cookies is not None:
-            self._cookies.set_cookie_header(request)
-        return request
-
-    async def get(self, path: str) -> tuple[httpx.Headers, object]:
+    async def get(self, path: str) -> tuple[Mapping[str, str], object]:
         """GET a small JSON response within ``limits.discover`` seconds: headers, and the decoded body or None.
 
         Raises:
             BackendError: the server cannot be reached, fails, or does not answer in time.
         """
-        request = self._request("GET", path, self._headers)
         deadline = asyncio.get_running_loop().time() + self.limits.discover
-        async with self._opened(request, deadline) as response:
-            body = await _read_whole(response, deadline, self.limits)
-        return response.headers, decoded(body)
+        async with self._opened("GET", path, deadline) as answer:
+            body = await _bounded(answer, self.limits.max_line_bytes, deadline)
+        return answer.headers, decoded(body)
 
     async def try_get(self, path: str) -> object:
         """Like ``get``, for an endpoint that not every server has: only the decoded body; None on any failure."""
@@ -145,72 +132,74 @@ class Upstream:
     async def _stream(
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None, is_hidden: Callable[[], bool]
     ) -> AsyncGenerator[list[ServerSentEvent], None]:
-        clock = _Clock(self.limits)
+        clock, pace = _Clock(self.limits), AnswerPace(self.limits.read_interval, is_hidden)
         body = _json_of(payload).encode()
-        request = self._request("POST", path, self._stream_headers, body)
-        if traces := measures.trace_headers():
-            request.headers.update(traces)
-        request.extensions[READING] = BodyReading(clock.deadline, AnswerPace(self.limits.read_interval, is_hidden).rest)
         if on_sent is not None:
             on_sent(path, body)
-        async with self._opened(request, clock.deadline()) as response:
-            if "json" in response.headers.get("content-type", ""):
-                body = await _read_whole(response, clock.deadline(), self.limits)
+        headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **measures.trace_headers()}
+        async with self._opened("POST", path, clock.deadline(), body, headers) as answer:
+            if "json" in answer.headers.get("content-type", ""):
+                body = await _bounded(answer, self.limits.max_line_bytes, clock.deadline())
                 yield [ServerSentEvent(WHOLE, _json_object(body))]
                 return
             decoder = Decoder(self.limits.max_line_bytes)
-            # An answer may end before its body does. httpx's wrappers around the stream would then be left to the event loop, which needs
-            # a task and a pass of its own to close each layer.
             is_empty = True
-            async with aclosing(aiter(_content(response))) as chunks:  # type: ignore[type-var]  # each has aclose
-                while (chunk := await _next(chunks, clock)) is not None:
-                    is_empty = False
-                    if events := _fed(decoder, chunk):
-                        clock.restart()
-                        yield events
+            while piece := await _next(answer, clock, pace):
+                is_empty = False
+                if events := _fed(decoder, piece):
+                    clock.restart()
+                    yield events
             if events := decoder.finish():
                 clock.restart()
                 yield events
             if not clock.response_started:
-                _check_is_stream(response, is_empty)
+                _check_is_stream(answer, is_empty)
 
     @asynccontextmanager
-    async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
-        if self.watcher:
-            self.watcher.asked(request)
+    async def _opened(
+        self, method: str, path: str, deadline: float, body: bytes = b"", more_headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[Answer]:
+        address, headers = self._address(path), self._headers.copy()
+        headers.update(more_headers)
+        watching = self.watcher(method, address.path, body) if self.watcher else None
         self._open_requests += 1
         try:
-            response = await self._answered(request, deadline)
+            sent = [(name.decode("ascii"), value.decode("ascii")) for name, value in headers.raw]
+            async with in_time(deadline):
+                answer = await self._connections.answer(method, str(address.copy_with(userinfo=b"")), sent, body)
             try:
-                if self.watcher:
-                    self.watcher.answered(response)
-                if response.status_code != 200:
-                    async with _in_time(deadline):
-                        raise await _refusal(response, self.limits, self._route)
-                if response.headers.get("content-encoding", "identity") != "identity":
+                if watching:
+                    watching.answered(answer.status, answer.headers)
+                    answer.on_read = watching.read
+                if answer.status != 200:
+                    names_model = method == "GET" or b'"model":' in body
+                    raise await self._refusal(answer, deadline, address.path, names_model=names_model)
+                if answer.headers.get("content-encoding", "identity") != "identity":
                     raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(
                         Cause.UNREADABLE
                     )
-                yield response
+                yield answer
             finally:
-                await _content(response).aclose()
+                answer.close()
         finally:
             self._open_requests -= 1
             await self._close_if_idle()
 
-    async def _answered(self, request: httpx.Request, deadline: float) -> httpx.Response:
-        """Send a request, and read the head of its response.
-
-        Not through httpx's client: what it adds is not wanted here, such as redirects, proxies and .netrc from the environment, and its
-        search of each response for cookies takes as long as building a request. A load balancer's cookie is still sent back to it.
-        """
-        async with _in_time(deadline):
-            response = await self._transport.handle_async_request(request)
-        response.request = request
-        if "set-cookie" in response.headers:
-            self._cookies = self._cookies or httpx.Cookies()
-            self._cookies.extract_cookies(response)
-        return response
+    async def _refusal(self, answer: Answer, deadline: float, path: str, *, names_model: bool) -> BackendError:
+        """The error for a status other than 200. Its body may quote the model, so it is for staff only."""
+        try:
+            body = (await _bounded(answer, self.limits.max_error_bytes, deadline)).decode("utf-8", "replace")
+        except BackendError as error:
+            if error.code is ProductCode.TIMEOUT:
+                raise
+            body = ""
+        # Servers may quote the key that they refuse, which readers of this text need not know.
+        key = self._headers.get(self._route.key_header or "authorization", "").removeprefix("Bearer ")
+        proxy = self._route.through()
+        for secret in (key, *(proxy.secrets if proxy else ())):
+            body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
+        refused = error_of_status(answer.status, body, answer.headers.get("retry-after"), datetime.now(UTC))
+        return blame_request(refused, body, path, names_model=names_model)
 
 
 class _Clock:
@@ -231,17 +220,12 @@ class _Clock:
         return min(self._end, self._next)
 
 
-def _content(response: httpx.Response) -> httpx.AsyncByteStream:
-    return cast(httpx.AsyncByteStream, response.stream)
-
-
-async def _next(chunks: AsyncIterator[bytes], clock: _Clock) -> bytes | None:
-    try:
-        return await anext(chunks, None)
-    except httpx.ReadTimeout as error:
-        raise timed_out() from error
-    except httpx.HTTPError as error:
-        raise connection_lost(error, response_started=clock.response_started) from error
+async def _next(answer: Answer, clock: _Clock, pace: AnswerPace) -> bytes:
+    """What has arrived, read in batches; empty at the end."""
+    if not answer.is_whole:
+        await pace.rest()
+    async with in_time(clock.deadline(), has_begun=clock.response_started):
+        return await answer.read()
 
 
 def _fed(decoder: Decoder, chunk: bytes) -> list[ServerSentEvent]:
@@ -249,24 +233,6 @@ def _fed(decoder: Decoder, chunk: bytes) -> list[ServerSentEvent]:
         return decoder.feed(chunk)
     except TooLongError as error:
         raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
-
-
-@asynccontextmanager
-async def _in_time(deadline: float) -> AsyncIterator[None]:
-    """Never use this around a ``yield``: it would time, and cancel, the caller's work. What breaks off counts as no answer."""
-    try:
-        async with asyncio.timeout_at(deadline):
-            yield
-    except (TimeoutError, httpx.ReadTimeout) as error:
-        raise timed_out() from error
-    except httpx.HTTPError as error:
-        raise unreachable(error) from error
-
-
-async def _read_whole(response: httpx.Response, deadline: float, limits: SampleLimits) -> bytes:
-    """The body of an answer that is not a stream."""
-    async with _in_time(deadline):
-        return await _bounded(response, limits.max_line_bytes)
 
 
 def _json_object(body: bytes) -> str:
@@ -277,42 +243,25 @@ def _json_object(body: bytes) -> str:
     return text
 
 
-def _check_is_stream(response: httpx.Response, is_empty: bool) -> None:
+def _check_is_stream(answer: Answer, is_empty: bool) -> None:
     """Check that an answer without events was meant as a stream. A proxy's sign-in page has status 200, too. ``is_empty``: nothing came
     behind its head; a connection that was reset looks like this, too."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in ("text/html", "application/xhtml+xml"):
         raise BackendError(ProductCode.BACKEND_SETUP, _PAGE).because(Cause.WEB_PAGE)
     if kind not in ("", "text/event-stream", "text/plain", "application/octet-stream"):
         raise BackendError(ProductCode.BACKEND, f"{_NO_STREAM}: {kind[:_SHOWN]}").because(Cause.UNREADABLE, _NO_STREAM)
     if is_empty:
-        raise connection_lost(httpx.RemoteProtocolError("the server sent nothing behind its head"), response_started=False)
+        raise lost("RemoteProtocolError", "the server sent nothing behind its head")
 
 
-async def _bounded(response: httpx.Response, most: int) -> bytes:
+async def _bounded(answer: Answer, most: int, deadline: float) -> bytes:
+    """The body of an answer that is not a stream, or its beginning."""
     body = bytearray()
-    async for chunk in response.aiter_raw():
-        body += chunk
-        if len(body) > most:
-            break
+    async with in_time(deadline):
+        while len(body) <= most and (piece := await answer.read()):
+            body += piece
     return bytes(body[:most])
-
-
-async def _refusal(response: httpx.Response, limits: SampleLimits, route: Route) -> BackendError:
-    """The error for a status other than 200. Its body may quote the model, so it is for staff only."""
-    try:
-        body = (await _bounded(response, limits.max_error_bytes)).decode("utf-8", "replace")
-    except httpx.HTTPError:
-        body = ""
-    # Servers may quote the key that they refuse, which readers of this text need not know.
-    key = response.request.headers.get(route.key_header or "authorization", "").removeprefix("Bearer ")
-    proxy = route.through()
-    for secret in (key, *(proxy.secrets if proxy else ())):
-        body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
-    request, wait = response.request, response.headers.get("retry-after")
-    names_model = request.method == "GET" or b'"model":' in request.content
-    error = error_of_status(response.status_code, body, wait, datetime.now(UTC))
-    return blame_request(error, body, request.url.path, names_model=names_model)
 
 
 _STATUS = re.compile(r"HTTP (\d{3})\b")

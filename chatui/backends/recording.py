@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import httpx
 
 from chatui.backends.base import Backend
 
@@ -21,16 +19,28 @@ class KeyQuotedError(Exception):
 
 @dataclass
 class RecordedExchange:
-    """One POST and its unchanged answer. ``chunks``: the time of each read, in seconds since the request, and its size."""
+    """One POST and its unchanged answer, or its first ``max_bytes``. ``chunks``: the time of each read, in seconds since the request, and
+    its size.
+    """
 
     method: str
     path: str
     body: object
+    max_bytes: int | None = None
     began: float = field(default_factory=time.monotonic)
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytearray = field(default_factory=bytearray, repr=False)
     chunks: list[tuple[float, int]] = field(default_factory=list)
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        self.status = status
+        self.headers = {name: value for name, value in headers.items() if name in _HEADERS}
+
+    def read(self, piece: bytes) -> None:
+        if piece and (self.max_bytes is None or len(self.raw) < self.max_bytes):
+            self.raw += piece
+            self.chunks.append((round(time.monotonic() - self.began, 4), len(piece)))
 
     @property
     def suffix(self) -> str:
@@ -63,36 +73,13 @@ class Recorder:
         """
         self.exchange: RecordedExchange | None = None
         self._max_bytes = max_bytes
-        backend.watch(self)
+        backend.watch(self._asked)
 
-    def asked(self, request: httpx.Request) -> None:
-        if request.method == "POST":
-            self.exchange = RecordedExchange(request.method, request.url.path, json.loads(request.content))
-
-    def answered(self, response: httpx.Response) -> None:
-        if self.exchange is None or response.request.method != "POST":
-            return
-        self.exchange.status = response.status_code
-        self.exchange.headers = {name: value for name, value in response.headers.items() if name in _HEADERS}
-        if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _Tee(response.stream, self.exchange, self._max_bytes)
-
-
-class _Tee(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, exchange: RecordedExchange, max_bytes: int | None) -> None:
-        self._stream = stream
-        self._exchange = exchange
-        self._max_bytes = max_bytes
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            if self._max_bytes is None or len(self._exchange.raw) < self._max_bytes:
-                self._exchange.raw += chunk
-                self._exchange.chunks.append((round(time.monotonic() - self._exchange.began, 4), len(chunk)))
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+    def _asked(self, method: str, path: str, body: bytes) -> RecordedExchange | None:
+        if method != "POST":
+            return None
+        self.exchange = RecordedExchange(method, path, json.loads(body), self._max_bytes)
+        return self.exchange
 
 
 def _json(value: object) -> bytes:

@@ -13,12 +13,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
-from chatui.backends.failures import OPTIONAL, RejectedFields, blame_request, error_of_body, error_of_status, unreachable
+from chatui.backends.failures import OPTIONAL, RejectedFields, blame_request, error_of_body, error_of_status, lost
 from chatui.codes import Cause, ProductCode
 from tests.chatui.backends.faults import FAULTS
 from tests.support import stub
@@ -292,13 +291,11 @@ def test_two_causes_are_told_by_the_request() -> None:
     ],
 )
 def test_why_a_server_cannot_be_reached_is_told(message: str, cause: Cause) -> None:
-    assert unreachable(httpx.ConnectError(message)).cause is cause
+    assert lost("ConnectError", message).cause is cause
 
 
 def test_tls_in_the_place_of_http_is_told() -> None:
-    assert (
-        unreachable(httpx.RemoteProtocolError(r"illegal status line: bytearray(b'\x15\x03\x03\x00\x02\x02P')")).cause is Cause.WRONG_SCHEME
-    )
+    assert lost("RemoteProtocolError", r"illegal status line: bytearray(b'\x15\x03\x03\x00\x02\x02P')").cause is Cause.WRONG_SCHEME
 
 
 # ``docs/faults.md`` lists each simulated fault of a model server with its code.

@@ -1,4 +1,4 @@
-"""The HTTP/1.1 transport: connections are reused where that is safe, also with TLS, and failures are httpx's exceptions."""
+"""The connections to model servers are reused where that is safe, also with TLS, and each failure is told."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from weakref import ref
@@ -19,8 +19,12 @@ from weakref import ref
 import httpx
 import pytest
 
+from chatui.backends.base import BackendError
 from chatui.backends.http import Upstream
-from chatui.backends.http1 import READING, BodyReading, Transport
+from chatui.backends.http1 import Answer, Connections, in_time
+from chatui.backends.pace import AnswerPace
+from chatui.backends.route import DIRECT
+from chatui.codes import ProductCode
 from tests.support.sampling import PATIENT
 
 pytestmark = pytest.mark.asyncio
@@ -78,8 +82,43 @@ async def serving(response: bytes, context: ssl.SSLContext | None = None) -> Asy
         yield server, url
 
 
-def client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=Transport(), timeout=httpx.Timeout(20), trust_env=False)
+class Asking:
+    """Asks a server as an ``Upstream`` does, but for any address."""
+
+    def __init__(self, connect: float = 20.0) -> None:
+        self._connections = Connections(DIRECT, connect)
+
+    @asynccontextmanager
+    async def opened(self, url: str, seconds: float = 20.0) -> AsyncIterator[Answer]:
+        async with in_time(asyncio.get_running_loop().time() + seconds):
+            answer = await self._connections.answer("GET", url, [("Host", "a")])
+        try:
+            yield answer
+        finally:
+            answer.close()
+
+    async def get(self, url: str) -> bytes:
+        async with self.opened(url) as answer, in_time(asyncio.get_running_loop().time() + 20):
+            return b"".join([piece async for piece in pieces_of(answer)])
+
+    async def aclose(self) -> None:
+        await self._connections.aclose()
+
+
+async def pieces_of(answer: Answer) -> AsyncIterator[bytes]:
+    while piece := await answer.read():
+        yield piece
+
+
+@asynccontextmanager
+async def client(connect: float = 20.0) -> AsyncIterator[Asking]:
+    async with contextlib.aclosing(Asking(connect)) as asking:
+        yield asking
+
+
+def said(caught: pytest.ExceptionInfo[BackendError]) -> str:
+    """What the failure is called."""
+    return caught.value.detail.partition(":")[0]
 
 
 @pytest.mark.parametrize(
@@ -95,15 +134,15 @@ def client() -> httpx.AsyncClient:
 async def test_a_connection_is_reused_after_a_complete_response(response: bytes, connections: int) -> None:
     async with serving(response) as (server, url), client() as asking:
         for _ in range(3):
-            assert (await asking.get(url)).text == "hello"
+            assert await asking.get(url) == b"hello"
     assert (server.requests, server.connections) == (3, connections)
 
 
 async def test_an_abandoned_response_closes_its_connection() -> None:
     async with serving(CHUNKED + b"5\r\nhello\r\n") as (server, url), client() as asking:
         for _ in range(2):
-            async with asking.stream("GET", url) as response:
-                assert await anext(response.aiter_raw()) == b"hello"
+            async with asking.opened(url) as answer:
+                assert await answer.read() == b"hello"
     assert server.connections == 2
 
 
@@ -128,23 +167,28 @@ async def test_an_exchange_is_freed_at_once_without_the_garbage_collector() -> N
     made: list[ref[object]] = []
 
     class Watching:
-        def asked(self, request: httpx.Request) -> None:
-            made.append(ref(request))
+        def answered(self, status: int, headers: Mapping[str, str]) -> None:
+            pass
 
-        def answered(self, response: httpx.Response) -> None:
-            made.extend([ref(response), ref(response.stream)])
+        def read(self, piece: bytes) -> None:
+            pass
+
+    def watch(method: str, path: str, body: bytes) -> Watching:
+        watching = Watching()
+        made.append(ref(watching))
+        return watching
 
     gc.disable()
     try:
         async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n0\r\n\r\n") as (_, url):
             upstream = Upstream(url, None, PATIENT)
-            upstream.watcher = Watching()
+            upstream.watcher = watch
             read = [event.data async for events in upstream.stream("/v1/chat/completions", {}) for event in events]
             left = [each() for each in made]
             await upstream.aclose()
     finally:
         gc.enable()
-    assert (read, left) == (["x"], [None, None, None])
+    assert (read, left) == (["x"], [None])
 
 
 async def test_a_cookie_of_a_load_balancer_is_sent_back() -> None:
@@ -184,7 +228,7 @@ async def test_a_connection_closed_by_the_server_is_not_reused() -> None:
         await asking.get(url)
         server.writers[0].close()
         await server.writers[0].wait_closed()
-        assert (await asking.get(url)).text == "hello"
+        assert await asking.get(url) == b"hello"
     assert server.connections == 2
 
 
@@ -198,39 +242,41 @@ async def test_a_connection_closed_on_reuse_is_replaced() -> None:
 
     async with serving_play(answer_once) as url, client() as asking:
         for _ in range(2):
-            assert (await asking.get(url)).text == "hello"
+            assert await asking.get(url) == b"hello"
     assert len(received) == 1
 
 
 @pytest.mark.parametrize(
-    ("response", "error"),
+    "response",
     [
-        (b"", httpx.RemoteProtocolError),
-        (b"SSH-2.0-nonsense\r\n", httpx.RemoteProtocolError),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", httpx.RemoteProtocolError),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000, httpx.RemoteProtocolError),
-        (WHOLE[:-1], httpx.RemoteProtocolError),
-        (WHOLE + b"and more than it said", httpx.RemoteProtocolError),
-        (CHUNKED + b"5\r\nhello", httpx.RemoteProtocolError),
-        (CHUNKED + b"nonsense\r\n", httpx.RemoteProtocolError),
+        b"",
+        b"SSH-2.0-nonsense\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000,
+        WHOLE[:-1],
+        WHOLE + b"and more than it said",
+        CHUNKED + b"5\r\nhello",
+        CHUNKED + b"nonsense\r\n",
     ],
 )
-async def test_a_protocol_violation_is_reported(response: bytes, error: type[httpx.HTTPError]) -> None:
+async def test_a_protocol_violation_is_reported(response: bytes) -> None:
     async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(response)
 
     async with serving_play(say) as url, client() as asking:
-        with pytest.raises(error):
+        with pytest.raises(BackendError) as caught:
             await asking.get(url)
+    assert said(caught) == "RemoteProtocolError"
 
 
 async def test_an_unused_address_is_a_connect_error() -> None:
     async with serving(WHOLE) as (_, url):
         pass
     async with client() as asking:
-        with pytest.raises(httpx.ConnectError):
+        with pytest.raises(BackendError) as caught:
             await asking.get(url)
+    assert said(caught) == "ConnectError"
 
 
 async def test_a_server_that_accepts_no_connection_is_left_in_time() -> None:
@@ -239,15 +285,19 @@ async def test_a_server_that_accepts_no_connection_is_left_in_time() -> None:
             held = waiting.enter_context(socket.socket())
             held.setblocking(False)
             held.connect_ex(full.getsockname())
-        async with client() as asking:
-            with pytest.raises(httpx.ConnectTimeout):
-                await asking.get(f"http://127.0.0.1:{full.getsockname()[1]}/", timeout=httpx.Timeout(20, connect=0.2))
+        async with client(connect=0.2) as asking:
+            with pytest.raises(BackendError) as caught:
+                await asking.get(f"http://127.0.0.1:{full.getsockname()[1]}/?key=SECRET")
+    assert said(caught) == "ConnectTimeout" and "SECRET" not in caught.value.detail
 
 
 async def test_a_header_that_would_begin_another_is_refused() -> None:
-    async with serving(WHOLE) as (server, url), client() as asking:
-        with pytest.raises(httpx.LocalProtocolError):
-            await asking.get(url, headers={"Cookie": "route=2\r\nX-Other: 1"})
+    async with serving(WHOLE) as (server, url):
+        upstream = Upstream(url, "SECRET\r\nX-Other: 1", PATIENT)
+        with pytest.raises(BackendError) as caught:
+            await upstream.get("/v1/models")
+        await upstream.aclose()
+    assert said(caught) == "LocalProtocolError" and "SECRET" not in caught.value.detail
     assert server.requests == 0
 
 
@@ -260,13 +310,12 @@ async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
             await writer.drain()
             await asyncio.sleep(0.001)
 
-    async with serving_play(flood) as url, client() as asking:
-        deadline = asyncio.get_running_loop().time() + 0.3
-        reading = BodyReading(lambda: deadline, lambda: asyncio.sleep(0.01))
-        async with asking.stream("GET", url, extensions={READING: reading}) as response:
-            with pytest.raises(httpx.ReadTimeout):
-                async for _ in response.aiter_raw():
+    async with serving_play(flood) as url, client() as asking, asking.opened(url) as answer:
+        with pytest.raises(BackendError) as caught:
+            async with in_time(asyncio.get_running_loop().time() + 0.3):
+                async for _ in pieces_of(answer):
                     pass
+    assert caught.value.code is ProductCode.TIMEOUT
 
 
 async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,14 +326,16 @@ async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatc
     context.load_cert_chain(certificate, key)
     async with serving(WHOLE, context) as (server, url):
         async with client() as asking:
-            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            with pytest.raises(BackendError) as caught:
                 await asking.get(url)
+            assert said(caught) == "ConnectError" and "CERTIFICATE_VERIFY_FAILED" in caught.value.detail
         monkeypatch.setattr(httpx, "create_ssl_context", lambda **_: ssl.create_default_context(cafile=certificate))
         async with client() as asking:
             for _ in range(2):
-                assert (await asking.get(url)).text == "hello"
-            with pytest.raises(httpx.ConnectError):
+                assert await asking.get(url) == b"hello"
+            with pytest.raises(BackendError) as caught:
                 await asking.get(url.replace("127.0.0.1", "localhost"))
+            assert said(caught) == "ConnectError"
     assert server.requests == 2
 
 
@@ -311,13 +362,14 @@ async def test_what_came_before_a_connection_broke_is_read(seconds: float) -> No
         await reader.readuntil(b"\r\n\r\n")
         writer.write(CHUNKED + b"5\r\nhello\r\n")
 
-    async with serving_play(say) as url, client() as asking, asking.stream("GET", url) as response:
+    async with serving_play(say) as url, client() as asking, asking.opened(url) as answer:
         await asyncio.sleep(seconds)
-        pieces = response.aiter_raw()
-        assert await anext(pieces) == b"hello"
+        assert await answer.read() == b"hello"
         await asyncio.sleep(seconds)
-        with pytest.raises(httpx.RemoteProtocolError):
-            await anext(pieces)
+        with pytest.raises(BackendError) as caught:
+            async with in_time(asyncio.get_running_loop().time() + 20):
+                await answer.read()
+    assert said(caught) == "RemoteProtocolError"
 
 
 # A server that sends as fast as it can does not block others: the event loop keeps running, and deadlines hold.
@@ -359,44 +411,43 @@ class Flood:
         self.was_cut_off.set()
 
 
-def patient_client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=Transport(), timeout=httpx.Timeout(None), trust_env=False)
-
-
 @pytest.mark.asyncio
 async def test_endless_interim_responses_let_others_run_and_a_deadline_ends_them() -> None:
-    async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, patient_client() as asking:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.5):
-                await asking.get(flood.url)
+    async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, client() as asking:
+        with pytest.raises(BackendError) as caught:
+            async with asking.opened(flood.url, seconds=0.5):
+                pass
+    assert caught.value.code is ProductCode.TIMEOUT
     assert flood.was_cut_off.is_set()
 
 
 @pytest.mark.asyncio
 async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
     line = b"1;" + b"x" * 8000 + b"\r\n \r\n"
-    async with Flood(CHUNKED, line).serving() as flood, patient_client() as asking:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.5), asking.stream("GET", flood.url) as response:
-                async for _ in response.aiter_raw():
+    async with Flood(CHUNKED, line).serving() as flood, client() as asking:
+        with pytest.raises(BackendError) as caught:
+            async with asking.opened(flood.url) as answer, in_time(asyncio.get_running_loop().time() + 0.5):
+                async for _ in pieces_of(answer):
                     pass
+    assert caught.value.code is ProductCode.TIMEOUT
     assert flood.was_cut_off.is_set()
 
 
 @pytest.mark.asyncio
-async def test_a_body_that_fills_every_read_is_read_at_the_common_pace() -> None:
+async def test_a_body_that_fills_every_read_is_read_at_the_common_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = 0
 
-    async def pause() -> None:
+    async def pause(pace: AnswerPace) -> None:
         nonlocal pauses
         pauses += 1
 
-    reads = 0
-    async with Flood(CHUNKED, b"2\r\n:\n\r\n" * 100).serving() as flood, patient_client() as asking:
-        reading = BodyReading(lambda: asyncio.get_running_loop().time() + AT_MOST_SECONDS, pause)
-        async with asking.stream("GET", flood.url, extensions={READING: reading}) as response:
-            async for _ in response.aiter_raw():
+    monkeypatch.setattr(AnswerPace, "rest", pause)
+    async with Flood(CHUNKED, b"9\r\ndata: x\n\n\r\n" * 100).serving() as flood:
+        upstream, reads = Upstream(flood.url, None, PATIENT), 0
+        async with contextlib.aclosing(upstream.stream("/v1/chat/completions", {})) as read:
+            async for _ in read:
                 reads += 1
                 if reads == 30:
                     break
+        await upstream.aclose()
     assert pauses >= 12, "at most every second read is without one"

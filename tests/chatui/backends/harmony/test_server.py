@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
 
-import httpx
 import pytest
 
 from chatui.backends import discovery
@@ -129,19 +129,23 @@ async def test_a_server_that_says_no_context_length_is_asked_for_it_once() -> No
 async def test_each_exchange_can_be_watched(vocabulary: Vocabulary) -> None:
     seen: list[str] = []
 
-    class Watcher:
-        def asked(self, request: httpx.Request) -> None:
-            seen.append(f"{request.method} {request.url.path}")
+    class Watched:
+        def answered(self, status: int, headers: Mapping[str, str]) -> None:
+            seen.append(f"{status} {headers['content-type']}")
 
-        def answered(self, response: httpx.Response) -> None:
-            seen.append(str(response.status_code))
+        def read(self, piece: bytes) -> None:
+            seen.extend(["read"] if b"data: " in piece and seen[-1] != "read" else [])
+
+    def asked(method: str, path: str, body: bytes) -> Watched:
+        seen.append(f"{method} {path}")
+        return Watched()
 
     async with stub.running(stub.plays(sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))), **VLLM) as server:
         backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
-        backend.watch(Watcher())
+        backend.watch(asked)
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
         await backend.aclose()
-    assert seen == ["GET /v1/models", "200", "POST /v1/completions", "200"]
+    assert seen == ["GET /v1/models", "200 application/json", "POST /v1/completions", "200 text/event-stream", "read"]
 
 
 async def test_a_context_length_from_a_refusal_is_that_of_the_default_model(vocabulary: Vocabulary) -> None:
