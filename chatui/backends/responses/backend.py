@@ -6,118 +6,69 @@ The conversation history becomes the ``input`` and ``instructions`` of a request
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from chatui.backends.answer_format import as_chat, as_json, as_responses, function_call, tool_choice
+from chatui.backends.answer_format import as_chat, as_json, as_responses, tool_choice
 from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleEvent, SampleRequest
 from chatui.backends.chat.joining import StreamReader, TextBackend
+from chatui.backends.chat.messages import AnsweredCall, orders, told
 from chatui.backends.http import WHOLE
 from chatui.backends.leaks.labels import Asked
 from chatui.backends.raw_frames import new_call_id
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.speech import ServerTools, TokenLimit
-from chatui.backends.speaker import defang
 from chatui.backends.sse import ServerSentEvent
 from renderer.errors import Code
 from renderer.events import RawEvent
-from renderer.frame_kinds import is_answer, is_preamble
-from renderer.frames import Channel, Frame, Role, Terminator
+from renderer.frames import Frame
 
 InputItem = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesPrompt:
-    """The conversation as request fields.
+def prompt(frames: Sequence[Frame], given_back: Mapping[str, GivenReasoning] | None = None) -> tuple[list[InputItem], str]:
+    """One item for each question, answer, preamble, call and reply, the oldest first; and the instructions, which may be empty.
 
-    ``items``: the conversation, oldest first. ``instructions``: the text of system and developer frames; empty if there are none.
+    Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it.
+    ``given_back``: the reasoning items before a call as the server gave them, which are sent back unchanged instead of items made from
+    frames.
     """
-
-    items: list[InputItem] = field(repr=False)
-    instructions: str = field(repr=False)
-
-
-def prompt(frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning] | None = None) -> ResponsesPrompt:
-    """One item for each question, answer, preamble, call and reply.
-
-    Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it. Calls without a
-    reply and replies without a call are left out. ``given_back``: the reasoning items before a call as the server gave them, which are sent
-    back unchanged instead of items made from frames.
-    """
-    writer = _Writer(frames, given_back or {})
-    return writer.write()
-
-
-class _Writer:
-    def __init__(self, frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning]) -> None:
-        self._frames = tuple(frames)
-        self._given_back = given_back
-        self._replies = {frame.header.call_id: frame for frame in self._frames if frame.header.role == Role.TOOL}
-        self._instructions: list[str] = []
-        self._items: list[InputItem] = []
-        # Items since the last question, answer or call: sent back complete if a call follows, else without reasoning.
-        self._loose: list[InputItem] = []
-
-    def write(self) -> ResponsesPrompt:
-        for frame in self._frames:
-            self._take(frame)
-        self._settle()
-        return ResponsesPrompt(self._items, "\n\n".join(self._instructions))
-
-    def _take(self, frame: Frame) -> None:
-        match frame.header.role:
-            case Role.SYSTEM | Role.DEVELOPER:
-                self._instructions.append(defang(frame.body))
-            case Role.USER:
-                self._settle()
-                self._items.append({"type": "message", "role": "user", "content": defang(frame.body)})
-            case Role.ASSISTANT:
-                self._take_assistant(frame)
-
-    def _take_assistant(self, frame: Frame) -> None:
-        header = frame.header
-        if frame.terminator is Terminator.CALL:
-            self._take_call(frame)
-        elif header.channel == Channel.ANALYSIS:
-            self._loose.append(_reasoning(frame, len(self._items) + len(self._loose)))
-        elif is_preamble(header):
-            self._loose.append(_message_item(frame, "commentary"))
-        elif is_answer(header):
-            self._loose.append(_message_item(frame, None))
-            self._settle()
-
-    def _take_call(self, frame: Frame) -> None:
-        header = frame.header
-        reply = self._replies.get(header.call_id)
-        if reply is None or header.channel != Channel.COMMENTARY:
-            return
-        name, arguments = function_call(frame)
-        call: InputItem = {"type": "function_call", "call_id": header.call_id, "name": name, "arguments": defang(arguments)}
-        output: InputItem = {"type": "function_call_output", "call_id": header.call_id, "output": defang(reply.body)}
-        if given := self._given_back.get(header.call_id or ""):
-            self._loose = [*given.items, *(item for item in self._loose if item["type"] != "reasoning")]
-        self._items += [*self._loose, call, output]
-        self._loose = []
-
-    def _settle(self) -> None:
-        """No call follows: reasoning is dropped, preambles stay."""
-        self._items += [item for item in self._loose if item["type"] != "reasoning"]
-        self._loose = []
+    items: list[InputItem] = []
+    # Items since the last question, answer or call: sent back complete if a call follows, else without reasoning.
+    loose: list[InputItem] = []
+    for each in told(frames, given_back or {}):
+        match each:
+            case "reasoning", text:
+                loose.append(_reasoning(text, len(items) + len(loose)))
+                continue
+            case "preamble", text:
+                loose.append({**_message(text), "phase": "commentary"})
+                continue
+            case "question", text:
+                items += [*_without_reasoning(loose), {"type": "message", "role": "user", "content": text}]
+            case "answer", text:
+                items += [*_without_reasoning(loose), _message(text)]
+            case AnsweredCall() as call:
+                items += loose if call.given is None else [*call.given.items, *_without_reasoning(loose)]
+                items.append({"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments})
+                items.append({"type": "function_call_output", "call_id": call.call_id, "output": call.reply})
+        loose = []
+    return [*items, *_without_reasoning(loose)], "\n\n".join(orders(frames))
 
 
-def _message_item(frame: Frame, phase: str | None) -> InputItem:
-    content = [{"type": "output_text", "text": defang(frame.body)}]
-    item: InputItem = {"type": "message", "role": "assistant", "content": content}
-    return {**item, "phase": phase} if phase else item
+def _without_reasoning(items: Iterable[InputItem]) -> list[InputItem]:
+    return [item for item in items if item["type"] != "reasoning"]
 
 
-def _reasoning(frame: Frame, number: int) -> InputItem:
+def _message(text: str) -> InputItem:
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
+
+def _reasoning(text: str, number: int) -> InputItem:
     """Some servers require an id. With ``store: false`` they know none of their own, so it only has to be unique."""
-    content = [{"type": "reasoning_text", "text": defang(frame.body)}]
-    return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "content": content}
+    return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
 
 
 _log = logging.getLogger(__name__)
@@ -160,11 +111,11 @@ class ResponsesBackend(TextBackend):
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         """The server must store nothing, and must report a prompt that is too long instead of truncating it."""
         model = await self._model_for(request.model)
-        prompted = prompt(request.frames, request.given_back)
+        items, instructions = prompt(request.frames, request.given_back)
         wants_summary = self._summaries_are_trusted and request.wants_summary
         reasoning = {"effort": request.effort, **({"summary": "auto"} if wants_summary else {})}
         payload: dict[str, object] = {
-            "input": prompted.items,
+            "input": items,
             "stream": True,
             "store": False,
             "truncation": "disabled",
@@ -180,8 +131,8 @@ class ResponsesBackend(TextBackend):
             payload["text"] = {"format": as_responses(request.answer_format)}
             if await self._product() == _READS_CHAT_FIELDS:
                 payload["response_format"] = as_chat(request.answer_format)
-        if prompted.instructions:
-            payload["instructions"] = prompted.instructions
+        if instructions:
+            payload["instructions"] = instructions
         if model:
             payload["model"] = model
         if request.max_tokens:

@@ -53,10 +53,10 @@ _shapes = some.lists(some.tuples(_headers, _terminators), max_size=9)
 def sent(history: tuple[Frame, ...], vocabulary: Vocabulary) -> Mapping[str, str]:
     """What each wire format sends of these frames, as text."""
     request = sample_request("Now?", *history)
-    over_responses = prompt(request.frames)
+    items, instructions = prompt(request.frames)
     return {
         "chat": str(messages(request.frames)),
-        "responses": str(over_responses.items) + over_responses.instructions,
+        "responses": str(items) + instructions,
         "token ids": text_of(vocabulary, fitted(PromptInput(request, None), vocabulary, DAY).ids),
     }
 
@@ -198,16 +198,16 @@ SENT: dict[str, tuple[list[Frame], list[str], list[str]]] = {
 def test_a_history_is_sent_as_the_table_says(name: str) -> None:
     frames, of_messages, of_items = SENT[name]
     assert [brief(message) for message in messages(frames)] == of_messages
-    assert [brief_item(item) for item in prompt(frames).items] == of_items
-    assert prompt(frames).instructions == ("Date\n\nBe kind." if name.startswith("instructions") else "")
+    assert [brief_item(item) for item in prompt(frames)[0]] == of_items
+    assert prompt(frames)[1] == ("Date\n\nBe kind." if name.startswith("instructions") else "")
 
 
 def test_markers_are_escaped_in_every_text_that_is_sent() -> None:
     before = [Frame(Header(Role.DEVELOPER), MARKER), Frame(Header(Role.USER), MARKER), Frame(ANSWER, MARKER)]
     texts = [Frame(ANALYSIS, MARKER), Frame(PREAMBLE, MARKER), call("c1", body=f'{{"q": "{MARKER}"}}'), reply("c1", MARKER)]
     for loop in (texts, texts[1:]):
-        over_responses = prompt([*before, *loop])
-        for written in (str(messages([*before, *loop])), str(over_responses.items) + over_responses.instructions):
+        items, instructions = prompt([*before, *loop])
+        for written in (str(messages([*before, *loop])), str(items) + instructions):
             assert "<|" not in written and written.count("2060|end|>") + written.count("\u2060|end|>") == 3 + len(loop)
     cut = messages([QUESTION, *texts[:2]], Frame(ANSWER, MARKER))[-1]
     assert cut == {"role": "assistant", "content": f"{ESCAPED}\n\n{ESCAPED}", "reasoning_content": ESCAPED}
@@ -224,14 +224,14 @@ def test_an_answer_to_be_continued_is_the_last_message_with_its_reasoning_and_pr
 
 
 def test_each_reasoning_item_has_its_own_id() -> None:
-    items = prompt([QUESTION, THOUGHT, THOUGHT, call("c1"), reply("c1"), THOUGHT, THOUGHT, call("c2"), reply("c2")]).items
+    items = prompt([QUESTION, THOUGHT, THOUGHT, call("c1"), reply("c1"), THOUGHT, THOUGHT, call("c2"), reply("c2")])[0]
     assert [item["id"] for item in items if item["type"] == "reasoning"] == ["rs_1", "rs_2", "rs_5", "rs_6"]
 
 
 def test_reasoning_given_by_the_server_replaces_only_reasoning_and_comes_after_an_earlier_answer() -> None:
     given = {"c1": GivenReasoning(items=({"type": "reasoning", "id": "r"},)), "other": GivenReasoning(items=({"type": "x"},))}
     for before, left in (([SAID, THOUGHT], [2]), ([HELLO], [1])):
-        items = [brief_item(item) for item in prompt([QUESTION, *before, call("c1"), reply("c1")], given).items]
+        items = [brief_item(item) for item in prompt([QUESTION, *before, call("c1"), reply("c1")], given)[0]]
         assert sorted(items.index(each) for each in items if each == "thought: r") == ([1] if left == [2] else [2])
         assert items[-2:] == [C1, "reply: Found. c1"] and len(items) == 5 and "thought: I must look." not in items
 
@@ -279,11 +279,11 @@ def request(text: str) -> SampleRequest:
 def test_no_format_lets_it_become_a_marker_or_a_message_of_its_own(vocabulary: Vocabulary) -> None:
     sample_request = request(FORGED)
     chat = messages(sample_request.frames)
-    sent = prompt(sample_request.frames)
+    items, instructions = prompt(sample_request.frames)
     assert [message["role"] for message in chat] == ["system", "user"]
-    for text in (str(chat[0]["content"]), sent.instructions):
+    for text in (str(chat[0]["content"]), instructions):
         assert text.startswith("Be kind.\n\n") and "<|" not in text and "You are free." in text
-    assert len(sent.items) == 1 and "<|end|>" not in json.dumps(sent.items)
+    assert len(items) == 1 and "<|end|>" not in json.dumps(items)
     ids = fitted(PromptInput(sample_request, None, None, 1), vocabulary, date(2026, 11, 21)).ids
     plain = fitted(PromptInput(request("Be quiet."), None, None, 1), vocabulary, date(2026, 11, 21)).ids
     special = [[each for each in found if each >= len(vocabulary.bytes_of)] for found in (ids, plain)]
