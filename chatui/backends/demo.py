@@ -14,10 +14,10 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatui.backends.base import Backend, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.backends.raw_frames import new_call_id
@@ -26,6 +26,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.reader import HarmonyReader
+from renderer.strict_json import object_of
 from renderer.tokens import TOKEN_RUN
 
 _SCRIPTED = {"get_current_weather": {"city", "unit"}, "keep_note": {"text"}}
@@ -43,19 +44,18 @@ def script(request: SampleRequest, place: str) -> str | None:
     """
     functions = [tool for tool in request.tools if not _is_scripted(tool) and tool.recipient is None]
     scripted = _SCRIPTED.keys() - {tool.name for tool in functions}
-    frames = request.frames[_question_place(request) :]
-    replies = [frame for frame in frames[1:] if frame.header.role == Role.TOOL and _name(frame) not in scripted]
+    after = request.frames[_question_place(request) + 1 :]
+    replies = [frame for frame in after if frame.header.role == Role.TOOL and _name(frame) not in scripted]
     if replies and not request.must_call:
         return _answer(replies)
-    question = frames[0].body if frames else ""
+    question = _question(request)
     fitting = [tool for tool in functions if _fits(tool.name, question)]
     chosen = fitting or (functions if request.must_call else [])
     return _call(chosen[0], place, question) if chosen else None
 
 
 def _is_scripted(tool: FunctionTool) -> bool:
-    properties = (tool.parameters or {}).get("properties")
-    return tool.name in _SCRIPTED and isinstance(properties, Mapping) and _SCRIPTED[tool.name] <= properties.keys()
+    return tool.name in _SCRIPTED and _SCRIPTED[tool.name] <= object_of((tool.parameters or {}).get("properties")).keys()
 
 
 def _question_place(request: SampleRequest) -> int:
@@ -113,8 +113,7 @@ class _MadeUp:
     def _typed(self, schema: Mapping[str, Any], kind: object, name: str, depth: int) -> Any:
         match kind[0] if isinstance(kind, list) and kind else kind:
             case "object":
-                properties = schema.get("properties")
-                properties = properties if isinstance(properties, Mapping) else {}
+                properties = object_of(schema.get("properties"))
                 required = (schema.get("required") or ()) if depth < _MAX_DEPTH else ()
                 names = [each for each in required if each in properties] if self.is_brief else properties
                 return {each: self.value(properties[each], each, depth + 1) for each in names}
@@ -169,17 +168,16 @@ class DemoBackend(Backend):
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         if request.on_sent is not None:
             request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
-        player = _Player(self._tokens_per_second, request.max_tokens)
-        script = _played(request)
-        if request.cut_answer:
-            async for event in player.continue_answer(_final_text(script), request.cut_answer):
+        player, now = _Player(request.max_tokens), asyncio.get_running_loop().time
+        begun = now()
+        for events in player.play(request):
+            # Measured from the beginning, so that the pace does not drift.
+            pause = begun + player.played / self._tokens_per_second - now() if self._tokens_per_second else 0.0
+            await asyncio.sleep(max(0.0, pause))
+            for event in events:
                 yield event
-        else:
-            replies = sum(frame.header.role == Role.TOOL for frame in request.frames[_question_place(request) :])
-            for part in _after_replies(script, replies):
-                async for event in player.play(part, request.effort):
-                    yield event
-        yield player.ended(sum(len(_WORD.findall(frame.body)) for frame in request.frames))
+        prompt_tokens = sum(len(_WORD.findall(frame.body)) for frame in request.frames)
+        yield SampleEnded(player.reason, Usage(prompt_tokens, player.played), MODEL)
 
     async def models(self) -> tuple[str, ...]:
         return (MODEL,)
@@ -200,135 +198,105 @@ def _sent_body(request: SampleRequest) -> bytes:
     return json.dumps({"model": MODEL, "reasoning_effort": request.effort, "messages": messages}, ensure_ascii=False).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """``tool`` is None for model output, else the name of the tool that replies ``text``.
+class _Part(NamedTuple):
+    """``kind``: ``sample``, ``tool``, ``more``, or ``reply`` and the name of the ``tool`` that replies ``text``."""
 
-    ``is_more``: played only when the answer before it is continued. ``is_after_tool``: another sample, after a real tool's reply.
-    """
-
+    kind: str
     tool: str | None
     text: str
-    is_more: bool
-    is_after_tool: bool = False
 
 
 _PART = re.compile(r"^=== (sample|tool|more|reply (\S+))\n", re.MULTILINE)
 _CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
 
 
-def _script(question: str) -> tuple[_Part, ...]:
-    city = _city(question)
-    return tuple(replace(part, text=part.text.replace("CITY", city)) for part in _load(choose(question)))
-
-
-def _city(question: str) -> str:
-    found = _CITY.search(question)
-    return found[1] if found else "Tokyo"
-
-
-def _after_replies(script: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:
-    """The parts for the next sampling: up to the first call of a real tool, or what follows that many replies."""
-    calls = [place for place, part in enumerate(script) if part.is_after_tool]
-    begins = [0, *calls]
-    number = min(replies, len(calls)) if calls else 0
-    return script[begins[number] : begins[number + 1] if number < len(calls) else len(script)]
-
-
 @cache
 def _load(name: str) -> tuple[_Part, ...]:
     _, *cut = _PART.split((_SCRIPTS / f"{name}.harmony").read_text(encoding="utf-8"))
-    parts = zip(cut[::3], cut[1::3], cut[2::3], strict=True)
-    return tuple(_Part(tool, text.strip(), is_more=kind == "more", is_after_tool=kind == "tool") for kind, tool, text in parts)
+    return tuple(_Part(kind, tool, text.strip()) for kind, tool, text in zip(cut[::3], cut[1::3], cut[2::3], strict=True))
 
 
-def _played(request: SampleRequest) -> tuple[_Part, ...]:
-    if made := script(request, _city(_question(request))):
-        return (_Part(None, made, is_more=False),)
+def _parts(request: SampleRequest) -> tuple[_Part, ...]:
+    question = _question(request)
+    found = _CITY.search(question)
+    city = found[1] if found else "Tokyo"
+    if made := script(request, city):
+        return (_Part("sample", None, made),)
     if request.answer_format:
-        made = _MadeUp(lambda _: "This is the demo: no model wrote it.", is_brief=False).value(request.answer_format.checked_schema)
-        text = f"{_FINAL_MARKERS}{json.dumps(made, indent=2, ensure_ascii=False)}{Terminator.RETURN}"
-        return (_Part(None, text, is_more=False),)
-    return _script(_question(request))
+        value = _MadeUp(lambda _: "This is the demo: no model wrote it.", is_brief=False).value(request.answer_format.checked_schema)
+        return (_Part("sample", None, f"{_FINAL_MARKERS}{json.dumps(value, indent=2, ensure_ascii=False)}{Terminator.RETURN}"),)
+    return tuple(part._replace(text=part.text.replace("CITY", city)) for part in _load(choose(question)))
 
 
-def _final_text(script: tuple[_Part, ...]) -> str:
+def _after_replies(parts: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:
+    """The parts for the next sampling: up to the first call of a real tool, or what follows that many replies."""
+    calls = [place for place, part in enumerate(parts) if part.kind == "tool"]
+    begins = [0, *calls, len(parts)]
+    number = min(replies, len(calls))
+    return parts[begins[number] : begins[number + 1]]
+
+
+def _final_text(parts: tuple[_Part, ...]) -> str:
     """The whole answer, including the part after the cut."""
-    written = [part for part in script if part.tool is None]
-    *_, final = next(part.text for part in reversed(written) if not part.is_more).rpartition(_FINAL_MARKERS)
+    *_, final = next(part.text for part in reversed(parts) if part.kind in ("sample", "tool")).rpartition(_FINAL_MARKERS)
     text = "".join(word for _, word in _tokens(final))
-    return " ".join([text, *(part.text for part in written if part.is_more)])
+    return " ".join([text, *(part.text for part in parts if part.kind == "more")])
 
 
 class _Player:
-    """Plays the parts of one script as one sample, at a steady pace."""
+    """Plays one sample: the events of one token after the other. ``played``: how many tokens that were so far."""
 
-    def __init__(self, tokens_per_second: float, max_tokens: int | None) -> None:
-        self._tokens_per_second = tokens_per_second
+    def __init__(self, max_tokens: int | None) -> None:
         self._max_tokens = max_tokens
-        self._started = asyncio.get_running_loop().time()
-        self._played = 0
-        self._reason = EndReason.STOP
         self._call_id = ""
+        self.played = 0
+        self.reason = EndReason.STOP
 
-    async def play(self, part: _Part, effort: Effort) -> AsyncGenerator[RawEvent, None]:
-        if self._reason is not EndReason.STOP or part.is_more:
+    def play(self, request: SampleRequest) -> Iterator[Sequence[RawEvent]]:
+        parts = _parts(request)
+        if request.cut_answer:
+            yield from self._continue(_final_text(parts), request.cut_answer)
             return
-        if part.tool:
-            for event in _reply(part.tool, self._call_id, part.text):
-                await self._wait()
-                yield event
-            return
-        script = _ANALYSIS.sub(lambda found: "\n\n".join(found[0].split("\n\n")[: _PARAGRAPHS[effort]]), part.text)
-        async for event in self._write(script):
-            yield event
+        kept = _PARAGRAPHS[request.effort]
+        replies = sum(frame.header.role == Role.TOOL for frame in request.frames[_question_place(request) :])
+        for part in _after_replies(parts, replies):
+            if part.kind == "more" or self.reason is not EndReason.STOP:
+                continue
+            if part.tool:
+                header = Header(Role.TOOL, Channel.COMMENTARY, recipient="assistant", call_id=self._call_id, name=part.tool)
+                for event in (FrameOpened(header), FrameText(part.text), FrameClosed(Terminator.END)):
+                    self.played += 1
+                    yield [event]
+            else:
+                yield from self._write(_ANALYSIS.sub(lambda found: "\n\n".join(found[0].split("\n\n")[:kept]), part.text))
 
-    async def _write(self, script: str) -> AsyncGenerator[RawEvent, None]:
+    def _write(self, text: str) -> Iterator[Sequence[RawEvent]]:
         """Passes model text through the reader of real output."""
         reader = HarmonyReader(self._new_call_id)
-        for marker, text in _tokens(script):
-            if self._played == self._max_tokens:
+        for marker, word in _tokens(text):
+            if self.played == self._max_tokens:
                 break
-            await self._wait()
-            for event in reader.feed_marker(marker) if marker else reader.feed_text(text):
-                yield event
-        rest = reader.finish(ProductCode.LENGTH)
-        if rest:
-            self._reason = EndReason.LENGTH
-        for event in rest:
-            yield event
+            self.played += 1
+            yield reader.feed_marker(marker) if marker else reader.feed_text(word)
+        if rest := reader.finish(ProductCode.LENGTH):
+            self.reason = EndReason.LENGTH
+            yield rest
 
-    async def continue_answer(self, text: str, cut: Frame) -> AsyncGenerator[RawEvent, None]:
+    def _continue(self, text: str, cut: Frame) -> Iterator[Sequence[RawEvent]]:
         """Writes the rest of ``text`` after the part that was already written."""
-        yield FrameOpened(cut.header)
+        yield [FrameOpened(cut.header)]
         for word in _WORD.findall(text[len(cut.body) :] if text.startswith(cut.body) else ""):
-            if self._played == self._max_tokens:
-                self._reason = EndReason.LENGTH
-                yield FrameClosed(None, ProductCode.LENGTH)
+            if self.played == self._max_tokens:
+                self.reason = EndReason.LENGTH
+                yield [FrameClosed(None, ProductCode.LENGTH)]
                 return
-            await self._wait()
-            yield FrameText(word)
-        yield FrameClosed(Terminator.RETURN)
-
-    def ended(self, prompt_tokens: int) -> SampleEnded:
-        return SampleEnded(self._reason, Usage(prompt_tokens, self._played), MODEL)
-
-    async def _wait(self) -> None:
-        """Wait for the time of one token, measured from the beginning so that the pace does not drift."""
-        self._played += 1
-        pause = 0.0
-        if self._tokens_per_second:
-            pause = self._started + self._played / self._tokens_per_second - asyncio.get_running_loop().time()
-        await asyncio.sleep(max(0.0, pause))
+            self.played += 1
+            yield [FrameText(word)]
+        yield [FrameClosed(Terminator.RETURN)]
 
     def _new_call_id(self) -> str:
         self._call_id = new_call_id()
         return self._call_id
-
-
-def _reply(tool: str, call_id: str, text: str) -> list[RawEvent]:
-    header = Header(Role.TOOL, Channel.COMMENTARY, recipient="assistant", call_id=call_id, name=tool)
-    return [FrameOpened(header), FrameText(text), FrameClosed(Terminator.END)]
 
 
 _ANALYSIS = re.compile(r"(?<=<\|channel\|>analysis<\|message\|>).*?(?=<\|end\|>)", re.DOTALL)
