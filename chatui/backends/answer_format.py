@@ -24,9 +24,10 @@ from renderer.harmony.prompt import DeveloperMessage, FunctionTool, ResponseForm
 _log = logging.getLogger(__name__)
 _REFUSALS = (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND_SETUP)
 """Servers refuse an unknown field as an invalid request, or as a configuration error ("unsupported_parameter")."""
-_ACCOUNT = re.compile(r"\bHTTP (?:401|402|403|407|429)\b|invalid_api_key|insufficient_quota|billing")
+_ACCOUNT = re.compile(r"invalid_api_key|insufficient_quota|billing")
+_STATUSES_OF_ACCOUNTS = ("401", "402", "403", "407", "429")
 """Causes that refuse the account, whatever the request contains."""
-_OWN_FAILURE = re.compile(r"\bHTTP 5[0-9]{2}\b|server_error|internal_error")
+_OWN_FAILURE = re.compile(r"server_error|internal_error")
 
 
 def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
@@ -54,13 +55,14 @@ def tool_choice(request: SampleRequest) -> dict[str, str]:
 
 def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
     """Some servers fail with an internal error if they do not support ``tool_choice``. A broken connection does not count."""
-    has_failed = error.code is ProductCode.BACKEND and _OWN_FAILURE.search(error.seen) is not None
+    has_failed = error.code is ProductCode.BACKEND and (error.status.startswith("5") or bool(_OWN_FAILURE.search(error.seen)))
     return bool(tool_choice(request)) and (refuses_format(error) or has_failed)
 
 
 def refuses_format(error: BackendError) -> bool:
     """Whether a request may have been refused for its format."""
-    return error.code in _REFUSALS and _ACCOUNT.search(error.seen) is None and overflow_of(error) is None
+    is_of_account = error.status in _STATUSES_OF_ACCOUNTS or _ACCOUNT.search(error.seen)
+    return error.code in _REFUSALS and not is_of_account and overflow_of(error) is None
 
 
 _ORDERS = (Role.SYSTEM, Role.DEVELOPER)

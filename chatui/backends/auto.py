@@ -31,7 +31,7 @@ KIND_OF = {"llama.cpp": "harmony-llamacpp", "vLLM": "harmony-vllm", "SGLang": "h
 _NOT_NOW = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY)
 _SAMPLE_WAITS = 5
 """How many times longer a token may take than a description: the model may have to be loaded first."""
-_NOT_ALLOWED = ("HTTP 401", "HTTP 403")
+_NOT_ALLOWED = ("401", "403")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +47,8 @@ class ChosenFormat:
     found: Discovered | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The settings for the choice: the configured ``model`` if there is one, how to load the ``vocabulary``, and whether
-    the server's own summaries are to be read, which only Chat Completions and Responses provide. ``wants_reasoning``: False to have the
-    server withhold it, which is impossible with token ids.
-    """
-
-    model: str | None
-    vocabulary: Callable[[], Vocabulary]
-    needs_summaries: bool = False
-    wants_reasoning: bool = True
-
-
-async def choose(upstream: Upstream, question: Question) -> ChosenFormat:
-    """Query the server at ``upstream``, sampling at most one token.
+async def choose(upstream: Upstream, endpoint: Endpoint, vocabulary: Callable[[], Vocabulary]) -> ChosenFormat:
+    """Query the server at ``upstream``, sampling at most one token. ``vocabulary`` loads the vocabulary.
 
     Raises:
         BackendError: it cannot be reached, is busy, or refuses the key. Nothing is chosen then.
@@ -73,17 +60,17 @@ async def choose(upstream: Upstream, question: Question) -> ChosenFormat:
     product = found.server
     if product not in DIALECTS:
         return ChosenFormat(CHAT, f"{product or 'a server that does not say what it is'} is not known to give token ids", found=found)
-    if question.needs_summaries:
+    if endpoint.trusts_summaries:
         return ChosenFormat(CHAT, "the summaries that this server writes do not come with token ids", found=found)
-    if not question.wants_reasoning:
+    if not endpoint.wants_reasoning:
         return ChosenFormat(CHAT, "with token ids a server cannot keep its reasoning to itself, as is wanted here", found=found)
     if product == "llama.cpp" and len(found.models) > 1:
         return ChosenFormat(CHAT, "this llama.cpp has several models, and token ids go to one that cannot be named", found=found)
-    return await _by_ids(upstream, question, product, found)
+    return await _by_ids(upstream, endpoint.model, product, found, vocabulary)
 
 
-async def _by_ids(upstream: Upstream, question: Question, product: str, found: Discovered) -> ChosenFormat:
-    model = question.model or next(iter(found.models), None)
+async def _by_ids(upstream: Upstream, named: str | None, product: str, found: Discovered, load: Callable[[], Vocabulary]) -> ChosenFormat:
+    model = named or next(iter(found.models), None)
     is_gpt_oss = await knows_markers(upstream, product, model)
     found = replace(found, is_gpt_oss=is_gpt_oss)
     if is_gpt_oss is None:
@@ -91,7 +78,7 @@ async def _by_ids(upstream: Upstream, question: Question, product: str, found: D
     if not is_gpt_oss:
         return ChosenFormat(CHAT, f"the model of this {product} is not gpt-oss, by its tokenizer", found=found)
     try:
-        vocabulary = await asyncio.to_thread(question.vocabulary)
+        vocabulary = await asyncio.to_thread(load)
     except VocabularyError:
         why = f"{product} gives token ids, which would be better, but the vocabulary is missing: run python manage.py fetch_vocabulary"
         return ChosenFormat(CHAT, why, lasts=False, found=found)
@@ -105,7 +92,7 @@ async def _by_ids(upstream: Upstream, question: Question, product: str, found: D
 
 
 def _without_an_answer(error: BackendError) -> ChosenFormat:
-    if error.code in _NOT_NOW or error.seen.startswith(_NOT_ALLOWED):
+    if error.code in _NOT_NOW or error.status in _NOT_ALLOWED:
         raise error
     if error.code is ProductCode.TIMEOUT:
         # Some servers answer no other request while they write an answer. The waiting request uses the format that all servers support.
@@ -151,10 +138,11 @@ _RECHECK_AFTER = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
 class AutoBackend(Backend):
     """A Backend that chooses its wire format. It queries the server on first use, and chooses nothing while the server is unreachable."""
 
-    def __init__(self, endpoint: Endpoint, question: Question, build: Callable[[str], Backend]) -> None:
-        """``build`` makes the backend of a kind. Raises ValueError if the endpoint's ``url`` is not an http address."""
+    def __init__(self, endpoint: Endpoint, vocabulary: Callable[[], Vocabulary], build: Callable[[str], Backend]) -> None:
+        """``vocabulary`` loads the vocabulary; ``build`` makes the backend of a kind. Raises ValueError if the endpoint's ``url`` is not an
+        http address."""
         self._endpoint = endpoint
-        self._question = question
+        self._vocabulary = vocabulary
         self._build = build
         self._place = Upstream(endpoint.url, None, endpoint.limits).place
         self._choosing = asyncio.Lock()
@@ -226,7 +214,7 @@ class AutoBackend(Backend):
         endpoint = self._endpoint
         upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         try:
-            return await choose(upstream, self._question)
+            return await choose(upstream, endpoint, self._vocabulary)
         finally:
             await upstream.aclose()
 

@@ -17,13 +17,14 @@ from typing import Any, Literal, Protocol, TypeVar
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Separates
-from chatui.backends.sse import number, table
+from chatui.backends.sse import number
 from chatui.codes import Cause
 from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame
 from renderer.harmony.prompt import FunctionTool
+from renderer.strict_json import object_of
 
 Effort = Literal["low", "medium", "high"]
 
@@ -106,7 +107,7 @@ class Usage:
     @classmethod
     def reported(cls, counts: Mapping[str, Any], prompt: str, written: str, details: str = "") -> Usage:
         """What a server reports under these names."""
-        return cls(number(counts.get(prompt)), number(counts.get(written)), number(table(counts.get(details)).get("cached_tokens")))
+        return cls(number(counts.get(prompt)), number(counts.get(written)), number(object_of(counts.get(details)).get("cached_tokens")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,8 @@ class Endpoint:
     ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
     its answer may have together; None to ask the server. ``route``: how requests reach it.
     ``wants_reasoning``: False to ask the server to withhold raw reasoning, if it can. ``separates``: see ``separation``.
+    ``trusts_summaries``: the server's reasoning summaries are requested, and marked as such: their headings may choose lines that people
+    see. Several servers send the raw chain of thought under that name, so the operator decides.
     """
 
     url: str
@@ -173,14 +176,16 @@ class Endpoint:
     route: Route = DIRECT
     wants_reasoning: bool = True
     separates: Separates = "proved"
+    trusts_summaries: bool = False
 
 
 class BackendError(Exception):
     """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
 
     ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``context``: for a question that is too
-    long. ``cause`` is for admins, and ``seen`` its evidence: a few words that quote nothing, such as "HTTP 401, invalid_api_key". ``str()``
-    of this error is the code alone, so that a log or a traceback does not quote what the server sent.
+    long. ``cause`` is for admins, and ``seen`` its evidence: a few words that quote nothing, such as "HTTP 401, invalid_api_key".
+    ``status``: that of HTTP alone, empty if there was none. ``str()`` of this error is the code alone, so that a log or a traceback does
+    not quote what the server sent.
     """
 
     def __init__(
@@ -193,7 +198,7 @@ class BackendError(Exception):
         context: ContextUse | None = None,
     ) -> None:
         super().__init__(code.value)
-        self.cause, self.seen = Cause.of(code), ""
+        self.cause, self.seen, self.status = Cause.of(code), "", ""
         self.context = context
         self.code = code
         self.detail = detail

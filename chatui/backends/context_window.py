@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from chatui.backends.base import BackendError, Usage
 from chatui.backends.failures import error_objects
 from chatui.backends.http import Upstream
-from chatui.backends.sse import decoded, table, tables
+from chatui.backends.sse import decoded, tables
 from chatui.codes import ProductCode
 from renderer.frames import Frame
 from renderer.harmony.prompt import FunctionTool
+from renderer.strict_json import object_of
 
 MAX_TOKENS = 100_000_000
 _CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_max_prompt_tokens_exceeded"})
@@ -238,15 +239,15 @@ async def asked_contexts(upstream: Upstream, server: str | None, listed: object)
 
 
 def _props(body: object) -> Contexts:
-    length = _plain(table(table(body).get("default_generation_settings")).get("n_ctx"))
+    length = _plain(object_of(object_of(body).get("default_generation_settings")).get("n_ctx"))
     return ((None, length),) if length else ()
 
 
 def _lengths(body: object, field: str) -> Iterator[tuple[str | None, int]]:
-    for entry in tables(table(body).get(field)):
+    for entry in tables(object_of(body).get(field)):
         known = next((name for key in ("id", "name", "model") if isinstance(name := entry.get(key), str)), None)
         length = next((tokens for key in _FIELDS if (tokens := _plain(entry.get(key)))), None)
-        length = length or _plain(table(entry.get("meta")).get("n_ctx"))
+        length = length or _plain(object_of(entry.get("meta")).get("n_ctx"))
         if known is not None and length:
             yield known, length
 

@@ -19,10 +19,11 @@ from chatui.backends.context_window import ContextWindow, asked_contexts
 from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.route import DIRECT, Route
 from chatui.backends.separation import Known, Read, Separations
-from chatui.backends.sse import decoded, table, tables
+from chatui.backends.sse import decoded, tables
 from chatui.codes import ProductCode
 from chatui.observability import measures
 from renderer.harmony.vocabulary import MARKER_IDS
+from renderer.strict_json import object_of
 from renderer.tokens import Token
 
 _LITELLM = "x-litellm-version"
@@ -71,7 +72,7 @@ async def ask(upstream: Upstream, product: str | None = None) -> Discovered:
     try:
         async with asyncio.timeout(upstream.limits.discover):
             headers, body = await upstream.get("/v1/models")
-            entries = tables(table(body).get("data"))
+            entries = tables(object_of(body).get("data"))
             server = _by_header(headers) or _by_owner(entries) or await _by_version(upstream)
     except TimeoutError as error:
         raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
@@ -108,7 +109,7 @@ async def _by_version(upstream: Upstream) -> str | None:
             _, body = await upstream.get(path)
         except BackendError:
             continue
-        if "version" in table(body):
+        if "version" in object_of(body):
             return server
     return None
 
@@ -125,7 +126,7 @@ async def knows_markers(upstream: Upstream, product: str | None, model: str | No
     try:
         async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
             async for event, *_ in read:
-                ids = table(decoded(event.data)).get("tokens") if event.name == WHOLE else None
+                ids = object_of(decoded(event.data)).get("tokens") if event.name == WHOLE else None
                 if not isinstance(ids, list) or not all(type(number) is int for number in ids):
                     return None
                 return ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
@@ -143,14 +144,13 @@ class DetectedServer(Backend):
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Raises ValueError if the endpoint's ``url`` is not an http address."""
-        self._limits = endpoint.limits
+        self._endpoint, self._limits = endpoint, endpoint.limits
         self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
         self._model = endpoint.model
         self._found = Discovered(None, ())
         self._ask_at = float("-inf")
         self._windows = defaultdict[str | None, ContextWindow](partial(ContextWindow, endpoint.context))
         self._separations = Separations(endpoint.separates)
-        self._is_context_given = endpoint.context is not None
         self._asking = asyncio.Lock()
         self._ask_context_at = float("-inf")
 
@@ -212,7 +212,7 @@ class DetectedServer(Backend):
 
     async def _window(self, model: str | None) -> ContextWindow:
         """The window of this model. Its server is asked at most once in five minutes."""
-        if not self._is_context_given:
+        if self._endpoint.context is None:
             await self._ask_context()
         named = self._named(model)
         window = self._windows[named]

@@ -17,9 +17,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from chatui.backends.base import BackendError
-from chatui.backends.sse import decoded, table, tables
+from chatui.backends.sse import decoded, tables
 from chatui.codes import Cause, ProductCode
 from renderer.errors import Code, ErrorCode
+from renderer.strict_json import object_of
 
 _CODE_FIELDS = ("code", "type", "error_type")
 
@@ -156,7 +157,9 @@ def error_of_body(body: object, *, is_empty: bool) -> BackendError:
 def _error(body: object, status: str, message: str, detail: str) -> BackendError:
     types = error_words(body)
     sign = next(sign for sign in _SIGNS if sign.match(types, status, message))
-    return BackendError(sign.code, detail, retryable=sign.code in _RETRYABLE).because(sign.cause, _seen(status, types))
+    error = BackendError(sign.code, detail, retryable=sign.code in _RETRYABLE).because(sign.cause, _seen(status, types))
+    error.status = status
+    return error
 
 
 def _message_of(body: str) -> str:
@@ -266,7 +269,7 @@ def _complaints(body: str) -> Iterator[tuple[str, str]]:
 
 def _complaints_of(body: object) -> Iterator[tuple[str, str]]:
     # Pydantic's format is a list of problems, each with its location.
-    for each in [*error_objects(body), *tables(table(body).get("detail"))]:
+    for each in [*error_objects(body), *tables(object_of(body).get("detail"))]:
         place = each.get("loc")
         field = ".".join(str(part) for part in place if part != "body") if isinstance(place, list) else each.get("param")
         words = " ".join(text[:_MAX_READ] for name in _MESSAGE_FIELDS if isinstance(text := each.get(name), str))

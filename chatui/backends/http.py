@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import random
-import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -264,8 +263,6 @@ async def _bounded(answer: Answer, most: int, deadline: float) -> bytes:
     return bytes(body[:most])
 
 
-_STATUS = re.compile(r"HTTP (\d{3})\b")
-
 PAUSES = (0.5, 2.0)
 """Seconds before the second and the third attempt, if the server names none."""
 MAX_PAUSE_SECONDS = 15.0
@@ -299,14 +296,8 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
         await asyncio.sleep(wait * (1 + random.random() / 4))  # noqa: S311 - no secret
 
 
-def status_of(error: BackendError) -> str:
-    """The HTTP status that a model server answered with; empty if the failure was not a status."""
-    return found[1] if (found := _STATUS.search(error.seen)) else ""
-
-
 def _note(backend: Backend, error: BackendError, seconds: float) -> None:
     """Write a log line and a metric for the operator. Neither contains the server's message."""
-    status = status_of(error)
-    measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, status).inc()
-    fields = {"backend": backend.name, "code": error.code.value, "status": status, "cause": error.told, "seconds": round(seconds, 3)}
+    measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, error.status).inc()
+    fields = {"backend": backend.name, "code": error.code.value, "status": error.status, "cause": error.told, "seconds": round(seconds, 3)}
     _log.warning("a model server failed", extra=fields)

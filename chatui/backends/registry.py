@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from chatui.backends.auto import AUTO, KIND_OF, AutoBackend, Question
+from chatui.backends.auto import AUTO, KIND_OF, AutoBackend
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.demo import DemoBackend
@@ -26,43 +26,26 @@ KINDS: dict[str, Callable[..., Backend]] = {
 
 
 def build(
-    endpoint: Endpoint,
-    *,
-    kind: str | None = None,
-    tokens_per_second: float = 50.0,
-    vocabulary: Callable[[], Vocabulary] | None = None,
-    summaries_are_trusted: bool = False,
+    endpoint: Endpoint, *, kind: str | None = None, tokens_per_second: float = 50.0, vocabulary: Callable[[], Vocabulary] | None = None
 ) -> Backend:
     """The backend at ``endpoint``; the demo, at ``tokens_per_second``, if its ``url`` is empty.
 
-    ``vocabulary``: loads the vocabulary for the kinds that use token ids; called with the first request. ``summaries_are_trusted``: the
-    headings of the server's reasoning summaries may choose lines that people see.
+    ``vocabulary``: loads the vocabulary for the kinds that use token ids; called with the first request.
 
     Raises:
         ValueError: ``kind`` names no wire format, ``url`` is not an http address, or no ``vocabulary`` was given.
     """
     if not endpoint.url:
         return DemoBackend(tokens_per_second)
-    if kind == AUTO:
-        return _chosen(endpoint, vocabulary, summaries_are_trusted=summaries_are_trusted)
-    if kind not in (None, *KINDS):
+    if kind not in (None, AUTO, *KINDS):
         raise ValueError(f"no such kind of model server: {kind!r}; known are: {', '.join((AUTO, *KINDS))}")
-    options: dict[str, object] = {}
-    if kind is not None and needs_vocabulary(kind):
-        if vocabulary is None:
-            raise ValueError(f"kind {kind} speaks in token ids and needs the vocabulary")
-        options["vocabulary"] = vocabulary
-    elif summaries_are_trusted:
-        options["summaries_are_trusted"] = True
-    return KINDS[kind or "chat"](endpoint, **options)
-
-
-def _chosen(endpoint: Endpoint, vocabulary: Callable[[], Vocabulary] | None, *, summaries_are_trusted: bool) -> Backend:
+    if kind is None or not (kind == AUTO or needs_vocabulary(kind)):
+        return KINDS[kind or "chat"](endpoint)
     if vocabulary is None:
-        raise ValueError(f"kind {AUTO} may choose token ids and needs a way to read the vocabulary")
-    build_kind = partial(build, endpoint, vocabulary=vocabulary, summaries_are_trusted=summaries_are_trusted)
-    question = Question(endpoint.model, vocabulary, summaries_are_trusted, endpoint.wants_reasoning)
-    return AutoBackend(endpoint, question, lambda kind: build_kind(kind=kind))
+        raise ValueError(f"kind {kind} needs the vocabulary: it speaks in token ids, or may choose them")
+    if kind == AUTO:
+        return AutoBackend(endpoint, vocabulary, lambda chosen: build(endpoint, kind=chosen, vocabulary=vocabulary))
+    return KINDS[kind](endpoint, vocabulary=vocabulary)
 
 
 def needs_vocabulary(kind: str) -> bool:

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from renderer.strict_json import object_of
+
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
@@ -122,19 +124,9 @@ def is_object(text: str | bytes) -> bool:
     return isinstance(decoded(text), dict)
 
 
-def table(value: object) -> dict[str, Any]:
-    """An object; anything else counts as an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
 def tables(value: object) -> list[dict[str, Any]]:
     """The objects of a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def string(value: object) -> str:
-    """A text; anything else counts as an empty one."""
-    return value if isinstance(value, str) else ""
 
 
 def number(value: object) -> int | None:
@@ -144,6 +136,6 @@ def number(value: object) -> int | None:
 
 def choice_of(chunk: object) -> dict[str, Any] | None:
     """The first choice of a completion, or of a chunk of one."""
-    choices = table(chunk).get("choices")
+    choices = object_of(chunk).get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     return choice if isinstance(choice, dict) else None

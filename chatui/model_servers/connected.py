@@ -143,19 +143,12 @@ def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
         wanted.route,
         wanted.ask_for_reasoning,
         wanted.separates,
+        wanted.summaries == "server",
     )
-    built = [_built(wanted, replace(endpoint, url=url)) for url in (wanted.url, *wanted.more_urls)]
+    kind, speed = None if wanted.is_demo else wanted.kind, environment().demo_tokens_per_second
+    endpoints = [replace(endpoint, url=url) for url in (wanted.url, *wanted.more_urls)]
+    built = [registry.build(each, kind=kind, tokens_per_second=speed, vocabulary=gpt_oss_vocabulary) for each in endpoints]
     return PooledBackend(built) if len(built) > 1 else built[0]
-
-
-def _built(wanted: BackendSpec, endpoint: Endpoint) -> Backend:
-    return registry.build(
-        endpoint,
-        kind=None if wanted.is_demo else wanted.kind,
-        tokens_per_second=environment().demo_tokens_per_second,
-        vocabulary=gpt_oss_vocabulary,
-        summaries_are_trusted=wanted.summaries == "server",
-    )
 
 
 def key_of(wanted: BackendSpec) -> str | None:

@@ -66,7 +66,7 @@ class Sampling:
                 await self._run(span)
             except BackendError as error:
                 self._is_refused = not self._has_answered
-                span.set_attributes(code=error.code.value, status=http.status_of(error))
+                span.set_attributes(code=error.code.value, status=error.status)
                 raise
             finally:
                 self._note_usage(span)

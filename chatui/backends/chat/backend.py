@@ -32,12 +32,10 @@ _PREFILLING = ("llama.cpp", "Ollama")
 class ChatCompletionsBackend(TextBackend):
     """A Backend for Chat Completions."""
 
-    kind = "chat"
+    kind, path = "chat", "/v1/chat/completions"
 
-    def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
-        self._summaries_are_trusted = summaries_are_trusted
-        self._wants_reasoning = endpoint.wants_reasoning
         self._is_open_router = httpx.URL(endpoint.url).host.endswith(_OPEN_ROUTER)
 
     async def _continued(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
@@ -51,18 +49,16 @@ class ChatCompletionsBackend(TextBackend):
             async for event in events:
                 yield event
 
-    async def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def _prepared(self, request: SampleRequest) -> tuple[dict[str, Any], StreamReader]:
         payload = await self._payload(request)
         deltas = Deltas(
             new_call_id,
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(payload.get("model")),
             asked=Asked(request.answer_format is not None, request.tools),
-            summaries_are_trusted=self._summaries_are_trusted,
+            summaries_are_trusted=self._endpoint.trusts_summaries,
         )
-        async with aclosing(self._read("/v1/chat/completions", payload, _Reader(deltas), request)) as events:
-            async for event in events:
-                yield event
+        return payload, _Reader(deltas)
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         model = await self._model_for(request.model)
@@ -82,7 +78,7 @@ class ChatCompletionsBackend(TextBackend):
             payload["model"] = model
         if request.max_tokens:
             payload["max_tokens"] = request.max_tokens
-        if not self._wants_reasoning:
+        if not self._endpoint.wants_reasoning:
             # A server ignores a field that it does not know, or rejects it: then it is no longer sent.
             payload |= {"reasoning": {"exclude": True}} if self._is_open_router else {"include_reasoning": False}
         return payload | tool_choice(request) | dict(request.sampling)

@@ -20,12 +20,13 @@ from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call, leak
 from chatui.backends.separation import Read, Separation
 from chatui.backends.speaker import REASONING_FIELDS, REASONING_TEXTS, Speaker, SpeakerLabel, other_label
-from chatui.backends.sse import choice_of, is_object, string, table, tables
+from chatui.backends.sse import choice_of, is_object, tables
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import Terminator
+from renderer.strict_json import object_of, text_of
 
 _DETAILS = "reasoning_details"
 _GROWING = ("text", "summary", "data")
@@ -171,7 +172,7 @@ class Deltas:
 
     def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
         """The events of this chunk. Unknown fields are ignored, which hides them."""
-        self.model, usage = string(chunk.get("model")) or self.model, chunk.get("usage")
+        self.model, usage = text_of(chunk.get("model")) or self.model, chunk.get("usage")
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
         choice = choice_of(chunk)
@@ -181,7 +182,7 @@ class Deltas:
         self._given.feed(delta)
         events = self._delta(delta, choice, chunk)
         self._ends_in_call = self._ends_in_call or _ends_in_call(choice)
-        self._reason = string(choice.get("finish_reason")) or self._reason
+        self._reason = text_of(choice.get("finish_reason")) or self._reason
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
@@ -227,13 +228,13 @@ class Deltas:
 
     def _delta_of(self, choice: Mapping[str, Any]) -> Mapping[str, Any]:
         """What a choice adds. A whole message after deltas repeats them."""
-        return table(choice.get("delta") or (None if self._has_said or self._calls else choice.get("message")))
+        return object_of(choice.get("delta") or (None if self._has_said or self._calls else choice.get("message")))
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
         # One delta can hold the end of the reasoning and the beginning of the answer, in this order.
         summary, reasoning = self._reasoning(delta)
         answer, other = _answer_of(delta.get("content"))
-        refusal = string(delta.get("refusal"))
+        refusal = text_of(delta.get("refusal"))
         if answer and not answer.isspace() and answer == reasoning:
             # Some servers send the reasoning in both fields while the model reasons.
             answer = ""
@@ -343,10 +344,10 @@ class Deltas:
 
     def _take_fragment(self, fragment: Mapping[str, Any], position: int) -> None:
         """A part of a call. It belongs to the call with its id and index, else to the last one at its place, unless it says another."""
-        index, function = fragment.get("index"), table(fragment.get("function"))
+        index, function = fragment.get("index"), object_of(fragment.get("function"))
         place = index if type(index) is int else position
         arguments = function.get("arguments")
-        arguments = json.dumps(arguments) if isinstance(arguments, dict | list) else string(arguments)
+        arguments = json.dumps(arguments) if isinstance(arguments, dict | list) else text_of(arguments)
         part = _Call(place, _text(fragment.get("id")), _text(function.get("name")), [self._allowance.take(arguments)])
         if not (part.call_id or part.name or arguments):
             return
@@ -421,7 +422,7 @@ def _text(value: object) -> str:
 def _answer_of(value: object) -> tuple[str, str]:
     """The text of the answer field, and text in it that is not the answer. In a list only parts marked as text belong to the answer."""
     if not isinstance(value, list):
-        return string(value), ""
+        return text_of(value), ""
     parts = tables(value)
     shown = [part.get("type") in ("text", "output_text") and other_label(part) is None for part in parts]
     shown = [is_shown and isinstance(part.get("text"), str) for is_shown, part in zip(shown, parts, strict=True)]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from chatui.backends.answer_format import in_words, sample_in_format
 from chatui.backends.base import BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage, broken_off_with
@@ -22,9 +22,10 @@ from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
 from chatui.backends.separation import Read
 from chatui.backends.speaker import REASONING_TEXTS
-from chatui.backends.sse import ServerSentEvent, choice_of, decoded, string, table
+from chatui.backends.sse import ServerSentEvent, choice_of, decoded
 from renderer.errors import ErrorCode
 from renderer.events import RawEvent
+from renderer.strict_json import object_of, text_of
 
 _TEXTS = ("content", *REASONING_TEXTS)
 Decoded = tuple[ServerSentEvent, Any]
@@ -119,8 +120,8 @@ def joined(events: Iterable[Decoded]) -> Iterator[Decoded]:
 
 def text_of_chunk(chunk: Any) -> tuple[dict[str, Any], str] | None:
     """The delta that holds text of the answer, and the name of the field."""
-    delta = table((choice_of(chunk) or {}).get("delta"))
-    return (delta, "content") if string(delta.get("content")) else None
+    delta = object_of((choice_of(chunk) or {}).get("delta"))
+    return (delta, "content") if text_of(delta.get("content")) else None
 
 
 def _piece_of(event: ServerSentEvent, chunk: Any) -> _Piece | None:
@@ -128,7 +129,7 @@ def _piece_of(event: ServerSentEvent, chunk: Any) -> _Piece | None:
     choice = choice_of(chunk)
     if event.name or not choice or choice.get("finish_reason") or len(chunk["choices"]) > 1:
         return None
-    delta = table(choice.get("delta"))
+    delta = object_of(choice.get("delta"))
     fields = [name for name, value in delta.items() if value is not None and value != "" and name != "role"]
     if len(fields) != 1 or fields[0] not in _TEXTS or not isinstance(text := delta[fields[0]], str):
         return None
@@ -231,7 +232,9 @@ def _decoded(event: ServerSentEvent, own_names: tuple[str, ...]) -> Any:
 
 
 class TextBackend(DetectedServer):
-    """The base of the backends that read text."""
+    """The base of the backends that read text. ``path``: where they ask."""
+
+    path: ClassVar[str]
 
     def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         request = in_words(request)
@@ -251,15 +254,14 @@ class TextBackend(DetectedServer):
         return sample_in_format(request, self._sample_once)
 
     @abstractmethod
-    def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """One request, as it is."""
+    async def _prepared(self, request: SampleRequest) -> tuple[dict[str, Any], StreamReader]:
+        """The body of one request, as it is, and the reader of its answer."""
 
-    async def _read(
-        self, path: str, payload: Mapping[str, Any], reader: StreamReader, request: SampleRequest
-    ) -> AsyncGenerator[SampleEvent, None]:
+    async def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        payload, reader = await self._prepared(request)
         parser, model, on_held, is_hidden = reader.parser, payload.get("model"), request.on_held, True
         try:
-            async with aclosing(self._upstream.stream(path, payload, request.on_sent, lambda: is_hidden)) as read:
+            async with aclosing(self._upstream.stream(self.path, payload, request.on_sent, lambda: is_hidden)) as read:
                 async for events in read:
                     for raw in reader.feed(events):
                         yield raw

@@ -20,12 +20,13 @@ from chatui.backends.context_window import asked_contexts
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.http import Upstream
 from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
-from chatui.backends.sse import choice_of, string, table
+from chatui.backends.sse import choice_of
 from chatui.codes import Cause, ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
 from renderer.harmony.reader import END_OF_TEXT
 from renderer.harmony.vocabulary import MARKER_IDS, SPECIAL_IDS, Vocabulary, marker_name
+from renderer.strict_json import object_of, text_of
 from renderer.tokens import TERMINATORS, Token
 
 
@@ -161,9 +162,9 @@ class LlamaCpp(Chunks):
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         refuse(label_of_envelope(chunk))
-        pieces = self._noted(self._pieces(string(chunk.get("content")), token_ids(chunk.get("tokens") or [])))
+        pieces = self._noted(self._pieces(text_of(chunk.get("content")), token_ids(chunk.get("tokens") or [])))
         if chunk.get("stop") is True:
-            self.model = string(chunk.get("model")) or None
+            self.model = text_of(chunk.get("model")) or None
             self.usage = Usage.reported(chunk, "tokens_evaluated", "tokens_predicted")
             self.reason = EndReason.STOP if chunk.get("stop_type") in ("eos", "word") else EndReason.LENGTH
             if chunk.get("stop_type") == "eos" and not self._was_stopped:
@@ -213,7 +214,7 @@ class SGLang(Chunks):
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         refuse(label_of_envelope(chunk))
-        about = table(chunk.get("meta_info"))
+        about = object_of(chunk.get("meta_info"))
         self.usage = Usage.reported(about, "prompt_tokens", "completion_tokens")
         if chunk.get("output_ids") is None and chunk.get("text"):
             raise no_ids()
@@ -263,7 +264,7 @@ class Vllm(Chunks):
         }
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        self.model = string(chunk.get("model")) or self.model
+        self.model = text_of(chunk.get("model")) or self.model
         usage, choice = chunk.get("usage"), choice_of(chunk)
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "prompt_tokens", "completion_tokens")

@@ -6,13 +6,12 @@ The conversation history becomes the ``input`` and ``instructions`` of a request
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from chatui.backends.answer_format import as_chat, as_json, as_responses, tool_choice
-from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, GivenReasoning, SampleRequest
 from chatui.backends.chat.joining import StreamReader, TextBackend
 from chatui.backends.chat.messages import AnsweredCall, orders, told
 from chatui.backends.http import WHOLE
@@ -80,39 +79,31 @@ _READS_CHAT_FIELDS = "llama.cpp"
 
 
 class ResponsesBackend(TextBackend):
-    kind = "responses"
+    kind, path = "responses", "/v1/responses"
 
-    def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
-        """As ``TextBackend``.
-
-        ``summaries_are_trusted``: this server's reasoning summaries are requested, and marked as such: their headings may choose lines that
-        people see. Several servers send the raw chain of thought under that name, so the operator decides; the default is False.
-        """
+    def __init__(self, endpoint: Endpoint) -> None:
         limits = endpoint.limits
         room = max(limits.max_line_bytes, _SNAPSHOT_BYTES_PER_CHAR * limits.max_output_chars)
         super().__init__(replace(endpoint, limits=replace(limits, max_line_bytes=room)))
-        self._summaries_are_trusted = summaries_are_trusted
 
-    async def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def _prepared(self, request: SampleRequest) -> tuple[dict[str, Any], StreamReader]:
         payload = await self._payload(request)
         reducer = Reducer(
             new_call_id,
             max_chars=self._limits.max_output_chars,
             separation=self._separations.of(payload.get("model")),
-            summaries_are_trusted=self._summaries_are_trusted,
+            summaries_are_trusted=self._endpoint.trusts_summaries,
+            asked=Asked(request.answer_format is not None, request.tools),
         )
         reducer.token_limit = TokenLimit(request.max_tokens, (await self._window(request.model)).size)
         reducer.server_tools = ServerTools(request.hosted)
-        reducer.asks(Asked(request.answer_format is not None, request.tools))
-        async with aclosing(self._read("/v1/responses", payload, _Reader(reducer), request)) as events:
-            async for event in events:
-                yield event
+        return payload, _Reader(reducer)
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         """The server must store nothing, and must report a prompt that is too long instead of truncating it."""
         model = await self._model_for(request.model)
         items, instructions = prompt(request.frames, request.given_back)
-        wants_summary = self._summaries_are_trusted and request.wants_summary
+        wants_summary = self._endpoint.trusts_summaries and request.wants_summary
         reasoning = {"effort": request.effort, **({"summary": "auto"} if wants_summary else {})}
         payload: dict[str, object] = {
             "input": items,

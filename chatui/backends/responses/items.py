@@ -14,9 +14,10 @@ from typing import Any
 from chatui.backends.base import GivenReasoning
 from chatui.backends.leaks.scanner import LeakGuard
 from chatui.backends.speaker import SpeakerLabel, other_label
-from chatui.backends.sse import number, string, tables
+from chatui.backends.sse import number, tables
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
+from renderer.strict_json import text_of
 
 MESSAGE, REASONING, CALL = "message", "reasoning", "function_call"
 TEXT, THOUGHT, SUMMARY = "text", "thought", "summary"
@@ -139,21 +140,21 @@ class OutputItem:
 
     def learn(self, data: Mapping[str, Any]) -> None:
         """Update the fields that the server sends. Missing ones do not change."""
-        kind = string(data.get("type"))
+        kind = text_of(data.get("type"))
         if self.kind == MESSAGE and kind and kind != MESSAGE:
             self.mark(SpeakerLabel("type", is_known=True))
         self.kind = self.kind or kind
-        if string(data.get("id")):
+        if text_of(data.get("id")):
             self.ids.add(data["id"])
-        self.role = string(data.get("role")) or self.role
-        if data.get("role") and not string(data.get("role")):
+        self.role = text_of(data.get("role")) or self.role
+        if data.get("role") and not text_of(data.get("role")):
             self.mark(SpeakerLabel("role", is_known=True))
-        self.status = string(data.get("status")) or self.status
+        self.status = text_of(data.get("status")) or self.status
         self.phase = self.phase if data.get("phase") is None else data["phase"]
         self.channel = self.channel if data.get("channel") is None else data["channel"]
         self.mark(other_label(data, besides=_CHECKED_LABELS))
-        self.call_id = string(data.get("call_id")) or self.call_id
-        self.name = string(data.get("name")) or self.name
+        self.call_id = text_of(data.get("call_id")) or self.call_id
+        self.name = text_of(data.get("name")) or self.name
 
     def learn_part(self, part: int, kind: str) -> None:
         """A part that was hidden once stays hidden, whatever the server calls it later."""
@@ -181,7 +182,7 @@ class OutputItem:
 
     def take_arguments(self, value: object) -> None:
         """The complete arguments of a call; the last non-empty value counts."""
-        self.arguments = (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else string(value)) or self.arguments
+        self.arguments = (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else text_of(value)) or self.arguments
 
     def contradicts(self, data: Mapping[str, Any]) -> bool:
         """Whether it is a call that has ended, and ``data`` has other arguments: another call, whatever its id."""
@@ -226,7 +227,7 @@ class Items:
 
     def item_for_text(self, event: Mapping[str, Any]) -> OutputItem:
         """The item that a text event belongs to: by id, else the open item at its index, else the newest."""
-        item_id, index = string(event.get("item_id")), number(event.get("output_index"))
+        item_id, index = text_of(event.get("item_id")), number(event.get("output_index"))
         if item_id in self._by_id:
             return self._by_id[item_id]
         if item_id or index is not None:
@@ -237,7 +238,7 @@ class Items:
 
     def item_for_call(self, event: Mapping[str, Any]) -> OutputItem:
         """The call that an argument event belongs to."""
-        item_id, index = string(event.get("item_id")), number(event.get("output_index"))
+        item_id, index = text_of(event.get("item_id")), number(event.get("output_index"))
         known = self._by_id.get(item_id)
         if known and known.kind == CALL:
             return known
@@ -255,15 +256,15 @@ class Items:
             if item in free:
                 by_id[position] = item
                 free.remove(item)
-        messages = {string(data.get("id")) for data in outputs if string(data.get("type")) == MESSAGE}
+        messages = {text_of(data.get("id")) for data in outputs if text_of(data.get("type")) == MESSAGE}
         for data in outputs:
             # It was a message while it was streamed, and is not one now.
-            item = self._by_id.get(string(data.get("id")))
+            item = self._by_id.get(text_of(data.get("id")))
             if item and item.kind == MESSAGE and not item.ids & messages:
                 item.mark(SpeakerLabel("type", is_known=True))
         matched: list[tuple[OutputItem, Mapping[str, Any]]] = []
         for position, data in enumerate(outputs):
-            kind = string(data.get("type"))
+            kind = text_of(data.get("type"))
             item = by_id.get(position) or next((other for other in free if other.kind == kind), None)
             if item in free:
                 free.remove(item)
@@ -274,7 +275,7 @@ class Items:
         known = self._known(data)
         if known:
             return known
-        kind = string(data.get("type"))
+        kind = text_of(data.get("type"))
         pending = self._newest(index, ("",)) if index is not None else None
         if pending or pending_only:
             return pending
@@ -287,14 +288,14 @@ class Items:
 
     def _renamed(self, data: Mapping[str, Any], index: int | None) -> OutputItem | None:
         """The unfinished message with the same id and index, of which the server now gives another type."""
-        item = self._by_id.get(string(data.get("id")))
+        item = self._by_id.get(text_of(data.get("id")))
         is_same = item is not None and item.kind == MESSAGE and not item.is_done and index in (None, item.index)
         return item if is_same else None
 
     def _known(self, data: Mapping[str, Any]) -> OutputItem | None:
         """The known item with this id and kind: one server gives a message the id of the reasoning before it."""
-        item = self._by_id.get(string(data.get("id")))
-        return item if item and item.kind in ("", string(data.get("type"))) else None
+        item = self._by_id.get(text_of(data.get("id")))
+        return item if item and item.kind in ("", text_of(data.get("type"))) else None
 
     def _newest(self, index: int | None, kinds: tuple[str, ...]) -> OutputItem | None:
         fits = (item for item in reversed(self._items) if not item.is_done and item.kind in kinds and index in (None, item.index))
@@ -326,16 +327,16 @@ VISIBLE_PARTS = ("output_text", "text", "refusal")
 
 def kind_of(part: Mapping[str, Any]) -> str:
     """The type of a part; empty if a label says that it is something else."""
-    return "" if other_label(part, besides=("type",)) else string(part.get("type"))
+    return "" if other_label(part, besides=("type",)) else text_of(part.get("type"))
 
 
-def text_of(part: Mapping[str, Any]) -> str:
+def words_of(part: Mapping[str, Any]) -> str:
     """The text of a part, or of its refusal."""
-    return string(part.get("refusal" if part.get("type") == "refusal" else "text"))
+    return text_of(part.get("refusal" if part.get("type") == "refusal" else "text"))
 
 
 def texts_of(parts: object) -> list[str]:
     """The texts of a reasoning item's parts, whatever their type."""
     if isinstance(parts, str):
         return [parts]
-    return list(filter(None, map(text_of, tables(parts))))
+    return list(filter(None, map(words_of, tables(parts))))

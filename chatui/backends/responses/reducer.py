@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
-from chatui.backends.leaks.labels import Asked
+from chatui.backends.leaks.labels import ANY_TEXT, Asked
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, after_call
 from chatui.backends.responses.items import (
     CALL,
@@ -24,19 +24,20 @@ from chatui.backends.responses.items import (
     Items,
     OutputItem,
     kind_of,
-    text_of,
     texts_of,
+    words_of,
 )
 from chatui.backends.responses.speech import ServerTools, Speech, TokenLimit
 from chatui.backends.separation import Read, Separation
 from chatui.backends.speaker import SpeakerLabel, label_of_envelope, other_label
-from chatui.backends.sse import number, string, table, tables
+from chatui.backends.sse import number, tables
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frame_kinds import SUMMARY as SUMMARY_HEADER
 from renderer.frames import Terminator
+from renderer.strict_json import object_of, text_of
 
 # By event name: the lane, the field with the text, and whether that is the whole part.
 _TEXT_EVENTS = {
@@ -73,8 +74,9 @@ class Reducer:
         max_chars: int,
         separation: Separation = Separation.UNPROVEN,
         summaries_are_trusted: bool = False,
+        asked: Asked = ANY_TEXT,
     ) -> None:
-        """``separation``: what is known of the server and the model."""
+        """As for ``chat.deltas.Deltas``."""
         self._allowance = Allowance(max_chars)
         self.token_limit: TokenLimit | None = None
         """To detect a cut that is not reported."""
@@ -90,7 +92,7 @@ class Reducer:
         self.usage: Usage | None = None
         self.model: str | None = None
         self.oddities: Counter[str] = Counter()
-        self._speech = Speech(self._writer, self._allowance, self.oddities, separation)
+        self._speech = Speech(self._writer, self._allowance, self.oddities, separation, asked)
         self.server_tools = ServerTools(None)
 
     @property
@@ -102,9 +104,6 @@ class Reducer:
     def has_failed(self) -> bool:
         """Whether the response or its answer failed, although the response ended well by its name."""
         return bool(self.error) or any(item.status in ("failed", "cancelled") and item.header() is ANSWER for item in self.items)
-
-    def asks(self, asked: Asked) -> None:
-        self._speech.asked = asked
 
     @property
     def reasoning(self) -> GivenReasoning | None:
@@ -137,7 +136,7 @@ class Reducer:
         if kind in _BEGINNINGS:
             self._identify(response)
         elif kind in _ENDS:
-            return self.end(table(response), _ENDS[kind])
+            return self.end(object_of(response), _ENDS[kind])
         else:
             self.oddities["unknown event"] += 1
         return []
@@ -145,12 +144,12 @@ class Reducer:
     def end(self, response: Mapping[str, Any], status: str = "") -> list[RawEvent]:
         """The complete response at its end. The status inside it counts more than the name of the event."""
         self._identify(response)
-        self.status = string(response.get("status")) or status
+        self.status = text_of(response.get("status")) or status
         self.error = response.get("error")
         usage, details, output = response.get("usage"), response.get("incomplete_details"), response.get("output")
         if isinstance(usage, dict):
             self.usage = Usage.reported(usage, "input_tokens", "output_tokens", "input_tokens_details")
-        self._cut = string(table(details).get("reason")) or self._cut
+        self._cut = text_of(object_of(details).get("reason")) or self._cut
         matched = self.items.matched(tables(output)[:_MAX_ITEMS])
         for item in self.items:
             self._mark(item, {})
@@ -194,7 +193,7 @@ class Reducer:
         if lane == TEXT and (data.get("type") is not None or other_label(data)):
             item.learn_part(index, kind_of(data))
             events = self._hide_shown(item, index)
-        text = text_of(data)
+        text = words_of(data)
         return [*events, *(self._flow(item, lane, index, text, is_whole=True) if text else [])]
 
     def _hide_shown(self, item: OutputItem, part: int) -> list[RawEvent]:
@@ -269,15 +268,15 @@ class Reducer:
 
     def _whole_message(self, item: OutputItem, content: object) -> list[RawEvent]:
         parts = tables([{"type": "text", "text": content}] if isinstance(content, str) else content)
-        self._refused = self._refused or any(part.get("type") == "refusal" and text_of(part) for part in parts)
+        self._refused = self._refused or any(part.get("type") == "refusal" and words_of(part) for part in parts)
         events: list[RawEvent] = []
         for index, part in enumerate(parts):
             item.learn_part(index, kind_of(part))
             events += self._hide_shown(item, index)
         visible = [part for index, part in enumerate(parts) if item.part_kinds[index] in VISIBLE_PARTS]
         self.server_tools.take_annotations(item.number, visible)
-        shown = [text_of(part) for part in visible]
-        other = [text_of(part) for index, part in enumerate(parts) if item.part_kinds[index] not in VISIBLE_PARTS]
+        shown = [words_of(part) for part in visible]
+        other = [words_of(part) for index, part in enumerate(parts) if item.part_kinds[index] not in VISIBLE_PARTS]
         events += self._route(item, THOUGHT, item.flows[THOUGHT].complete(other))
         return events + self._route(item, TEXT, item.flows[TEXT].complete(shown))
 
@@ -308,7 +307,7 @@ class Reducer:
         # Other fields hold what was asked, such as instructions and tools.
         labels = {name: value for name, value in response.items() if isinstance(value, str | bool) and name not in _ECHOES}
         self._label = self._label or label_of_envelope(labels)
-        self.model = string(response.get("model")) or self.model
+        self.model = text_of(response.get("model")) or self.model
 
     # Order of text
 

@@ -14,17 +14,17 @@ from typing import Any
 from chatui.backends.base import Usage
 from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.leaks.guard import TextSpan, judged
-from chatui.backends.leaks.labels import ANY_TEXT
+from chatui.backends.leaks.labels import Asked
 from chatui.backends.leaks.scanner import LeakGuard, after_thought
 from chatui.backends.raw_frames import Allowance, FrameSource, FrameWriter, leak
 from chatui.backends.responses.items import TEXT, OutputItem
 from chatui.backends.separation import Read, Separation
-from chatui.backends.sse import table
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE, TOOL_LINE
 from renderer.frames import Terminator
+from renderer.strict_json import object_of
 
 _LINES = {
     "web_search_call": "Searching the web",
@@ -75,7 +75,7 @@ class ServerTools:
 
 
 def _words(kind: str, action: object) -> str:
-    step = table(action).get("type")
+    step = object_of(action).get("type")
     if kind == "web_search_call" and step in ("open_page", "find_in_page", "open", "find"):
         return _READING
     return _LINES.get(kind, _OTHER)
@@ -104,7 +104,7 @@ class TokenLimit:
 class Speech:
     """Writes through ``writer``. ``oddities``: counts of unexpected events. ``separation``: what is known of the server and the model."""
 
-    def __init__(self, writer: FrameWriter, allowance: Allowance, oddities: Counter[str], separation: Separation) -> None:
+    def __init__(self, writer: FrameWriter, allowance: Allowance, oddities: Counter[str], separation: Separation, asked: Asked) -> None:
         self._writer = writer
         self._allowance = allowance
         self._oddities = oddities
@@ -118,7 +118,7 @@ class Speech:
         self._answer: OutputItem | None = None
         """A message that is over, and whose frame stays open: all answers of a completion are one."""
         self._is_followed = False
-        self.asked = ANY_TEXT
+        self.asked = asked
         self.is_before_call = False
         """Whether a call follows, so that the open text is a preamble and not the answer."""
         self._waiting: list[tuple[FrameSource, str]] = []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from chatui.backends import registry
-from chatui.backends.auto import AUTO, CHAT, Question, choose
+from chatui.backends.auto import AUTO, CHAT, choose
 from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleRequest
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
@@ -229,10 +229,11 @@ class _Examination:
         """The kind that is examined as the configured one: for an automatic kind, the one that the product would choose."""
         if self._target.kind != AUTO:
             return self._target.kind
-        question = Question(self._target.model, self._target.vocabulary, self._target.summaries == "server")
+        target = self._target
+        endpoint = Endpoint(target.url, model=target.model, trusts_summaries=target.summaries == "server")
         try:
             async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
-                return (await choose(self.upstream, question)).kind
+                return (await choose(self.upstream, endpoint, target.vocabulary)).kind
         except (BackendError, TimeoutError):
             return CHAT
 
@@ -324,12 +325,9 @@ class _Examination:
         if self._progress is not None:
             self._progress(kind, self._count)
         self._count += 1
-        backend = registry.build(
-            Endpoint(self._target.url, self._target.key, self._identity.model, self._limits, route=self._target.route),
-            kind=kind,
-            vocabulary=self._target.vocabulary,
-            summaries_are_trusted=for_summary,
-        )
+        target = self._target
+        endpoint = Endpoint(target.url, target.key, self._identity.model, self._limits, route=target.route, trusts_summaries=for_summary)
+        backend = registry.build(endpoint, kind=kind, vocabulary=target.vocabulary)
         try:
             return await attempt(backend, request, min(seconds, self._left()))
         finally:

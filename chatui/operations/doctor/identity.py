@@ -13,7 +13,7 @@ from renderer.strict_json import object_of
 from renderer.tokens import Token
 
 _MAX_NAMES = 5
-_TELLING = ("HTTP 401", "HTTP 403", "HTTP 429", "HTTP 503")
+_TELLING = ("", "401", "403", "429", "503")
 _VERSIONS = {
     "llama.cpp": ("/props", "build_info"),
     "vLLM": ("/version", "version"),
@@ -81,7 +81,7 @@ async def _found(upstream: Upstream, dialect: str | None) -> Discovered:
         return await ask(upstream, dialect)
     except BackendError as error:
         # Any other response shows that the server is there; it just may not list its models.
-        if not error.detail.startswith("HTTP ") or error.detail.startswith(_TELLING):
+        if error.status in _TELLING:
             raise
         return Discovered(dialect, (), await asked_contexts(upstream, dialect, None) if dialect else ())
 

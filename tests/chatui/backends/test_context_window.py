@@ -341,7 +341,7 @@ def test_a_call_is_never_separated_from_its_reply(frames: list[Frame], most: flo
     written = messages(remaining, found.request.cut_answer)
     call_ids = [each["id"] for message in written for each in message.get("tool_calls", [])]  # type: ignore[attr-defined]
     assert call_ids == [message["tool_call_id"] for message in written if message["role"] == "tool"]
-    items = prompt(remaining).items
+    items, _ = prompt(remaining)
     called = [item["call_id"] for item in items if item["type"] == "function_call"]
     assert called == [item["call_id"] for item in items if item["type"] == "function_call_output"]
     for position, frame in enumerate(remaining):

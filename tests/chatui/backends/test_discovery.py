@@ -160,7 +160,7 @@ async def chosen(
     """The detected kind, the reason, and the paths that the server saw. The answer to a question must come in that kind."""
     async with stub.running(CHAT, **server) as running:
         running.answer = answers(running)
-        backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
+        backend = built(running.url, vocabulary, trusts_summaries=trusted)
         assert isinstance(backend, AutoBackend) and backend.kind == "auto"
         result = await outcome(backend, sample_request("Hello!"))
         await backend.aclose()
@@ -170,7 +170,7 @@ async def chosen(
 
 
 def built(url: str, vocabulary: Callable[[], Vocabulary], limits: SampleLimits = PATIENT, **options: Any) -> AutoBackend:
-    backend = registry.build(Endpoint(url, SECRET, limits=limits), kind="auto", vocabulary=vocabulary, **options)
+    backend = registry.build(Endpoint(url, SECRET, limits=limits, **options), kind="auto", vocabulary=vocabulary)
     assert isinstance(backend, AutoBackend)
     return backend
 

@@ -387,7 +387,7 @@ async def test_a_removed_back_end_is_closed_after_its_running_answers(configure:
         assert upstream._open_requests == 1, "it writes an answer"
         may_end.set()
         assert (await sampling).visible == "Half and half."
-        assert not upstream._open_requests and not upstream._transport._session
+        assert not upstream._open_requests and not upstream._connections._session
 
 
 @pytest.mark.asyncio
@@ -401,4 +401,4 @@ async def test_a_closed_back_end_can_be_used_once_more_and_leaves_nothing_open(c
         await asyncio.gather(*connected._closing)
         assert backend._is_closed, "the premise"
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hello."
-        assert not backend._chosen[1]._upstream._transport._session
+        assert not backend._chosen[1]._upstream._connections._session

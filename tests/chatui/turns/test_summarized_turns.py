@@ -350,7 +350,7 @@ async def test_an_outsiders_api_program_gets_an_empty_summary(ada: User, backend
 @pytest.mark.parametrize("wants", [True, False])
 async def test_a_server_trusted_with_summaries_is_not_asked_for_them(wants: bool) -> None:
     async with stub.running(then(BEGUN, message_event("Hi"), ended())) as server:
-        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT), summaries_are_trusted=True)
+        backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT, trusts_summaries=True))
         await outcome(backend, replace(sample_request("Hello!"), wants_summary=wants))
         await backend.aclose()
     assert ("summary" in server.posted["reasoning"]) is wants

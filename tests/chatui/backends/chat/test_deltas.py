@@ -161,7 +161,7 @@ def test_a_preamble_is_sent_with_reasoning_only_where_the_server_accepts_it() ->
 def test_reasoning_items_replace_those_made_from_frames() -> None:
     item = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "abc"}
     frames = [THOUGHT, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY]
-    items = prompt(frames, {"c1": GivenReasoning(items=(item,))}).items
+    items, _ = prompt(frames, {"c1": GivenReasoning(items=(item,))})
     assert items[0] == item and [each["type"] for each in items] == ["reasoning", "message", "function_call", "function_call_output"]
 
 

@@ -99,7 +99,7 @@ async def test_the_operators_trust_setting_reaches_the_back_end(trusted: bool) -
         + stub.DONE
     )
     async with stub.running(stub.plays(raw)) as server:
-        backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=trusted)
+        backend = build(Endpoint(server.url, model="m", limits=HASTY, trusts_summaries=trusted))
         result = await outcome(backend, sample_request("How?"))
         await backend.aclose()
     assert result.visible == ("I compared routes." if trusted else "") + "By train."
@@ -108,7 +108,7 @@ async def test_the_operators_trust_setting_reaches_the_back_end(trusted: bool) -
 @pytest.mark.asyncio
 async def test_an_interrupted_summary_is_closed_as_incomplete() -> None:
     async with stub.running(stub.plays(stub.chunk(**details(part("summary", "I comp"))))) as server:
-        backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=True)
+        backend = build(Endpoint(server.url, model="m", limits=HASTY, trusts_summaries=True))
         result = await outcome(backend, sample_request("How?"))
         await backend.aclose()
     assert isinstance(result.error, BackendError)

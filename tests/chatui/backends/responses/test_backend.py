@@ -37,7 +37,7 @@ async def answered(
     **options: Any,
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
-        backend = ResponsesBackend(Endpoint(server.url, limits=limits, separates=separates), summaries_are_trusted=trusted)
+        backend = ResponsesBackend(Endpoint(server.url, limits=limits, separates=separates, trusts_summaries=trusted))
         result = await outcome(backend, request or sample_request("Hello!"))
         await backend.aclose()
     return result, server

@@ -93,7 +93,7 @@ async def replayed(
     **options: Any,
 ) -> Outcome:
     async with stub.running(stub.plays(raw, seed=seed)) as server:
-        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT, separates=separates), **options)
+        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT, separates=separates, **options))
         result = await outcome(backend, sample_request("Hello!", max_tokens=max_tokens))
         await backend.aclose()
     return result

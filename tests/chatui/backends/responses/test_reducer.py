@@ -40,14 +40,16 @@ class Read:
 LOOK = FunctionTool("look")
 
 
-def read(*events: dict[str, Any], breaks: bool = False, has_tools: bool = False, **options: Any) -> Read:
+def read(*events: dict[str, Any], breaks: bool = False, has_tools: bool = False, **given: Any) -> Read:
     """Every frame that is opened is closed, and none is nested in another: otherwise the Assembler fails the test."""
-    numbers, token_limit = iter(range(1, 100)), options.pop("token_limit", None)
-    reducer = Reducer(
-        lambda: f"new_{next(numbers)}", max_chars=options.pop("max_chars", 10_000), **{"separation": Separation.STRUCTURED} | options
-    )
+    numbers, token_limit = iter(range(1, 100)), given.pop("token_limit", None)
+    options: dict[str, Any] = {
+        "max_chars": 10_000,
+        "separation": Separation.STRUCTURED,
+        "asked": Asked(tools=(LOOK,) if has_tools else ()),
+    } | given
+    reducer = Reducer(lambda: f"new_{next(numbers)}", **options)
     reducer.token_limit = token_limit
-    reducer.asks(Asked(tools=(LOOK,) if has_tools else ()))
     assembler, reason = Assembler(), None
     raws = [raw for event in events for raw in reducer.feed(event["type"], event)]
     if breaks:
