@@ -138,8 +138,9 @@ Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A request that was made to fit, and how it is sampled."""
+    """A request that was made to fit into a window, and how it is sampled."""
 
+    window: ContextWindow
     fit: Fit
     events: Callable[[], AsyncGenerator[SampleEvent, None]]
 
@@ -148,17 +149,13 @@ Plan = Callable[[float | None], Awaitable[Attempt]]
 """Makes an attempt of at most this weight; None: only the window limits it."""
 
 
-def sample_within(window: ContextWindow, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    """As ``sample``, with as much of the request as fits. Raises as ``sample_attempts``."""
-
-    async def plan(max_weight: float | None) -> Attempt:
-        found = await _fitted(request, window, max_weight)
-        return Attempt(found, partial(sample, found.request))
-
-    return sample_attempts(window, plan)
+async def attempt(window: ContextWindow, request: SampleRequest, max_weight: float | None, sample: Sample) -> Attempt:
+    """As much of the request as fits."""
+    found = await _fitted(request, window, max_weight)
+    return Attempt(window, found, partial(sample, found.request))
 
 
-async def sample_attempts(window: ContextWindow, plan: Plan) -> AsyncGenerator[SampleEvent, None]:
+async def sample_attempts(plan: Plan) -> AsyncGenerator[SampleEvent, None]:
     """Sample the attempts of ``plan``, each smaller than the one before, until the server accepts one. At most ATTEMPTS.
 
     Raises:
@@ -167,11 +164,12 @@ async def sample_attempts(window: ContextWindow, plan: Plan) -> AsyncGenerator[S
     """
     max_weight: float | None = None
     for left in range(ATTEMPTS - 1, -1, -1):
-        attempt = await plan(max_weight)
-        _check_fits(window, attempt.fit)
-        follower = _Follower(window, attempt.fit)
+        planned = await plan(max_weight)
+        window, fitted = planned.window, planned.fit
+        _check_fits(window, fitted)
+        follower = _Follower(window, fitted)
         try:
-            async with aclosing(attempt.events()) as events:
+            async with aclosing(planned.events()) as events:
                 async for event in events:
                     yield follower.take(event)
             return
@@ -181,11 +179,11 @@ async def sample_attempts(window: ContextWindow, plan: Plan) -> AsyncGenerator[S
                 raise
             if follower.has_begun:
                 ended = SampleEnded(EndReason.LENGTH)
-            elif not window.learn(overflow, attempt.fit.weight, attempt.fit.request.max_tokens, attempt.fit.counted):
+            elif not window.learn(overflow, fitted.weight, fitted.request.max_tokens, fitted.counted):
                 raise
             else:
                 ended = None
-                max_weight = _next_limit(window, attempt.fit, overflow, error, is_last=not left)
+                max_weight = _next_limit(window, fitted, overflow, error, is_last=not left)
         if ended is not None:
             yield follower.take(ended, is_full=True)
             return

@@ -105,11 +105,7 @@ def _by_owner(entries: list[dict[str, object]]) -> str | None:
 async def _by_version(upstream: Upstream) -> str | None:
     """Ollama and vLLM each have their own version endpoint; a server that has neither is unknown."""
     for path, server in (("/api/version", "Ollama"), ("/version", "vLLM")):
-        try:
-            _, body = await upstream.get(path)
-        except BackendError:
-            continue
-        if "version" in object_of(body):
+        if "version" in object_of(await upstream.try_get(path)):
             return server
     return None
 

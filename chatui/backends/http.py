@@ -21,7 +21,7 @@ from chatui.backends.base import Backend, BackendError, SampleEvent, SampleLimit
 from chatui.backends.failures import RejectedFields, blame_request, error_of_status, lost
 from chatui.backends.http1 import Answer, Connections, in_time
 from chatui.backends.pace import AnswerPace
-from chatui.backends.route import DIRECT, Route, credentials
+from chatui.backends.route import DIRECT, Route, basic_authorization
 from chatui.backends.sse import Decoder, ServerSentEvent, TooLongError, decoded, is_object
 from chatui.codes import Cause, ProductCode
 from chatui.observability import measures
@@ -62,8 +62,9 @@ class Upstream:
         self._rejected = RejectedFields()
         # Read again: httpx leaves the default port out only if the scheme is in lower case, which it makes it.
         self._headers = httpx.Headers({"Host": httpx.URL(self._url).netloc.decode("ascii"), **_HEADERS})
-        for headers in (route.key_headers(key), credentials(address)):
-            self._headers.update(headers)
+        self._headers.update(route.key_headers(key))
+        if basic := basic_authorization(address):
+            self._headers["Authorization"] = basic
         self._connections = Connections(route, limits.connect)
         self._open_requests = 0
         self._is_closed = False

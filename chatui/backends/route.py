@@ -20,8 +20,7 @@ _V1 = "/v1"
 class Proxy:
     """``authorization``: its ``Proxy-Authorization`` header, empty if it needs none. Neither it nor ``password`` is in the repr."""
 
-    host: str
-    port: int
+    address: str
     authorization: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
 
@@ -29,10 +28,6 @@ class Proxy:
     def headers(self) -> dict[str, str]:
         """They are never sent to a server."""
         return {"Proxy-Authorization": self.authorization} if self.authorization else {}
-
-    @property
-    def address(self) -> str:
-        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -79,8 +74,7 @@ class Route:
         if not self.proxy:
             return None
         url = httpx.URL(self.proxy)
-        credentials = base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii") if url.userinfo else ""
-        return Proxy(url.raw_host.decode("ascii"), url.port or 80, f"Basic {credentials}" if credentials else "", url.password)
+        return Proxy(str(url.copy_with(userinfo=b"")), basic_authorization(url), url.password)
 
     def tls(self) -> ssl.SSLContext:
         """The TLS context. Raises OSError if a file cannot be read or contains no certificate."""
@@ -99,11 +93,10 @@ DIRECT = Route()
 """A direct route, with nothing added."""
 
 
-def credentials(address: httpx.URL) -> dict[str, str]:
-    if not address.userinfo:
-        return {}
+def basic_authorization(address: httpx.URL) -> str:
+    """The header for the name and password in an address; empty if it has none."""
     both = f"{address.username}:{address.password}".encode()
-    return {"Authorization": f"Basic {base64.b64encode(both).decode('ascii')}"}
+    return f"Basic {base64.b64encode(both).decode('ascii')}" if address.userinfo else ""
 
 
 def _looks_like_api_root(url: str) -> bool:

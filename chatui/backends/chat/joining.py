@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from chatui.backends.answer_format import in_words, sample_in_format
 from chatui.backends.base import BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage, broken_off_with
-from chatui.backends.context_fitting import Sample, sample_within, without_last_reasoning
+from chatui.backends.context_fitting import Attempt, Sample, attempt, sample_attempts, without_last_reasoning
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.discovery import DetectedServer
 from chatui.backends.failures import error_of_body
@@ -244,11 +244,11 @@ class TextBackend(DetectedServer):
         """Ask in words for the rest of a cut answer."""
         return self._within(without_last_reasoning(request), partial(continue_in_words, sample=self._sample))
 
-    async def _within(self, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-        window = await self._window(request.model)
-        async with aclosing(sample_within(window, request, sample)) as events:
-            async for event in events:
-                yield event
+    def _within(self, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+        async def plan(max_weight: float | None) -> Attempt:
+            return await attempt(await self._window(request.model), request, max_weight, sample)
+
+        return sample_attempts(plan)
 
     def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         return sample_in_format(request, self._sample_once)

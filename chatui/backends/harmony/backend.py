@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import groupby
@@ -23,7 +23,7 @@ from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import DetectedServer, Discovered
 from chatui.backends.harmony.answer import HarmonyAnswer, OnSent, ReadingPause, Wire
 from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest, ask_token_server
-from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
+from chatui.backends.harmony.prompt import answer_tokens, fitted, opened, room_of
 from chatui.backends.separation import IDS, Known
 from chatui.codes import ProductCode
 from renderer.events import RawEvent
@@ -43,53 +43,50 @@ _WORD_TOKENS = 80
 """Enough for any name: at most 64 characters, each of which may be a token, after ``=functions.``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forced:
-    """A required call: one of these tools must be called."""
-
-    tools: Sequence[FunctionTool]
-
-    @property
-    def recipients(self) -> dict[str, FunctionTool]:
-        return {tool.recipient or f"{FUNCTIONS}{tool.name}": tool for tool in self.tools}
-
-    def misses(self, header: Header) -> bool:
-        """Whether a message with this header is neither a call of one of the tools nor allowed before one (reasoning, a preamble).
-
-        Messages with a broken header are hidden in any case, so they do not count.
-        """
-        if is_reasoning(header) or is_preamble(header) or header.intent == Intent.DEBUG:
-            return False
-        recipient = header.recipient or ""
-        allowed = {*self.recipients, *(f"{FUNCTIONS}{tool.name}" for tool in self.tools)}
-        channels = (Channel.COMMENTARY,) if recipient.startswith(FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
-        return recipient not in allowed or header.channel not in channels
+Tools = Sequence[FunctionTool]
 
 
-async def force_call(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
+def recipients_of(tools: Tools) -> dict[str, FunctionTool]:
+    return {tool.recipient or f"{FUNCTIONS}{tool.name}": tool for tool in tools}
+
+
+def is_no_call(tools: Tools, header: Header) -> bool:
+    """Whether a message with this header is neither a call of one of the tools nor allowed before one (reasoning, a preamble).
+
+    Messages with a broken header are hidden in any case, so they do not count.
+    """
+    if is_reasoning(header) or is_preamble(header) or header.intent == Intent.DEBUG:
+        return False
+    recipient = header.recipient or ""
+    allowed = {*recipients_of(tools), *(f"{FUNCTIONS}{tool.name}" for tool in tools)}
+    channels = (Channel.COMMENTARY,) if recipient.startswith(FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
+    return recipient not in allowed or header.channel not in channels
+
+
+async def force_call(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, tools: Tools) -> AsyncGenerator[RawEvent, None]:
     """The events of a call after what ``answer`` has read of ``asked``; none if there is a call already, or if the model names no tool."""
     answer.check_end()
+    offered = recipients_of(tools)
     for _ in range(TRIES):
-        recipient = await _choose_recipient(wire, asked, answer.before, forced) if answer.lacks_call else None
+        recipient = await _choose_recipient(wire, asked, answer.before, list(offered)) if answer.lacks_call else None
         if recipient is None:
             return
         header = _header(recipient)
         following = await _extended(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
         answer.begin_call(header, wire.chunks(), len(following.ids) - len(asked.ids))
         # Only the arguments of Python are no JSON.
-        schema = None if recipient == PYTHON else forced.recipients[recipient].parameters or {"type": "object"}
+        schema = None if recipient == PYTHON else offered[recipient].parameters or {"type": "object"}
         async with aclosing(wire.in_schema(answer, replace(following, schema=schema))) as raws:
             async for raw in raws:
                 yield raw
         answer.check_end()
 
 
-async def _choose_recipient(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], forced: Forced) -> str | None:
+async def _choose_recipient(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], recipients: list[str]) -> str | None:
     """The recipient of the call: the only one, or the one that the model names after the beginning of a header.
 
     None if it names no valid one.
     """
-    recipients = list(forced.recipients)
     if len(recipients) == 1:
         return recipients[0]
     extended = await _extended(wire, asked, [*_pieces(before), *_opening()])
@@ -196,48 +193,45 @@ class HarmonyCompletionsBackend(DetectedServer):
     def known_separations(self) -> dict[str, Known]:
         return {"": IDS}
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
         # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
         sample = partial(self._sample, min_turns=2 if in_words else 1)
-        async with aclosing(continue_in_words(request, sample) if in_words else sample(request)) as events:
-            async for event in events:
-                yield event
+        return continue_in_words(request, sample) if in_words else sample(request)
 
-    async def _sample(self, request: SampleRequest, *, min_turns: int) -> AsyncGenerator[SampleEvent, None]:
-        vocabulary = await self._loaded()
-        models = await self.models()
-        model = request.model or self._model or next(iter(models), None)
-        window = await self._window(model)
-
+    def _sample(self, request: SampleRequest, *, min_turns: int) -> AsyncGenerator[SampleEvent, None]:
         async def plan(max_weight: float | None) -> Attempt:
-            wanted = PromptInput(request, window.limit, None if max_weight is None else int(max_weight), min_turns)
-            prompt = await asyncio.to_thread(fitted, wanted, vocabulary, request.today or self._today())
+            vocabulary = await self._loaded()
+            model = request.model or self._model or next(iter(await self.models()), None)
+            window = await self._window(model)
+            context, today = window.limit, request.today or self._today()
+            room = room_of(request, context, None if max_weight is None else int(max_weight))
+            prompt = await asyncio.to_thread(fitted, request, vocabulary, today, room, min_turns=min_turns)
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
-            asked = CompletionRequest(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
+            asked = CompletionRequest(prompt.ids, answer_tokens(request, len(prompt.ids), context), model, request.sampling, schema)
             fit = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_minimal)
-            if wanted.context is not None and len(prompt.ids) >= wanted.context:
-                raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
-            forced = Forced(request.tools) if request.must_call and request.tools and not request.cut_answer else None
+            if context is not None and len(prompt.ids) >= context:
+                raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {context}")
+            forced = request.tools if request.must_call and not request.cut_answer else ()
             opening = opened(request.cut_answer)
-            return Attempt(fit, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
+            return Attempt(window, fit, partial(self.complete, asked, cut_answer=opening, forced=forced, on_sent=request.on_sent))
 
-        async with aclosing(sample_attempts(window, plan)) as events:
-            async for event in events:
-                yield event
+        return sample_attempts(plan)
 
     async def complete(
-        self, asked: CompletionRequest, *, cut_answer: Frame | None = None, forced: Forced | None = None, on_sent: OnSent | None = None
+        self, asked: CompletionRequest, *, cut_answer: Frame | None = None, forced: Tools = (), on_sent: OnSent | None = None
     ) -> AsyncGenerator[SampleEvent, None]:
         """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``.
 
         With a schema, it first samples up to the answer, then continues under the schema: the grammar must not apply to the reasoning.
-        ``forced``: only reasoning, preambles and a call are read.
+        ``forced``: only reasoning, preambles and a call of one of these tools are read.
         """
         vocabulary = await self._loaded()
         await self.models()
         wire = Wire(self._upstream, DIALECTS[await self._product() or ""], vocabulary, on_sent)
-        pause = ReadingPause(forced.misses, drops=True) if forced else ReadingPause(is_answer) if asked.schema is not None else None
+        pause = ReadingPause(is_answer) if asked.schema is not None else None
+        if forced:
+            pause = ReadingPause(partial(is_no_call, forced), drops=True)
         answer = HarmonyAnswer(wire.chunks(), self._limits.max_output_chars, pause)
         if cut_answer:
             answer.continue_with(cut_answer)
@@ -268,11 +262,11 @@ class HarmonyCompletionsBackend(DetectedServer):
         return self._vocabulary
 
 
-async def _raw_events(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Forced | None) -> AsyncGenerator[RawEvent, None]:
+async def _raw_events(wire: Wire, answer: HarmonyAnswer, asked: CompletionRequest, forced: Tools) -> AsyncGenerator[RawEvent, None]:
     async with aclosing(wire.written(answer, replace(asked, schema=None))) as raws:
         async for raw in raws:
             yield raw
-    if forced is not None:
+    if forced:
         rest = force_call(wire, answer, asked, forced)
     elif answer.needs_second_request:
         following = await asyncio.to_thread(continued_request, asked, answer.pieces, wire.vocabulary)

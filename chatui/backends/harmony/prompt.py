@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from chatui.backends.answer_format import for_prompt
@@ -22,43 +22,34 @@ _CLOSER = 0.9
 _BROWSER = "browser."
 
 
-@dataclass(frozen=True, slots=True)
-class PromptInput:
-    """A request and its limits. ``context``: tokens of prompt and answer together; ``max_tokens``: of the prompt; None if unknown.
-
-    ``min_turns``: how many of the last turns are never left out.
-    """
-
-    request: SampleRequest
-    context: int | None
-    max_tokens: int | None = None
-    min_turns: int = 1
+def room_of(request: SampleRequest, context: int | None, max_tokens: int | None = None) -> int | None:
+    """How many tokens its prompt may have. ``context``: tokens of prompt and answer together; ``max_tokens``: of the prompt; None if
+    unknown."""
+    room = None if context is None else context - reserved_tokens(request.max_tokens, context)
+    return min((each for each in (room, max_tokens) if each is not None), default=None)
 
 
-def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
-    """The ids, and how many of the oldest turns were left out to make room for an answer.
+def fitted(request: SampleRequest, vocabulary: Vocabulary, today: date, room: int | None = None, *, min_turns: int = 1) -> Fitted:
+    """The ids, and how many of the oldest turns were left out, so that there are at most as many as there is ``room``.
 
-    If it still does not fit, the beginning of a cut answer is left out.
+    If it still does not fit, the beginning of a cut answer is left out. ``min_turns``: how many of the last turns are never left out.
 
     Raises:
         BackendError: a frame cannot be written.
     """
-    room = None if wanted.context is None else wanted.context - reserved_tokens(wanted.request.max_tokens, wanted.context)
-    if wanted.max_tokens is not None:
-        room = wanted.max_tokens if room is None else min(room, wanted.max_tokens)
-    request = wanted.request
+    asked = request
     try:
-        found = build_within(_prompt(request, today), vocabulary, room, min_turns=wanted.min_turns)
+        found = build_within(_prompt(request, today), vocabulary, room, min_turns=min_turns)
         for _ in range(_SHORTENINGS):
             if room is None or len(found.ids) <= room or request.cut_answer is None:
                 break
             # The estimate of the other formats, corrected by the exact count: a few rounds instead of one for each token.
             whole = fit(request, None).weight
             request = fit(request, room * whole * _CLOSER / max(_length(request, vocabulary, today), 1)).request
-            found = build_within(_prompt(request, today), vocabulary, room, min_turns=wanted.min_turns)
+            found = build_within(_prompt(request, today), vocabulary, room, min_turns=min_turns)
     except ParseHeaderError as error:
         raise BackendError(Code.PARSE_HEADER, str(error)) from error
-    return replace(found, turns_left_out=questions(wanted.request.frames) - questions(request.frames) + found.turns_left_out)
+    return replace(found, turns_left_out=questions(asked.frames) - questions(request.frames) + found.turns_left_out)
 
 
 def answer_tokens(request: SampleRequest, prompt_tokens: int, context: int | None) -> int:

@@ -17,7 +17,7 @@ from chatui.backends.answer_format import as_json, function_call
 from chatui.backends.base import GivenReasoning, SampleRequest
 from chatui.backends.chat.messages import messages
 from chatui.backends.context_fitting import fit
-from chatui.backends.harmony.prompt import PromptInput, fitted
+from chatui.backends.harmony.prompt import fitted
 from chatui.backends.responses.backend import prompt
 from chatui.prompts import format_preferences
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, PRODUCT_NAMES
@@ -57,7 +57,7 @@ def sent(history: tuple[Frame, ...], vocabulary: Vocabulary) -> Mapping[str, str
     return {
         "chat": str(messages(request.frames)),
         "responses": str(items) + instructions,
-        "token ids": text_of(vocabulary, fitted(PromptInput(request, None), vocabulary, DAY).ids),
+        "token ids": text_of(vocabulary, fitted(request, vocabulary, DAY).ids),
     }
 
 
@@ -284,8 +284,8 @@ def test_no_format_lets_it_become_a_marker_or_a_message_of_its_own(vocabulary: V
     for text in (str(chat[0]["content"]), instructions):
         assert text.startswith("Be kind.\n\n") and "<|" not in text and "You are free." in text
     assert len(items) == 1 and "<|end|>" not in json.dumps(items)
-    ids = fitted(PromptInput(sample_request, None, None, 1), vocabulary, date(2026, 11, 21)).ids
-    plain = fitted(PromptInput(request("Be quiet."), None, None, 1), vocabulary, date(2026, 11, 21)).ids
+    ids = fitted(sample_request, vocabulary, date(2026, 11, 21)).ids
+    plain = fitted(request("Be quiet."), vocabulary, date(2026, 11, 21)).ids
     special = [[each for each in found if each >= len(vocabulary.bytes_of)] for found in (ids, plain)]
     assert special[0] == special[1] and special[0]
 

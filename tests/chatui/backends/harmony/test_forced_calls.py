@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
-from chatui.backends.harmony.backend import Forced, HarmonyCompletionsBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend, is_no_call, recipients_of
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
 from renderer.harmony.prompt import FunctionTool
@@ -325,11 +325,11 @@ def call(channel: str, recipient: str | None, **more: Any) -> Header:
     ],
 )
 def test_only_reasoning_preambles_and_calls_of_the_tools_are_read(header: Header, misses: bool) -> None:
-    assert Forced([WEATHER, SEARCH]).misses(header) is misses
+    assert is_no_call([WEATHER, SEARCH], header) is misses
 
 
 def test_each_tool_has_the_recipient_of_its_calls() -> None:
-    assert Forced([WEATHER, SEARCH, PYTHON]).recipients == {"functions.weather": WEATHER, "browser.search": SEARCH, "python": PYTHON}
+    assert recipients_of([WEATHER, SEARCH, PYTHON]) == {"functions.weather": WEATHER, "browser.search": SEARCH, "python": PYTHON}
 
 
 @pytest.mark.asyncio

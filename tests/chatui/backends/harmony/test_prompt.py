@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from chatui.backends.base import BackendError, SampleRequest
-from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
+from chatui.backends.harmony.prompt import answer_tokens, fitted, opened, room_of
 from chatui.json_schemas import answer_format
 from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import NOTES
@@ -34,7 +34,7 @@ TURNS = tuple(
 def written(vocabulary: Vocabulary, *frames: Frame, **more: object) -> str:
     """The prompt as text."""
     request = replace(SampleRequest(frames), **more)  # type: ignore[arg-type]
-    ids = fitted(PromptInput(request, None), vocabulary, DAY).ids
+    ids = fitted(request, vocabulary, DAY).ids
     return "".join(vocabulary.decode([number]).decode("utf-8", "replace") if number < 199_998 else f"<{number}>" for number in ids)
 
 
@@ -121,42 +121,43 @@ def test_the_answer_may_be_as_long_as_requested_and_as_fits(wanted: int | None, 
 
 def test_the_oldest_turns_are_left_out_until_the_prompt_fits(vocabulary: Vocabulary) -> None:
     request = SampleRequest((ORDERS, *TURNS, QUESTION), max_tokens=100)
-    whole = fitted(PromptInput(request, None), vocabulary, DAY)
+    whole = fitted(request, vocabulary, DAY)
     assert (whole.turns_left_out, whole.is_minimal) == (0, False)
     length = len(whole.ids)
-    exact = fitted(PromptInput(request, length + 100), vocabulary, DAY)
+    exact = fitted(request, vocabulary, DAY, room_of(request, length + 100))
     assert exact.ids == whole.ids, "the prompt and the answer fill the context"
-    less = fitted(PromptInput(request, length + 99), vocabulary, DAY)
+    less = fitted(request, vocabulary, DAY, room_of(request, length + 99))
     assert less.turns_left_out > 0 and len(less.ids) < length
-    assert fitted(PromptInput(request, None, length), vocabulary, DAY).ids == whole.ids
-    assert fitted(PromptInput(request, None, length - 1), vocabulary, DAY).turns_left_out == less.turns_left_out
+    assert fitted(request, vocabulary, DAY, length).ids == whole.ids
+    assert fitted(request, vocabulary, DAY, length - 1).turns_left_out == less.turns_left_out
     for context, most in ((length + 100, length - 1), (length + 99, length)):
-        assert fitted(PromptInput(request, context, most), vocabulary, DAY).turns_left_out == less.turns_left_out
+        assert fitted(request, vocabulary, DAY, room_of(request, context, most)).turns_left_out == less.turns_left_out
 
 
 @pytest.mark.parametrize("turns", [1, 2])
 def test_the_last_turns_are_never_left_out(vocabulary: Vocabulary, turns: int) -> None:
-    found = fitted(PromptInput(SampleRequest((*TURNS, QUESTION)), 50, min_turns=turns), vocabulary, DAY)
+    asked = SampleRequest((*TURNS, QUESTION))
+    found = fitted(asked, vocabulary, DAY, room_of(asked, 50), min_turns=turns)
     assert (found.turns_left_out, found.is_minimal) == (11 - turns, True)
 
 
 def test_the_beginning_of_a_cut_answer_is_left_out_last(vocabulary: Vocabulary) -> None:
     cut = Frame(ANSWER, "".join(f"Step {number}. " for number in range(400)))
     request = SampleRequest((ORDERS, *TURNS, QUESTION), cut_answer=cut)
-    found = fitted(PromptInput(request, None, 700), vocabulary, DAY)
+    found = fitted(request, vocabulary, DAY, 700)
     text = vocabulary.decode([number for number in found.ids if number < 199_998]).decode()
     assert text.endswith("Step 398. Step 399. ") and "Step 0." not in text
     assert "What is it?" in text and "Be kind." in text and "Question 9?" not in text
     assert 350 < len(found.ids) <= 700 and found.turns_left_out == 10
-    whole = fitted(PromptInput(request, None, 100_000), vocabulary, DAY)
+    whole = fitted(request, vocabulary, DAY, 100_000)
     assert whole.turns_left_out == 0 and len(whole.ids) > 2000
 
 
 def test_a_cut_answer_that_just_fits_is_whole(vocabulary: Vocabulary) -> None:
     request = SampleRequest((QUESTION,), cut_answer=Frame(ANSWER, "".join(f"Step {number}. " for number in range(100))))
-    whole = fitted(PromptInput(request, None), vocabulary, DAY).ids
-    assert fitted(PromptInput(request, None, len(whole)), vocabulary, DAY).ids == whole
-    less = fitted(PromptInput(request, None, len(whole) - 1), vocabulary, DAY).ids
+    whole = fitted(request, vocabulary, DAY).ids
+    assert fitted(request, vocabulary, DAY, len(whole)).ids == whole
+    less = fitted(request, vocabulary, DAY, len(whole) - 1).ids
     assert 3 * len(whole) < 4 * len(less) < 4 * len(whole) and less[-20:] == whole[-20:], "and otherwise most of it is kept"
 
 
@@ -173,5 +174,5 @@ def test_an_unwritable_prompt_is_reported_as_a_broken_header(vocabulary: Vocabul
 
     monkeypatch.setattr("chatui.backends.harmony.prompt.build_within", refuse)
     with pytest.raises(BackendError) as raised:
-        fitted(PromptInput(SampleRequest((QUESTION,)), None), vocabulary, DAY)
+        fitted(SampleRequest((QUESTION,)), vocabulary, DAY)
     assert raised.value.code is Code.PARSE_HEADER
