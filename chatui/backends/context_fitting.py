@@ -42,7 +42,7 @@ _SPACE_WITHIN = 60
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A request that should fit. ``weight``: its estimated tokens, see ``context_window.weight``; ``hidden``: those of its reasoning.
+    """A request that should fit. ``weight``: its estimated tokens, see ``context_window.weight``.
 
     ``turns_left_out``: how many questions were left out, each with all that follows it. ``is_minimal``: nothing more can be left out.
     ``is_answer_limited``: its answer must be shorter than requested. ``counted``: the part of the weight that comes from exact counts.
@@ -50,7 +50,6 @@ class Fit:
 
     request: SampleRequest
     weight: float
-    hidden: float
     turns_left_out: int
     is_minimal: bool
     is_answer_limited: bool = False
@@ -77,7 +76,6 @@ def fit(request: SampleRequest, max_weight: float | None, factor: float = 1.0) -
     return Fit(
         fitted,
         total,
-        hidden_weight(fitted),
         found.turns_left_out,
         found.is_minimal and (cut is None or weight(cut.body) <= _MIN_KEPT),
         counted=sum(_weight(request, frame, factor) for frame in frames if frame in request.counted),
@@ -87,10 +85,6 @@ def fit(request: SampleRequest, max_weight: float | None, factor: float = 1.0) -
 def _weight(request: SampleRequest, frame: Frame, factor: float) -> float:
     counted = request.counted.get(frame) if is_document(frame.header) else None
     return weight_of([frame]) if counted is None else FRAME_TOKENS + counted / factor
-
-
-def hidden_weight(request: SampleRequest) -> float:
-    return weight_of(frame for frame in request.frames if frame.header.channel == Channel.ANALYSIS)
 
 
 def without_last_reasoning(request: SampleRequest) -> SampleRequest:
@@ -280,12 +274,11 @@ class _Follower:
         prompt = usage.prompt_tokens if usage and usage.prompt_tokens else int(fitted.weight * window.factor)
         written = usage.completion_tokens if usage else None
         is_full = is_full or (ended.reason is EndReason.LENGTH and self._has_filled(size, prompt, written))
-        left_out = ended.turns_left_out + fitted.turns_left_out
-        if size is None:
-            return replace(ended, turns_left_out=left_out, is_context_full=is_full)
         # Without reasoning: it is not sent again, and its length is private.
-        used = max(int(prompt - fitted.hidden * window.factor), 0) + int(self._shown * window.factor)
-        return replace(ended, turns_left_out=left_out, is_context_full=is_full, context=ContextUse(size, min(used, size)))
+        hidden = weight_of(frame for frame in fitted.request.frames if frame.header.channel == Channel.ANALYSIS)
+        used = max(int(prompt - hidden * window.factor), 0) + int(self._shown * window.factor)
+        context = None if size is None else ContextUse(size, min(used, size))
+        return replace(ended, turns_left_out=fitted.turns_left_out, is_context_full=is_full, context=context)
 
     def _has_filled(self, size: int | None, prompt: int, written: int | None) -> bool:
         if written is None:

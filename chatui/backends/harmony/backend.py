@@ -18,7 +18,7 @@ from itertools import groupby
 
 from chatui.backends.answer_format import FUNCTIONS, PYTHON, refuses_format
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
-from chatui.backends.context_fitting import Attempt, Fit, hidden_weight, sample_attempts, too_long
+from chatui.backends.context_fitting import Attempt, Fit, sample_attempts, too_long
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import DetectedServer, Discovered
 from chatui.backends.harmony.answer import HarmonyAnswer, OnSent, ReadingPause, Wire
@@ -209,7 +209,7 @@ class HarmonyCompletionsBackend(DetectedServer):
             prompt = await asyncio.to_thread(fitted, request, vocabulary, today, room, min_turns=min_turns)
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
             asked = CompletionRequest(prompt.ids, answer_tokens(request, len(prompt.ids), context), model, request.sampling, schema)
-            fit = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_minimal)
+            fit = Fit(request, len(prompt.ids), prompt.turns_left_out, prompt.is_minimal)
             if context is not None and len(prompt.ids) >= context:
                 raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {context}")
             forced = request.tools if request.must_call and not request.cut_answer else ()

@@ -197,21 +197,21 @@ _MAX_CALLS = 8
 """So that text which looks like a call again and again takes linear time."""
 
 
-def _writes_call(text: str, asked: Asked, *, complete: bool) -> bool:
+def _writes_call(begin: regex.Match[str], asked: Asked, *, complete: bool) -> bool:
     """Whether a text that begins like one of ``calls_begin`` is a call. Cut, it may be one."""
-    begin = pattern.match(text) if (pattern := calls_begin(asked)) else None
-    groups = begin.groupdict() if begin else {}
-    if not begin or groups.get("dotted") or (groups.get("name") and not complete):
-        return begin is not None
-    if groups.get("name"):
-        return bool(_ARGUMENTS_ALONE.match(text, begin.end()))
+    named = begin.groupdict()
+    if named.get("dotted") or (named.get("name") and not complete):
+        return True
+    if named.get("name"):
+        return bool(_ARGUMENTS_ALONE.match(begin.string, begin.end()))
+    text = begin.string[begin.start() :]
     return _are_arguments(text, asked.tools) or _are_calls(text, complete=complete)
 
 
 def calls_in(text: str, asked: Asked, *, complete: bool = True) -> Iterator[int]:
     pattern = calls_begin(asked)
     for number, begin in enumerate(pattern.finditer(text) if pattern else ()):
-        if number >= _MAX_CALLS or _writes_call(text[begin.start() :], asked, complete=complete):
+        if number >= _MAX_CALLS or _writes_call(begin, asked, complete=complete):
             yield begin.start()
 
 
