@@ -65,6 +65,8 @@ class Upstream:
         self._headers.update(route.key_headers(key))
         if basic := basic_authorization(address):
             self._headers["Authorization"] = basic
+        # Of load balancers, which get them back.
+        self._cookies = httpx.Cookies()
         self._connections = Connections(route, limits.connect)
         self._open_requests = 0
         self._is_closed = False
@@ -159,21 +161,26 @@ class Upstream:
     async def _opened(
         self, method: str, path: str, deadline: float, body: bytes = b"", more_headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[Answer]:
-        address, headers = self._address(path), self._headers.copy()
+        headers = self._headers.copy()
         headers.update(more_headers)
-        watching = self.watcher(method, address.path, body) if self.watcher else None
+        request = httpx.Request(method, self._address(path), headers=headers, content=body)
+        if self._cookies:
+            self._cookies.set_cookie_header(request)
+        watching = self.watcher(method, request.url.path, body) if self.watcher else None
         self._open_requests += 1
         try:
-            sent = [(name.decode("ascii"), value.decode("ascii")) for name, value in headers.raw]
+            sent = [(name.decode("ascii"), value.decode("ascii")) for name, value in request.headers.raw]
             async with in_time(deadline):
-                answer = await self._connections.answer(method, str(address.copy_with(userinfo=b"")), sent, body)
+                answer = await self._connections.answer(method, str(request.url.copy_with(userinfo=b"")), sent, body)
             try:
+                if answer.cookies:
+                    self._cookies.extract_cookies(httpx.Response(answer.status, headers=answer.cookies, request=request))
                 if watching:
                     watching.answered(answer.status, answer.headers)
                     answer.on_read = watching.read
                 if answer.status != 200:
                     names_model = method == "GET" or b'"model":' in body
-                    raise await self._refusal(answer, deadline, address.path, names_model=names_model)
+                    raise await self._refusal(answer, deadline, request.url.path, names_model=names_model)
                 if answer.headers.get("content-encoding", "identity") != "identity":
                     raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is").because(
                         Cause.UNREADABLE

@@ -24,9 +24,8 @@ _MAX_HEADER = 16 * 1024
 
 
 class Connections:
-    """For one event loop. No HTTP/2, no redirects, no compression, no proxy except the route's, and nothing from the environment.
-
-    A load balancer's cookie is sent back to it. Closed, they open again for the next request.
+    """For one event loop. No HTTP/2, no redirects, no compression, no cookies, no proxy except the route's, and nothing from the
+    environment. Closed, they open again for the next request.
     """
 
     def __init__(self, route: Route, connect: float) -> None:
@@ -72,7 +71,7 @@ class Connections:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS, ssl=tls),
                 auto_decompress=False,
-                cookie_jar=aiohttp.CookieJar(unsafe=True, quote_cookie=False),  # unsafe: also of servers without a name
+                cookie_jar=aiohttp.DummyCookieJar(),
                 max_line_size=_MAX_HEADER,
                 max_field_size=_MAX_HEADER,
                 trace_configs=[tracing],
@@ -90,12 +89,15 @@ async def _note_opened(session: aiohttp.ClientSession, context: SimpleNamespace,
 
 
 class Answer:
-    """A response whose head has arrived. ``headers``: by their names in small letters. ``on_read`` gets each piece of the body."""
+    """A response whose head has arrived. ``headers``: by their names in small letters; ``cookies``: those that set one that can be sent.
+    ``on_read`` gets each piece of the body.
+    """
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
         written = {name.lower(): ", ".join(response.headers.getall(name)) for name in response.headers}
         self.headers = {name: value.encode("utf-8", "replace").decode() for name, value in written.items()}
+        self.cookies = [(name, value) for name, value in response.raw_headers if name.lower() == b"set-cookie" and value.isascii()]
         self.on_read: Callable[[bytes], None] = lambda _: None
         self._response = response
         self._let_flow(False)

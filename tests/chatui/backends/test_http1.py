@@ -191,20 +191,21 @@ async def test_an_exchange_is_freed_at_once_without_the_garbage_collector() -> N
     assert (read, left) == (["x"], [None])
 
 
-async def test_a_cookie_of_a_load_balancer_is_sent_back() -> None:
+async def test_a_cookie_of_a_load_balancer_is_sent_back_as_it_came() -> None:
     heads: list[bytes] = []
 
     async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while head := await reader.readuntil(b"\r\n\r\n"):
             heads.append(head)
-            writer.write(b"HTTP/1.1 200 OK\r\nSet-Cookie: server=b7; Path=/\r\nContent-Length: 2\r\n\r\n{}")
+            cookies = 'Set-Cookie: server="b 7"; Path=/\r\nSet-Cookie: é=ü\r\nSet-Cookie: a=1; Domain=other.example\r\n'
+            writer.write(f"HTTP/1.1 200 OK\r\n{cookies}Content-Length: 2\r\n\r\n{{}}".encode())
 
     async with serving_play(play) as url:
         upstream = Upstream(url, None, PATIENT)
         for _ in range(2):
             assert (await upstream.get("/v1/models"))[1] == {}
         await upstream.aclose()
-    assert [b"\r\nCookie: server=b7\r\n" in head for head in heads] == [False, True]
+    assert [b'\r\nCookie: server="b 7"\r\n' in head for head in heads] == [False, True]
 
 
 @pytest.mark.parametrize("key", [None, "sk-1"])
