@@ -169,8 +169,8 @@ class Upstream:
         watching = self.watcher(method, request.url.path, body) if self.watcher else None
         self._open_requests += 1
         try:
-            sent = [(name.decode("ascii"), value.decode("ascii")) for name, value in request.headers.raw]
             async with in_time(deadline):
+                sent = [(name.decode("ascii"), value.decode("ascii")) for name, value in request.headers.raw]
                 answer = await self._connections.answer(method, str(request.url.copy_with(userinfo=b"")), sent, body)
             try:
                 if answer.cookies:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from chatui.backends.auto import AUTO, KIND_OF, AutoBackend
+from chatui.backends.auto import AUTO, CHAT, KIND_OF, AutoBackend
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.demo import DemoBackend
@@ -17,7 +17,7 @@ HARMONY = "harmony"
 
 
 KINDS: dict[str, Callable[..., Backend]] = {
-    "chat": ChatCompletionsBackend,
+    CHAT: ChatCompletionsBackend,
     "responses": ResponsesBackend,
     HARMONY: HarmonyCompletionsBackend,
     **{kind: partial(HarmonyCompletionsBackend, dialect=product) for product, kind in KIND_OF.items()},
@@ -26,7 +26,7 @@ KINDS: dict[str, Callable[..., Backend]] = {
 
 
 def build(
-    endpoint: Endpoint, *, kind: str | None = None, tokens_per_second: float = 50.0, vocabulary: Callable[[], Vocabulary] | None = None
+    endpoint: Endpoint, *, kind: str = CHAT, tokens_per_second: float = 50.0, vocabulary: Callable[[], Vocabulary] | None = None
 ) -> Backend:
     """The backend at ``endpoint``; the demo, at ``tokens_per_second``, if its ``url`` is empty.
 
@@ -37,10 +37,10 @@ def build(
     """
     if not endpoint.url:
         return DemoBackend(tokens_per_second)
-    if kind not in (None, AUTO, *KINDS):
+    if kind not in (AUTO, *KINDS):
         raise ValueError(f"no such kind of model server: {kind!r}; known are: {', '.join((AUTO, *KINDS))}")
-    if kind is None or not (kind == AUTO or needs_vocabulary(kind)):
-        return KINDS[kind or "chat"](endpoint)
+    if kind != AUTO and not needs_vocabulary(kind):
+        return KINDS[kind](endpoint)
     if vocabulary is None:
         raise ValueError(f"kind {kind} needs the vocabulary: it speaks in token ids, or may choose them")
     if kind == AUTO:

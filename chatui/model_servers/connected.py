@@ -145,9 +145,8 @@ def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
         wanted.separates,
         wanted.summaries == "server",
     )
-    kind, speed = None if wanted.is_demo else wanted.kind, environment().demo_tokens_per_second
-    endpoints = [replace(endpoint, url=url) for url in (wanted.url, *wanted.more_urls)]
-    built = [registry.build(each, kind=kind, tokens_per_second=speed, vocabulary=gpt_oss_vocabulary) for each in endpoints]
+    speed, endpoints = environment().demo_tokens_per_second, [replace(endpoint, url=url) for url in (wanted.url, *wanted.more_urls)]
+    built = [registry.build(each, kind=wanted.kind, tokens_per_second=speed, vocabulary=gpt_oss_vocabulary) for each in endpoints]
     return PooledBackend(built) if len(built) > 1 else built[0]
 
 

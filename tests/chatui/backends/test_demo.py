@@ -148,7 +148,7 @@ async def test_without_an_address_the_demo_is_built_and_with_one_the_server() ->
     assert (demo.kind, demo.is_demo, await demo.models()) == ("demo", True, ("demo",))
     server = build(Endpoint("http://127.0.0.1:8080/v1", key="k", limits=SampleLimits()))
     assert (server.kind, server.is_demo, server.name) == ("chat", False, "Model server at 127.0.0.1:8080")
-    for url, kind in (("ftp://x", None), ("nonsense", None), ("http://x", "telepathy")):
+    for url, kind in (("ftp://x", "chat"), ("nonsense", "chat"), ("http://x", "telepathy")):
         with pytest.raises(ValueError, match="model server"):
             build(Endpoint(url), kind=kind)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem, text_of, texts_of
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Items, OutputItem, texts_of, words_of
 from chatui.backends.sse import number
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -170,8 +170,8 @@ def test_an_item_that_ends_without_place_is_not_one_whose_kind_is_unknown() -> N
 
 
 def test_the_text_of_a_refusal_is_in_its_own_field() -> None:
-    assert text_of({"type": "refusal", "refusal": "No.", "text": "x"}) == "No."
-    assert [text_of(part) for part in ({"type": "text", "refusal": "No.", "text": "x"}, {"type": "refusal", "text": "x"})] == ["x", ""]
+    assert words_of({"type": "refusal", "refusal": "No.", "text": "x"}) == "No."
+    assert [words_of(part) for part in ({"type": "text", "refusal": "No.", "text": "x"}, {"type": "refusal", "text": "x"})] == ["x", ""]
 
 
 def test_a_refusal_that_comes_only_with_the_whole_message_is_one() -> None:
