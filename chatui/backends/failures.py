@@ -230,14 +230,16 @@ _MAX_READ = 300
 
 
 class RejectedFields:
-    """The fields that one server has rejected. ``without`` returns a request that it may accept; ``learn`` reads a refusal."""
+    """The ``names`` of the fields that one server has rejected. ``without`` returns a request that it may accept; ``learn`` reads a
+    refusal.
+    """
 
     def __init__(self) -> None:
-        self._names: list[str] = []
+        self.names: list[str] = []
 
     def without(self, payload: Mapping[str, object]) -> dict[str, Any]:
         left = dict(payload)
-        for name in self._names:
+        for name in self.names:
             _remove(left, name)
         return left
 
@@ -253,8 +255,8 @@ class RejectedFields:
         found = next(
             (name for name in (*OPTIONAL, *RENAMED) if _holds(sent, name) and any(_is_about(each, name) for each in complaints)), None
         )
-        if found is not None and found not in self._names:
-            self._names.append(found)
+        if found is not None and found not in self.names:
+            self.names.append(found)
         return found
 
 

@@ -119,7 +119,7 @@ class Upstream:
             BackendError: retryable only if no event had arrived yet.
         """
         while True:
-            sent = self._rejected.without(payload)
+            sent = self._rejected.without(payload) if self._rejected.names else payload
             try:
                 async with aclosing(self._stream(path, sent, on_sent, is_hidden)) as read:
                     async for events in read:
