@@ -38,7 +38,7 @@ from chatui.turns.runner import Runner
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import slots
 from chatui.wire import bus as wire_bus
-from chatui.wire.bus import PROCESS, bus, send_to_from_thread
+from chatui.wire.bus import PROCESS, bus, send_from_thread
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -196,13 +196,13 @@ def answer_now(place: TurnPlace) -> None:
 
 def stop_from_thread(place: TurnPlace) -> None:
     """As ``stop``, from synchronous code."""
-    send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.stop"})
+    send_from_thread(wire_bus.control(place.turn_id), {"type": "turn.stop"}, to=place.process)
 
 
 def decided_from_thread(place: TurnPlace) -> None:
     """Tell a turn, from synchronous code, that the person has decided about one of its calls. It reads the decision at once, or within
     seconds if Redis is down."""
-    send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.decided"})
+    send_from_thread(wire_bus.control(place.turn_id), {"type": "turn.decided"}, to=place.process)
 
 
 def stop_all_from_thread(conversation_id: UUID) -> None:
