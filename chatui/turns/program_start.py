@@ -55,7 +55,7 @@ def _append(
     would lose their leases. Returns the last message."""
     if frames:
         metadata = transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
-        leaf = transcripts.append_chain(conversation, leaf, [(frame, author, metadata) for frame, author in frames])
+        leaf = transcripts.append_chain(conversation, leaf, [(frame, author, metadata) for frame, author in frames])[-1]
         transcripts.activate(conversation, person, leaf)
     return leaf
 
