@@ -137,14 +137,11 @@ class Runner:
     async def _loaded(self) -> BackendSpec:
         running = self._running
         try:
-            spec = opening.load_at_once(running)
-            if spec is None:
-                spec = await pools.turns.run_with_retries(opening.load, running)
+            return await pools.turns.run_with_retries(opening.load, running)
         finally:
             # Without a model server, too, people must see the part of the answer that the turn was to continue.
             self._publisher.pages.update(running.pages)
             await self._publisher.show_before(running)
-        return spec
 
     async def _sampled(
         self, backend: Backend, request: SampleRequest, frames: FrameRecorder, way_back: WayBack, checked: CheckedAnswers | None
