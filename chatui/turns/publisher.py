@@ -80,8 +80,8 @@ class Publisher:
         """Render the part of the continued answer that is already visible. No snapshot is sent before this is done."""
         frames = running.shown_before
         messages = await asyncio.to_thread(messages_of, frames, running.cut_message_id, self.pages) if frames else []
-        self._people.show_before(messages, running.cut_message_id)
-        self._people.add_thinking_before(running.thought_before or 0, tuple(map(activities.line, running.steps_before)))
+        steps = tuple(map(activities.line, running.steps_before))
+        self._people.show_before(messages, running.cut_message_id, running.thought_before or 0, steps)
         self._is_ready = True
 
     @property

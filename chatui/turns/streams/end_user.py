@@ -117,16 +117,15 @@ class EndUserStream:
         self._seconds_before = 0
         self._steps_before: tuple[wire.SummaryLine, ...] = ()
 
-    def show_before(self, messages: Sequence[wire.MessageSoFar], cut: UUID | None) -> None:
+    def show_before(
+        self, messages: Sequence[wire.MessageSoFar], cut: UUID | None, seconds: int = 0, steps: tuple[wire.SummaryLine, ...] = ()
+    ) -> None:
         """Set the part of the continued answer that is already visible. ``cut``: the message that the next answer replaces; the first text
-        event of that answer contains the whole text of this message."""
+        event of that answer contains the whole text of this message. ``seconds``: its thinking time, and ``steps`` the lines of its
+        summary, which are shown together with those of this turn."""
         self._done += messages
         self._cut = str(cut) if cut else None
-
-    def add_thinking_before(self, seconds: int, steps: tuple[wire.SummaryLine, ...]) -> None:
-        """Set the thinking time and the summary lines of the continued answer. They are shown together with those of this turn."""
-        self._seconds_before = seconds
-        self._steps_before = steps
+        self._seconds_before, self._steps_before = seconds, steps
 
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
         """Collect a raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
@@ -273,16 +272,20 @@ class EndUserStream:
         thinking = self._thinking
         is_working, is_over = self._working or thinking.is_on, thinking.seconds is not None
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
-        steps = (*(self._steps_before if is_over else ()), *self._steps)
-        can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
-        checking = self._is_checking or None
-        more = (tuple(messages), self._place, can_answer_now, calls_wait, self._files, checking)
-        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
-
-    def _go_on_thinking(self, elapsed: int) -> None:
-        self._thinking.go_on()
-        if self._thinking.is_on:
-            self._show_working(elapsed)
+        return wire.Snapshot(
+            self._turn,
+            self._number,
+            elapsed,
+            is_working,
+            steps=(*(self._steps_before if is_over else ()), *self._steps),
+            thought=thought,
+            messages=tuple(messages),
+            place=self._place,
+            can_answer_now=self._can_answer_now and thinking.is_on,
+            calls_wait=self._waiting_calls,
+            files=self._files,
+            checking=self._is_checking or None,
+        )
 
     def _show_working(self, elapsed: int) -> None:
         self._working, self._is_checking = True, False
@@ -318,7 +321,9 @@ class EndUserStream:
         self._waiting = deque(each for each in self._waiting if not _is_of(message, each))
         self._waiting.append(wire.MessageWithdrawn(message.key))
         if not message.preamble:
-            self._go_on_thinking(elapsed)
+            self._thinking.go_on()
+            if self._thinking.is_on:
+                self._show_working(elapsed)
         if self._joined and message.key == self._joined[0]:
             # Pages that have not heard of the new message yet show the beginning of its text as the cut one.
             self._waiting.append(wire.MessageWithdrawn(self._joined[1]))
