@@ -43,14 +43,6 @@ from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
 
-_tasks: set[asyncio.Task[None]] = set()
-
-
-def erase_after(turn: asyncio.Task[None], conversation_id: UUID) -> None:
-    task = asyncio.create_task(_erase_when_done(turn, conversation_id), name=f"forget {conversation_id}")
-    _tasks.add(task)  # the event loop keeps only a weak reference
-    task.add_done_callback(_tasks.discard)
-
 
 def erase_ended() -> int:
     """Erase the conversations of ended turns that must not be stored, and no others. Returns how many were erased."""
@@ -64,14 +56,6 @@ def erase_ended() -> int:
 def _erase(conversation_id: UUID) -> None:
     file_access.forget_ended_from_thread(conversation_id)
     erasure.erase_conversation(conversation_id)
-
-
-async def _erase_when_done(turn: asyncio.Task[None], conversation_id: UUID) -> None:
-    await asyncio.wait([turn])
-    try:
-        await pools.turns.run_with_retries(_erase, conversation_id)
-    except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
-        log_without_content(log, conversation_id, error)
 
 
 DRAIN_SECONDS = 5.0
@@ -137,8 +121,6 @@ async def _ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[Running
     # After a commit whose result was lost, the second attempt finds the turn of the first.
     if started.program or started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
         launch(started)
-    if started.program is not None and not started.program.is_kept:
-        erase_after(_runners[started.turn.pk][1], started.turn.conversation_id)
     return started
 
 
@@ -155,7 +137,7 @@ def launch(started: RunningTurn) -> None:
         return
     runner = Runner(started)
     runner.listen()
-    task = asyncio.create_task(_measured(runner, started), name=f"turn {turn_id}")
+    task = asyncio.create_task(_run(runner, started), name=f"turn {turn_id}")
     # The event loop keeps only a weak reference to a task.
     _runners[turn_id] = (runner, task)
     task.add_done_callback(lambda _: _forget(turn_id))
@@ -167,9 +149,15 @@ def launch(started: RunningTurn) -> None:
     runner.announce()
 
 
-async def _measured(runner: Runner, started: RunningTurn) -> None:
-    with measures.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
+async def _run(runner: Runner, started: RunningTurn) -> None:
+    turn = started.turn
+    with measures.span("turn", turn=turn.pk, conversation=turn.conversation_id):
         await runner.run()
+    if started.program is not None and not started.program.is_kept:
+        try:
+            await pools.turns.run_with_retries(_erase, turn.conversation_id)
+        except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
+            log_without_content(log, turn.conversation_id, error)
 
 
 def _forget(turn_id: UUID) -> None:
