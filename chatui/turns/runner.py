@@ -167,7 +167,7 @@ class Runner:
             following = None
             if conductor is not None:
                 following = await conductor.follow(asked, sampling)
-                has_handed_back = conductor.handing.has_handed_back
+                has_handed_back = conductor.has_handed_back
             if following is None and checked is not None:
                 following = checked.follow(asked, frames.written, is_over=has_handed_back)
             if following is None:
