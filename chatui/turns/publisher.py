@@ -190,19 +190,14 @@ class Publisher:
 
     def set_position(self, place: int) -> None:
         """Send the turn's position in the queue if it has changed; 0: it no longer waits."""
-        if self._people.set_position(place):
+        if place != self._people.place:
             if not place:
                 self._started = time.monotonic()
-            self._flush_soon()
+            self.add_event(wire.Queued(place))
 
     def set_waiting_calls(self, count: int) -> None:
         """Send how many calls now wait for the person's decision. Pages then fetch their cards: the calls are never sent this way."""
         self._people.set_waiting_calls(count, self.elapsed())
-        self._flush_soon()
-
-    def set_files(self, count: int) -> None:
-        """Send how many files the tools have made for the person so far. Pages then fetch them."""
-        self._people.set_files(count)
         self._flush_soon()
 
     def note_answer_now(self) -> None:
@@ -217,11 +212,6 @@ class Publisher:
             return await asyncio.shield(write)
         finally:
             show_saving.cancel()
-
-    def show_checking(self) -> None:
-        """Tell pages that the answer comes, and is shown once all of it was checked."""
-        self._people.set_checking()
-        self._flush_soon()
 
     def send_snapshot(self, audience: Audience, process: str, group: str) -> None:
         """Send everything so far to ``group``, which belongs to one socket in ``process``. A socket that gets no reply asks again."""

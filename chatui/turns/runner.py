@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 
+from chatui import wire
 from chatui.backends.base import Backend, BackendError, SampleRequest
 from chatui.backends.spec import BackendSpec
 from chatui.database import pools
@@ -130,7 +132,7 @@ class Runner:
         way_back = WayBack(self._stages, frames.feed)
         request = opening.first_request(running, spec, checked.requested if checked else None)
         running.hosted = await opening.offered(spec, running, request)
-        request = replace(request, hosted=running.hosted, on_held=self._publisher.show_checking)
+        request = replace(request, hosted=running.hosted, on_held=partial(self._publisher.add_event, wire.Checking()))
         # The backend is not loaded with the rest: it belongs to this event loop.
         return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
 

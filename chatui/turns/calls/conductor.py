@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from chatui import wire
 from chatui.backends.base import EndReason, GivenReasoning, SampleRequest
 from chatui.codes import ProductCode, counted
 from chatui.database.faults import DatabaseBusyError
@@ -103,7 +104,8 @@ class Conductor:
         self._running = running
         self._frames = frames
         # A program has no page on which it could find files.
-        files = None if program or not environment().files_of_answer else FilesOfTurn(row, publisher.set_files)
+        has_files = program is None and environment().files_of_answer
+        files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
         documents = DocumentsOfTurn(row.conversation_id, row.question_id)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row))

@@ -110,7 +110,9 @@ class EndUserStream:
         self._joined: tuple[str, str] | None = None
         """The keys of the message that begins with the text of the cut one, and of the cut one; None until it opens."""
         self._working = self._is_checking = False
-        self._place = self._files = 0
+        self.place = 0
+        """The turn's position in the queue; 0 if it is not queued."""
+        self._files = 0
         self._waiting_calls = self._waits_since = self._waited = 0
         self._steps: list[wire.SummaryLine] = []
         self._thinking = _Thinking()
@@ -167,25 +169,21 @@ class EndUserStream:
             self._waiting.extend(_Text(message, step) for step in in_steps(text))
 
     def add_event(self, event: wire.Event) -> None:
+        """Add an event about the turn itself. What the last ones say is also part of a snapshot."""
         self._pending.append(event)
-
-    def set_checking(self) -> None:
-        """The answer comes, and is shown once all of it was checked."""
-        self._is_checking = True
-        self._pending.append(wire.Checking())
+        match event:
+            case wire.Queued(place=place):
+                self.place = place
+            case wire.FilesCame(count=count):
+                self._files = count
+            case wire.Checking():
+                self._is_checking = True
 
     def step(self, line: wire.SummaryLine) -> None:
         """Add a line of the summary. It is dropped if the answer has begun."""
         if self._thinking.is_on:
             self._steps.append(line)
             self._waiting.append(wire.SummaryStep(line))
-
-    def set_position(self, place: int) -> bool:
-        """Set the turn's position in the queue; 0 once it is no longer queued. Returns whether it has changed."""
-        is_news, self._place = place != self._place, place
-        if is_news:
-            self._pending.append(wire.Queued(place))
-        return is_news
 
     @property
     def thought_seconds(self) -> int | None:
@@ -217,11 +215,6 @@ class EndUserStream:
             self._waited += elapsed - self._waits_since
         self._waiting_calls = count
         self._pending.append(wire.CallsWait(count))
-
-    def set_files(self, count: int) -> None:
-        """Set how many files there are for the person. Only the number is sent, never the files."""
-        self._files = count
-        self._pending.append(wire.FilesCame(count))
 
     def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
         """New events since the last flush, numbered. At most STEP_CHARS of text are rendered: if ``has_unshown``, call this again after
@@ -280,7 +273,7 @@ class EndUserStream:
             steps=(*(self._steps_before if is_over else ()), *self._steps),
             thought=thought,
             messages=tuple(messages),
-            place=self._place,
+            place=self.place,
             can_answer_now=self._can_answer_now and thinking.is_on,
             calls_wait=self._waiting_calls,
             files=self._files,
