@@ -268,7 +268,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
                     await self._follow(Audience.END_USER, begun_before)
             case wire.Subscribe():
                 if not self._snapshots.ask_again(command.conversation):
-                    await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
+                    await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command.conversation))
             case wire.Watch():
                 self._join(Audience.DEBUG, await self._run_command(commands.watch, command))
                 await bus().settled()
@@ -351,8 +351,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             if audience is Audience.DEBUG:
                 following = await self._run_command(commands.continue_watching, before)
             else:
-                subscribe = wire.Subscribe(wire.Reference(str(before.conversation_id)))
-                following = await self._run_command(commands.subscribe, subscribe)
+                following = await self._run_command(commands.subscribe, before.conversation_id)
             if is_current := self._still_follows(audience, before):
                 await self._follow(audience, following)
             return is_current
