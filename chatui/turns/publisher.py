@@ -143,7 +143,7 @@ class Publisher:
         return self.is_watched and not self._people.has_unshown
 
     def shown(self) -> tuple[ShownPart, ...]:
-        return tuple(ShownPart(key, kind, ()) for key, kind in self._people.shown())
+        return tuple(ShownPart(message.message_id, message.kind, ()) for message in self._people.done)
 
     def elapsed(self) -> int:
         """Milliseconds since the turn began, or since it left the queue."""

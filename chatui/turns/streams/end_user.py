@@ -24,15 +24,19 @@ from renderer.markup.tails import BlockOpen
 _JOINED_CHARS = 256
 
 
+def kind_of(header: Header) -> wire.PartKind:
+    """The kind of a visible message."""
+    return "tool" if is_tool_line(header) else "preamble" if is_preamble(header) else "final"
+
+
 @dataclass
 class OpenMessage:
     """A visible message that is being written. ``pages``: those that it may cite."""
 
     key: str
-    preamble: bool
+    kind: wire.PartKind
     pages: dict[int, CitableSource]
     is_json: bool
-    is_tool: bool
 
     @cached_property
     def markdown(self) -> GrowingMarkdown:
@@ -41,11 +45,7 @@ class OpenMessage:
 
     @property
     def delta(self) -> wire.DeltaType:
-        return "chatui:preamble.delta" if self.preamble else "response.delta"
-
-    @property
-    def kind(self) -> wire.PartKind:
-        return "tool" if self.is_tool else "preamble" if self.preamble else "final"
+        return "response.delta" if self.kind == "final" else "chatui:preamble.delta"
 
 
 @dataclass(slots=True)
@@ -104,7 +104,8 @@ class EndUserStream:
         self._pending: list[wire.Event] = []
         """Events about the turn itself, which wait for no text."""
         self._waiting: deque[wire.Event | _Text | _End] = deque()
-        self._done: list[wire.MessageSoFar] = []
+        self.done: list[wire.MessageSoFar] = []
+        """The messages that have ended, as far as they are shown."""
         self._open: OpenMessage | None = None
         self._cut: str | None = None
         self._joined: tuple[str, str] | None = None
@@ -125,7 +126,7 @@ class EndUserStream:
         """Set the part of the continued answer that is already visible. ``cut``: the message that the next answer replaces; the first text
         event of that answer contains the whole text of this message. ``seconds``: its thinking time, and ``steps`` the lines of its
         summary, which are shown together with those of this turn."""
-        self._done += messages
+        self.done += messages
         self._cut = str(cut) if cut else None
         self._seconds_before, self._steps_before = seconds, steps
 
@@ -151,8 +152,8 @@ class EndUserStream:
     def _begin(self, key: str, header: Header, elapsed: int) -> None:
         self._working = self._is_checking = False
         self._has_opened = True
-        self._open = message = OpenMessage(key, is_preamble(header), self.pages, is_json(header), is_tool_line(header))
-        if not message.preamble:
+        self._open = message = OpenMessage(key, kind_of(header), self.pages, is_json(header))
+        if message.kind == "final":
             self._show_end_of_thinking(self._thinking.answer, elapsed)
             if self._cut is not None and self._joined is None:
                 self._joined = (key, self._cut)
@@ -250,16 +251,13 @@ class EndUserStream:
         """Whether nothing arrived since the last flush but the end of a message, whose text has been shown."""
         return not self._pending and len(self._waiting) == 1 and isinstance(self._waiting[0], _End)
 
-    def shown(self) -> list[tuple[str, wire.PartKind]]:
-        return [(message.message_id, message.kind) for message in self._done]
-
     def beat(self) -> wire.Beat:
         """An event that says that the turn is still running, with the latest sequence number."""
         return wire.Beat(self._turn, self._number)
 
     def snapshot(self, elapsed: int) -> wire.Snapshot:
         """The whole turn so far, for a page that joins late. Call ``flush`` just before, until nothing is unshown."""
-        messages = list(self._done)
+        messages = list(self.done)
         if self._open is not None:
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
         thinking = self._thinking
@@ -297,7 +295,7 @@ class EndUserStream:
 
     def _show_text(self, message: OpenMessage, text: VisibleText) -> list[wire.Event]:
         blocks = message.markdown.feed(text)
-        if self._cut is None or message.preamble:
+        if self._cut is None or message.kind != "final":
             return _shown_blocks(message, blocks)
         # The page has the closed blocks of the cut message already: only what was open at the cut is sent again.
         began = wire.MessageBegan(message.key, message.kind, self._cut, sum(isinstance(block, BlockClosed) for block in blocks))
@@ -305,7 +303,7 @@ class EndUserStream:
         return [began]
 
     def _replace_cut(self) -> None:
-        self._done = [done for done in self._done if done.message_id != self._cut]
+        self.done = [done for done in self.done if done.message_id != self._cut]
         self._cut = None
 
     def _withdraw(self, message: OpenMessage, elapsed: int) -> None:
@@ -313,7 +311,7 @@ class EndUserStream:
         self._open = None
         self._waiting = deque(each for each in self._waiting if not _is_of(message, each))
         self._waiting.append(wire.MessageWithdrawn(message.key))
-        if not message.preamble:
+        if message.kind == "final":
             self._thinking.go_on()
             if self._thinking.is_on:
                 self._show_working(elapsed)
@@ -325,9 +323,9 @@ class EndUserStream:
     def _end_message(self, message: OpenMessage, closed: FrameClosed) -> list[wire.Event]:
         events = _shown_blocks(message, message.markdown.finish(is_cut=closed.terminator is None))
         if closed.is_preamble_after_all:
-            message.preamble = True
+            message.kind = "preamble"
             events.append(wire.MessageRelabelled(message.key, message.kind))
-        self._done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))
+        self.done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))
         return events
 
 
