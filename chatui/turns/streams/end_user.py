@@ -263,20 +263,11 @@ class EndUserStream:
         thinking = self._thinking
         is_working, is_over = self._working or thinking.is_on, thinking.seconds is not None
         thought = self._seconds_before + thinking.seconds if thinking.seconds is not None else None
-        return wire.Snapshot(
-            self._turn,
-            self._number,
-            elapsed,
-            is_working,
-            steps=(*(self._steps_before if is_over else ()), *self._steps),
-            thought=thought,
-            messages=tuple(messages),
-            place=self.place,
-            can_answer_now=self._can_answer_now and thinking.is_on,
-            calls_wait=self._waiting_calls,
-            files=self._files,
-            checking=self._is_checking or None,
-        )
+        steps = (*(self._steps_before if is_over else ()), *self._steps)
+        can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
+        checking = self._is_checking or None
+        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, checking)
+        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_working(self, elapsed: int) -> None:
         self._working, self._is_checking = True, False
