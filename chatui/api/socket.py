@@ -151,8 +151,7 @@ class Connection:
         self._send = send
         self._chain = Chain()
         self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
-        self._ended = asyncio.Event()
-        self._last_words: tuple[ApiError | None, int] = (None, CLOSE_DONE)
+        self._last_words: asyncio.Future[tuple[ApiError | None, int]] = asyncio.get_running_loop().create_future()
         self._is_busy = False
 
     async def run(self, receive: Receive) -> None:
@@ -246,17 +245,15 @@ class Connection:
         await self._send({"type": "websocket.send", "text": json.dumps(body, ensure_ascii=False, separators=(",", ":"))})
 
     async def _end(self) -> None:
-        await self._ended.wait()
-        error, code = self._last_words
+        error, code = await self._last_words
         if error is not None:
             await self._tell(_error(error))
         await self._send({"type": "websocket.close", "code": code})
 
     def close(self, error: ApiError | None, code: int) -> None:
         """End the connection, with an error for the program if there is one."""
-        if not self._ended.is_set():
-            self._last_words = (error, code)
-            self._ended.set()
+        if not self._last_words.done():
+            self._last_words.set_result((error, code))
 
     def _too_old(self) -> None:
         sentence = "A connection lasts an hour. Open another one."

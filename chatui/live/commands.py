@@ -104,10 +104,9 @@ def _accepted(client_id: str, started: RunningTurn) -> wire.Accepted:
     )
 
 
-def subscribe(visitor: Visitor, command: wire.Subscribe) -> Following:
-    """Follow a conversation of the person's own."""
-    conversation = access.own_conversation(_person(visitor), command.conversation)
-    return _following(conversation)
+def subscribe(visitor: Visitor, conversation: object) -> Following:
+    """Follow a conversation of the person's own, given by its id."""
+    return _following(access.own_conversation(_person(visitor), conversation))
 
 
 def see(visitor: Visitor, command: wire.See) -> bool:

@@ -2,16 +2,26 @@
 
 Turns never run in here: Channels awaits each handler before it reads the next frame, so a handler that streamed an answer could not
 receive a stop command.
+
+Messages of other parts of the product arrive over the bus, which needs no task or thread per socket, and not over a channel layer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from datetime import datetime
+from typing import Any, TypeVar
+from urllib.parse import parse_qs
 from uuid import UUID, uuid4
+
+from channels.consumer import get_handler_name
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatui import wire
 from chatui.accounts import header_sign_in
@@ -22,9 +32,10 @@ from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.display import conversation_list
+from chatui.env import environment
 from chatui.live import commands
 from chatui.live.commands import Caller, Following
-from chatui.live.page_socket import TOO_FAST, PageSocket
+from chatui.live.page_socket import TOO_FAST, InboundQueue, Outbox
 from chatui.live.snapshots import Snapshots
 from chatui.observability import measures
 from chatui.permissions import access
@@ -45,6 +56,8 @@ CHECK_SECONDS = 30.0
 SEE_PATIENCE = 10.0
 """How long, in seconds, a ``see`` command waits for a busy database."""
 MAX_FRAME_CHARS = 512 * 1024
+MAX_SIGNAL_CHARS = 100
+"""No probe or pong is longer, so longer messages need not be parsed twice."""
 MAX_SOCKETS = 50
 """The most open pages of one person in one process; each takes memory and tasks."""
 
@@ -52,6 +65,7 @@ CLOSE_RESTART = 1012
 CLOSE_SIGNED_OUT = 4401
 CLOSE_FORBIDDEN = 4403
 CLOSE_TOO_MANY = 4408
+CLOSE_TOO_SLOW = 4413
 CLOSE_OTHER_RELEASE = 4426
 CLOSE_TOO_FAST = 4429
 
@@ -60,36 +74,82 @@ _open_sockets: Counter[UUID] = Counter()
 _REFUSALS = (AskRefusedError, access.NotFoundError, access.RefusedError, access.OptInNeededError, DatabaseBusyError)
 
 
-class ChatConsumer(PageSocket):
+class ChatConsumer(AsyncWebsocketConsumer):
     """Follows at most one conversation per audience: END_USER, and DEBUG while the debug view is open."""
 
-    _counted: UUID | None = None
-
-    async def connect(self) -> None:
-        """Accept signed-in people only."""
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_closing = False
+        self.outbox = Outbox(self._transmit, self._caught_up, self._give_up)
+        self._counted: UUID | None = None
+        """The person, once they are known to be signed in, and until the socket is released."""
         self._followed: dict[Audience, Following] = {}
         self._audience_of: dict[str, Audience] = {}
         self._reported_at: dict[UUID, float] = {}
         self._own_group = f"socket-{uuid4()}"
         self._snapshots = Snapshots(self, self._own_group)
-        self.begin(self._caught_up)
+        self._background_tasks: set[asyncio.Task[Any]] = set()
+        self._context = copy_context()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """See Channels, which would start a task for each message, to wait for a channel layer at the same time. However the socket ends,
+        even by an error or a timeout of the server, its resources are released."""
+        self.scope, self.base_send = scope, send
+        queue = InboundQueue(receive, self._take_at_once)
+        try:
+            with contextlib.suppress(StopConsumer):
+                while True:
+                    await self.dispatch(await queue.next())
+        finally:
+            queue.stop()
+            self._release()
+
+    def _take_at_once(self, text: str) -> bool:
+        """Answer a probe and note a pong as they arrive, even while a question before them waits for the database: the page would take the
+        connection for lost. Returns whether it was one."""
+        if len(text) > MAX_SIGNAL_CHARS or self._counted is None or self.is_closing:
+            return False
+        try:
+            return self._take_signal(wire.read_command(text))
+        except wire.UnreadableCommandError:
+            return False
+
+    def _take_signal(self, command: wire.Command) -> bool:
+        """Handle a command that is only about the connection. Returns whether it was one."""
+        match command:
+            case wire.Pong():
+                self.outbox.confirmed(command.number)
+            case wire.Probe():
+                self.send_event(wire.Alive())
+            case _:
+                return False
+        return True
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the handler of an ASGI message. Channels would first check for old database connections, in one thread for all sockets."""
+        await getattr(self, get_handler_name(message))(message)
+
+    async def connect(self) -> None:
+        """Accept signed-in people only."""
         try:
             session = await pools.commands.run_or_busy(header_sign_in.session_of, dict(self.scope))
         except DatabaseBusyError:
             await self.close()  # the page tries again
             return
-        self._caller = Caller(session, client_address(dict(self.scope)), self.query_value("language"))
+        query = parse_qs(self.scope["query_string"].decode("ascii", "replace"))
+        self._caller = Caller(session, client_address(dict(self.scope)), ",".join(query.get("language", [])))
         await self.accept()
         if session is None:
             await self.close_with(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
             return
-        if self.is_of_another_release:
+        # Clients that are not pages need not send the version of their protocol.
+        if ",".join(query.get("protocol", [])) not in ("", str(wire.PROTOCOL)):
             await self.close_with(ProductCode.OTHER_RELEASE, CLOSE_OTHER_RELEASE)
             return
         if _open_sockets[session.person.pk] >= MAX_SOCKETS:
             await self.close_with(ProductCode.TOO_MANY_PAGES, CLOSE_TOO_MANY)
             return
-        self._counted, self.is_admitted = session.person.pk, True
+        self._counted = session.person.pk
         _open_sockets[self._counted] += 1
         measures.SOCKETS.inc()
         bus().join(wire_bus.person(session.person.pk), self._received)
@@ -100,10 +160,12 @@ class ChatConsumer(PageSocket):
 
     async def disconnect(self, code: int) -> None:
         """Release the socket. Running turns continue without it."""
-        self.release()
+        self._release()
 
-    def release(self) -> None:
-        super().release()
+    def _release(self) -> None:
+        self.is_closing = True
+        for task in self._background_tasks:
+            task.cancel()
         if (person := self._counted) is not None:
             self._counted = None
             _open_sockets[person] -= 1
@@ -112,7 +174,7 @@ class ChatConsumer(PageSocket):
                 del _open_sockets[person]
             for group in (wire_bus.person(person), self._own_group, wire_bus.OWN_PROCESS):
                 bus().leave(group, self._received)
-        for audience in list(getattr(self, "_followed", {})):
+        for audience in list(self._followed):
             self._unfollow(audience)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -157,7 +219,7 @@ class ChatConsumer(PageSocket):
             case "relay.late":
                 self._snapshots.note_late()
             case "process.ends":
-                self.start_background(self.leave(CLOSE_RESTART))
+                self.start_background(self._leave(CLOSE_RESTART))
             case "session.check":
                 # Something about this person changed (sign-out, password, permissions): check the session at once.
                 self.start_background(self._check())
@@ -197,7 +259,7 @@ class ChatConsumer(PageSocket):
             self.start_background(self.follow_again(audience))
 
     async def _dispatch(self, command: wire.Command) -> None:
-        if self.take_signal(command):
+        if self._take_signal(command):
             return
         match command:
             case wire.AskCommand():
@@ -206,7 +268,7 @@ class ChatConsumer(PageSocket):
                     await self._follow(Audience.END_USER, begun_before)
             case wire.Subscribe():
                 if not self._snapshots.ask_again(command.conversation):
-                    await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
+                    await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command.conversation))
             case wire.Watch():
                 self._join(Audience.DEBUG, await self._run_command(commands.watch, command))
                 await bus().settled()
@@ -289,8 +351,7 @@ class ChatConsumer(PageSocket):
             if audience is Audience.DEBUG:
                 following = await self._run_command(commands.continue_watching, before)
             else:
-                subscribe = wire.Subscribe(wire.Reference(str(before.conversation_id)))
-                following = await self._run_command(commands.subscribe, subscribe)
+                following = await self._run_command(commands.subscribe, before.conversation_id)
             if is_current := self._still_follows(audience, before):
                 await self._follow(audience, following)
             return is_current
@@ -349,3 +410,40 @@ class ChatConsumer(PageSocket):
 
     async def _run_command(self, command: Callable[[Visitor, C], T], argument: C) -> T:
         return await pools.commands.run_or_busy(commands.run_command, self._caller, command, argument)
+
+    def send_event(self, event: wire.Event) -> None:
+        self.outbox.put(wire.encode([event]))
+
+    def refuse(self, client_id: str | None, code: ErrorCode, until: datetime | None = None) -> None:
+        """Refuse a command with ``code``; the page has the sentence for it. ``until``: when a usage limit ends."""
+        contact = environment().usage_contact or None
+        self.send_event(wire.Refused(client_id, code, until.isoformat(), contact) if until else wire.Refused(client_id, code))
+
+    async def close_with(self, code: ErrorCode, close_code: int) -> None:
+        if not self.is_closing:
+            self.send_event(wire.Closing(code))
+            await self._leave(close_code)
+
+    async def _leave(self, close_code: int) -> None:
+        """Send the waiting frames, and close. Further calls do nothing."""
+        if not self.is_closing:
+            self.is_closing = True
+            await self.outbox.flush()
+            with contextlib.suppress(Exception):  # the page may be gone already
+                await self.close(code=close_code)
+
+    def _give_up(self) -> None:
+        if not self.is_closing:
+            self.start_background(self._leave(CLOSE_TOO_SLOW))
+
+    async def _transmit(self, frame: str) -> None:
+        message: Any = {"type": "websocket.send", "text": frame}
+        with contextlib.suppress(Exception):  # the page is gone; the server reports the disconnect separately
+            await self.base_send(message)
+
+    def start_background(self, work: Coroutine[Any, Any, object]) -> None:
+        """Run a task in the background, until the socket ends."""
+        # In the socket's own context, not in that of the task that sent the message.
+        task = asyncio.create_task(work, context=self._context.copy())
+        self._background_tasks.add(task)
+        task.add_done_callback(self._background_tasks.discard)

@@ -93,9 +93,11 @@ def append(
     return append_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frame, author, metadata)
 
 
-def append_chain(conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, FrameMetadata]]) -> Message:
-    """The same for several frames, each below the previous one. Returns the last message."""
-    return append_chain_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frames)[-1]
+def append_chain(
+    conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, FrameMetadata]]
+) -> list[Message]:
+    """The same for several frames, each below the previous one. Returns their messages."""
+    return append_chain_at(conversation, TreePosition(parent.pk if parent else None, _next_position(conversation)), frames)
 
 
 def append_at(

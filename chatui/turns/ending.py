@@ -1,7 +1,6 @@
 """Ends a turn: determines how, from its last sample or from its model server's failure, stores it, logs it and tells everybody.
 
-The log for the operator and the metrics have no content. A turn's last frames and its end are stored in one write, which saves a commit for
-every answer.
+The log for the operator and the metrics have no content.
 """
 
 from __future__ import annotations
@@ -9,10 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
 
 from django.utils import timezone
 
@@ -24,7 +21,6 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.display import conversation_list, fragments
 from chatui.display.conversation import EndedTurn, sources_of
-from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnState
 from chatui.observability import measures
 from chatui.observability.error_reports import log_without_content
@@ -32,12 +28,11 @@ from chatui.observability.measures import SpanAttributes
 from chatui.store import context_use
 from chatui.turns import ledger
 from chatui.turns.asks import ProgramAsk
-from chatui.turns.frame_recorder import FrameRecorder, LastFrames
+from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.publisher import Publisher
-from chatui.turns.running_turn import LeaseLostError, RunningTurn, TurnOutcome
+from chatui.turns.running_turn import RunningTurn, TurnOutcome
 from chatui.turns.sampling import Sampling
 from chatui.turns.streams.program import Ended
-from chatui.usage import settling
 from chatui.wire.bus import bus, person
 from renderer.errors import Code
 from renderer.frame_kinds import is_answer
@@ -59,34 +54,6 @@ def note_end(running: RunningTurn, milliseconds: int) -> None:
     ended |= SpanAttributes(input_tokens=account.input_tokens, output_tokens=account.output_tokens)
     measures.current_span().set_attributes(**ended)
     log.info("turn ended", extra={**ended, "turn": str(running.turn.pk), "cause": outcome.cause, "seconds": seconds})
-
-
-T = TypeVar("T")
-
-
-def store_end(running: RunningTurn, last: LastFrames | None) -> Sequence[Message]:
-    """Store the ``last`` frames, if there are any, and end the turn. Run it in the writer. Returns the frames' messages; none if an
-    earlier commit, whose result was lost, has already done it all.
-
-    Raises:
-        LeaseLostError: the turn is no longer ours. Nothing is stored.
-    """
-    try:
-        stored = _store_frames(running, last) if last is not None else ()
-    except LeaseLostError:
-        if not ledger.is_stored(running):
-            raise
-        return ()
-    if not ledger.finish(running) and not ledger.is_stored(running):
-        raise LeaseLostError
-    return stored
-
-
-def _store_frames(running: RunningTurn, last: LastFrames) -> Sequence[Message]:
-    if running.turn.reserved_tokens is not None:
-        # The same lock order as for a new question, which locks the person's usage count before the open branch.
-        settling.lock_counters([running.turn.asked_by_id])
-    return ledger.store_frames(running, last.parents, last.written)
 
 
 def verdict(sampling: Sampling, frames: FrameRecorder, program: ProgramAsk | None, *, has_handed_back: bool) -> TurnOutcome:
@@ -162,12 +129,12 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 
 
 async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder | None) -> None:
-    """Store the end of a turn, with its ``outcome`` and ``account``, and tell everybody.
+    """Store the end of a turn whose frames are stored, with its ``outcome`` and ``account``, and tell everybody.
 
     Raises:
         LeaseLostError: the turn is no longer ours.
     """
-    await _store(running, frames, publisher)
+    await publisher.saving(writer.post(ledger.finish, running, order=running.turn.pk))
     # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
     note_end(running, publisher.elapsed())
     outcome, account, turn = running.outcome, running.account, ledger.ended(running)
@@ -187,35 +154,6 @@ async def end(running: RunningTurn, publisher: Publisher, frames: FrameRecorder 
             *below,
         )
     )
-
-
-async def _store(running: RunningTurn, frames: FrameRecorder | None, publisher: Publisher) -> None:
-    """Store the end, together with the frames that waited for it. It becomes a failure if those frames cannot be stored.
-
-    If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
-    """
-
-    def write(work: Callable[[], T]) -> Awaitable[T]:
-        return publisher.saving(writer.post(work, order=running.turn.pk))
-
-    last = frames.take_last_frames() if frames is not None else None
-    if frames is None or last is None:
-        await write(partial(store_end, running, None))
-        return
-    try:
-        frames.note_stored(await write(partial(store_end, running, last)))
-        return
-    except LeaseLostError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
-        log_without_content(log, running.turn.pk, error)
-    try:
-        frames.note_stored(await write(partial(ledger.store_frames, running, last.parents, last.written)))
-    except LeaseLostError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the end says that the answer is lost
-        running.outcome = failed_with(running, error)
-    await write(partial(store_end, running, None))
 
 
 async def _below(running: RunningTurn, turn: Turn, publisher: Publisher, frames: FrameRecorder | None) -> fragments.Below:

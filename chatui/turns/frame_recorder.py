@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -35,17 +35,6 @@ from renderer.gate import Audience, may_see
 log = logging.getLogger(__name__)
 
 MAX_UNSAVED = 20
-LINGER_SECONDS = 0.25
-"""How long the last frame of an answer waits for the end of its turn, which follows a few event loop steps later, so that both are one
-write. Until then the frame counts as open, and its text is stored in pieces."""
-
-
-@dataclass(frozen=True, slots=True)
-class LastFrames:
-    """Frames to store together with the end of their turn. As for ``ledger.store_frames``, there is at least one."""
-
-    parents: Sequence[UUID]
-    written: Sequence[tuple[UUID, Finished]] = field(repr=False)
 
 
 class FrameRecorder:
@@ -77,7 +66,6 @@ class FrameRecorder:
         self._failed = failed
         self._unsaved: list[tuple[UUID, Finished]] = []
         self._saving: set[asyncio.Future[list[Message]]] = set()
-        self._linger_timer: asyncio.TimerHandle | None = None
         self._stored: list[Message] = []
         self._has_gaps = False
 
@@ -119,7 +107,9 @@ class FrameRecorder:
 
     def save_now(self) -> None:
         """Pass the finished frames to the writer, even if all of them are hidden. Does not wait."""
-        self._save_frames()
+        if unsaved := self._unsaved:
+            parents, self._parents, self._unsaved = tuple(self._parents), [unsaved[-1][0]], []
+            self._save(ledger.store_frames, parents, unsaved).add_done_callback(partial(self._on_saved, [key for key, _ in unsaved]))
 
     def close_open_frame(self) -> None:
         """Close the open frame, if there is one, as truncated."""
@@ -127,15 +117,13 @@ class FrameRecorder:
             self.feed(FrameClosed(None, Code.STREAM_TRUNCATED))
 
     async def close(self) -> None:
-        """End the turn's frames: store an open frame as truncated, and the summary if it is not stored yet. The caller must then store the
-        frames that ``take_last_frames`` returns."""
+        """End the turn's frames: store an open frame as truncated, and the summary if it is not stored yet."""
         if self._summary is not None:
             await self._summary.aclose()
         try:
             self.close_open_frame()
             self._write_summary()
-            if self._linger_timer is None:
-                self._save_frames()
+            self.save_now()
         except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
             log_without_content(log, self._running.turn.pk, error)
         finally:
@@ -155,11 +143,6 @@ class FrameRecorder:
         """The turn is over, and need not hear of failures. Otherwise, all objects of the turn would refer to each other in a circle, and
         their memory would be freed only by the garbage collector, which visits the objects of all running turns for that."""
         self._failed = _ignored
-
-    def take_last_frames(self) -> LastFrames | None:
-        """The frames that wait for the turn's end; None if there are none. The caller must store them and report the result with
-        ``note_stored``."""
-        return LastFrames(tuple(self._parents), self._take_unsaved()) if self._linger_timer is not None else None
 
     def note_stored(self, stored: Sequence[Message]) -> None:
         """Record that frames are stored. ``stored``: their messages; empty if an earlier commit had stored them already."""
@@ -200,31 +183,16 @@ class FrameRecorder:
             self._write_summary()
         self._unsaved.append((self._key, replace(finished, ended_at=timezone.now())))
         # Hidden frames wait for the next visible frame, so that both are one write. Until then they are stored in pieces.
-        if finished.frame.terminator is Terminator.RETURN and self._linger_timer is None:
-            self._linger_timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._save_frames)
-        elif may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MAX_UNSAVED:
-            self._save_frames()
+        if may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MAX_UNSAVED:
+            self.save_now()
         self.written.append(finished.frame)
         if is_answer(finished.frame.header):
             self.has_answer, self.is_malformed = True, finished.error is Code.BODY_CONSTRAINT_VIOLATION
 
-    def _save_frames(self) -> None:
-        if unsaved := self._take_unsaved():
-            parents = tuple(self._parents)
-            self._parents = [unsaved[-1][0]]
-            self._save(ledger.store_frames, parents, unsaved).add_done_callback(partial(self._on_saved, [key for key, _ in unsaved]))
-
-    def _take_unsaved(self) -> list[tuple[UUID, Finished]]:
-        if self._linger_timer is not None:
-            self._linger_timer.cancel()
-            self._linger_timer = None
-        unsaved, self._unsaved = self._unsaved, []
-        return unsaved
-
     def _write_summary(self) -> None:
         """Store the lines that people saw, before the answer, or at the end of a turn without one."""
         if self._summary is not None and (lines := self._summary.lines()):
-            self._save_frames()
+            self.save_now()
             key = new_key()
             self._save(ledger.store_summary, tuple(self._parents), key, lines).add_done_callback(self._on_summary_saved)
             # If this write fails, only the summary is lost: the answer is then stored under the frame before it.

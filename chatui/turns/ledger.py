@@ -89,8 +89,12 @@ def ask_to_stop(turn_id: UUID) -> None:
     Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING).update(stop_requested=True)
 
 
-def finish(running: RunningTurn) -> bool:
-    """Give the turn its one terminal state: that of its outcome. False if it was no longer ours."""
+def finish(running: RunningTurn) -> None:
+    """Give the turn its one terminal state: that of its outcome.
+
+    Raises:
+        LeaseLostError: the turn was no longer ours. If an earlier commit, whose result was lost, has stored this end, nothing is raised.
+    """
     outcome, account, keeps = running.outcome, running.account, environment().keeps_reasoning
     conversation, now, shown = running.turn.conversation, timezone.now(), _shown(outcome, account)
     columns = {
@@ -103,22 +107,24 @@ def finish(running: RunningTurn) -> bool:
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
-    if ended := bool(_end(tuple(columns)).run(turn=running.turn.pk, owner=running.turn.lease_owner, **columns)):
-        # Before the conversation: a new question also locks the person's usage count first, and opposite orders would deadlock.
-        answer = Charge(UsageKind.ANSWER, account.spent, running.turn.choice, account.backend, shown["model"])
-        settling.settle(settling.attribution_of(running.turn), outcome.state, [answer])
-        changed: dict[str, object] = {"active_at": now, **({"has_news": True} if is_news(outcome.state) else {})}
-        if shown["model"]:
-            changed["model"] = shown["model"]
-        if account.sampled_with is not None:
-            changed["sampled_with"] = dict(account.sampled_with)
-        moments = temporary.moments_after_answer(now) if conversation.temporary_until is not None else {}
-        _answered(tuple(changed), is_temporary=bool(moments)).run(key=conversation.pk, **moments, **changed)
-        if not keeps:
-            hidden_text.forget_reasoning(running.turn.pk)
-    if ended and running.pieces.are_written:  # asked last: from now on, none can be written
+    if not _end(tuple(columns)).run(turn=running.turn.pk, owner=running.turn.lease_owner, **columns):
+        if _is_stored(running):
+            return
+        raise LeaseLostError
+    # Before the conversation: a new question also locks the person's usage count first, and opposite orders would deadlock.
+    answer = Charge(UsageKind.ANSWER, account.spent, running.turn.choice, account.backend, shown["model"])
+    settling.settle(settling.attribution_of(running.turn), outcome.state, [answer])
+    changed: dict[str, object] = {"active_at": now, **({"has_news": True} if is_news(outcome.state) else {})}
+    if shown["model"]:
+        changed["model"] = shown["model"]
+    if account.sampled_with is not None:
+        changed["sampled_with"] = dict(account.sampled_with)
+    moments = temporary.moments_after_answer(now) if conversation.temporary_until is not None else {}
+    _answered(tuple(changed), is_temporary=bool(moments)).run(key=conversation.pk, **moments, **changed)
+    if not keeps:
+        hidden_text.forget_reasoning(running.turn.pk)
+    if running.pieces.are_written:  # asked last: from now on, none can be written
         TurnPiece.objects.filter(turn=running.turn.pk).delete()
-    return ended
 
 
 def is_news(state: TurnState) -> bool:
@@ -185,7 +191,7 @@ def check_ours(turn: Turn) -> None:
         raise LeaseLostError
 
 
-def is_stored(running: RunningTurn) -> bool:
+def _is_stored(running: RunningTurn) -> bool:
     """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
     at = running.account.ended_at
     return at is not None and Turn.objects.filter(pk=running.turn.pk, state=running.outcome.state, finished_at=at).exists()

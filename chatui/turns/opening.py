@@ -6,13 +6,12 @@ The instructions are the operator's, then the person's preferences or the progra
 The model server may run hosted tools by itself in a person's turn. In a program's turn, the model may call the program's functions, and the
 product's tools that its key allows. It is also decided here whether the turn's reasoning is summarized.
 
-Everything that a turn needs is loaded in one job of a pool, because each job waits for a thread. A first question needs none.
+Everything that a turn needs is loaded in one job of a pool, because each job waits for a thread.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -20,9 +19,6 @@ from functools import partial
 from itertools import dropwhile
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from django.core.exceptions import SynchronousOnlyOperation
-from django.db import Error
 
 from chatui import wire
 from chatui.backends.base import Effort, SampleRequest
@@ -179,10 +175,6 @@ def _tools_of_program(turn: Turn, program: ProgramAsk, *, is_demo: bool) -> Mapp
     return {**{name: tool for name, tool in allowed.items() if name not in offer.names}, **offer.functions}
 
 
-SHORT_CHARS = 8_000
-"""Up to this length, preparing a question takes so little time that the event loop can do it."""
-
-
 def load(running: RunningTurn) -> BackendSpec:
     """Load what the turn needs, and return its model server. Call it in a thread: it may read the database and import packages. Safe to
     run twice.
@@ -195,21 +187,6 @@ def load(running: RunningTurn) -> BackendSpec:
     spec = spec_for(running.turn)
     running.tools = _tools(running, spec)
     return spec
-
-
-def load_at_once(running: RunningTurn) -> BackendSpec | None:
-    """The same on the event loop, for a short first question that needs nothing from the database: the transaction that stored it has just
-    read everything else. None if ``load`` has to run in a thread."""
-    turn = running.turn
-    is_first = turn.question.parent_id is None and turn.continued_message_id is None
-    if not is_first or running.program is not None or len(turn.question.text) > SHORT_CHARS or environment().tools:
-        return None
-    if "DJANGO_ALLOW_ASYNC_UNSAFE" in os.environ:
-        return None  # Django would not refuse to read the database here
-    try:
-        return load(running)
-    except (SynchronousOnlyOperation, Error):
-        return None  # there is something to read after all, such as the instructions of a folder
 
 
 def load_branch(running: RunningTurn) -> None:

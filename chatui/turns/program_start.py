@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 from django.utils import timezone
@@ -34,6 +34,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
 
 Each = EarlierMessage | EarlierCall | EarlierReply
+_Frames = Sequence[tuple[Frame, Author]]
 
 
 class UnknownCallError(Exception):
@@ -48,14 +49,12 @@ def calls_of(turn: Turn) -> dict[str, Header]:
     return {header.call_id: header for header in known if header.call_id}
 
 
-def _append(
-    conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author]], turn: Turn | None = None
-) -> Message | None:
+def _append(conversation: Conversation, person: User, leaf: Message | None, frames: _Frames, turn: Turn | None = None) -> Message | None:
     """Append frames after ``leaf`` in one go: one by one, thousands of them would block all other writes of the process, and other turns
     would lose their leases. Returns the last message."""
     if frames:
         metadata = transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
-        leaf = transcripts.append_chain(conversation, leaf, [(frame, author, metadata) for frame, author in frames])
+        leaf = transcripts.append_chain(conversation, leaf, [(frame, author, metadata) for frame, author in frames])[-1]
         transcripts.activate(conversation, person, leaf)
     return leaf
 
@@ -172,18 +171,18 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> RunningT
         return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
     asked, previous = _with_previous(person, _unsealed(person, asked))
     conversation = _conversation(person, asked, previous)
-    earlier = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
+    before, after = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
     leaf = None if previous is None else transcripts.active_leaf(conversation, person)
-    leaf = _append(conversation, person, leaf, earlier.before)
+    leaf = _append(conversation, person, leaf, before)
     # None if the key was deleted while the request was being handled.
     key = ApiKey.objects.filter(pk=asked.key_id).values_list("pk", flat=True).first()
-    ask = _ask(asked, conversation, leaf, previous if not earlier.before else None)
-    tokens = sum(weight(frame.body) for frame, _ in (*earlier.before, *earlier.after))
-    created = NewConversation(conversation, is_empty=not earlier.before) if previous is None else None
+    ask = _ask(asked, conversation, leaf, previous if not before else None)
+    tokens = sum(weight(frame.body) for frame, _ in (*before, *after))
+    created = NewConversation(conversation, is_empty=not before) if previous is None else None
     started = start.start(person, replace(ask, key=key, tokens_before=int(tokens)), lease_owner, created)
     place = None
-    if earlier.after:
-        place = _append(conversation, person, transcripts.active_leaf(conversation, person), earlier.after, started.turn)
+    if after:
+        place = _append(conversation, person, transcripts.active_leaf(conversation, person), after, started.turn)
     answer = ProgramAnswer(
         pk=asked.id,
         turn=started.turn,
@@ -249,17 +248,10 @@ def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, co
     return Ask(AskKind.CONTINUE, asked.id, asked.effort, conversation.pk, question=question, continued_turn=turn, choice=asked.choice)
 
 
-@dataclass(frozen=True, slots=True)
-class _EarlierFrames:
-    """``before``: the frames up to the question, which is not one of them if the program sent it separately. ``after``: the frames after
-    the question, which are already part of the answer: calls of the program's functions and their replies."""
-
-    before: Sequence[tuple[Frame, Author]] = field(repr=False)
-    after: Sequence[tuple[Frame, Author]] = field(default=(), repr=False)
-
-
-def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) -> _EarlierFrames:
-    """The instructions, stored only as a record (``operators``: the operator's), and the earlier messages.
+def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) -> tuple[_Frames, _Frames]:
+    """The instructions, stored only as a record (``operators``: the operator's), and the earlier messages: those up to the question, which
+    is not one of them if the program sent it separately, and those after it, which are already part of the answer: calls of the program's
+    functions and their replies.
 
     Raises:
         UnknownCallError: there is a reply without a call, or no question at all.
@@ -267,13 +259,13 @@ def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) ->
     instructions = list(_instruction_frames(asked, operators))
     frames = list(frames_of(asked.before, calls_of(previous) if previous else {}))
     if asked.question is not None:
-        return _EarlierFrames([*instructions, *frames])
+        return [*instructions, *frames], []
     asked_at = max((place for place, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
     if asked_at >= 0:
-        return _EarlierFrames([*instructions, *frames[: asked_at + 1]], frames[asked_at + 1 :])
+        return [*instructions, *frames[: asked_at + 1]], frames[asked_at + 1 :]
     if previous is None:
         raise UnknownCallError
-    return _EarlierFrames([], [*instructions, *frames])
+    return [], [*instructions, *frames]
 
 
 def _instruction_frames(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:

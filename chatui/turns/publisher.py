@@ -80,8 +80,8 @@ class Publisher:
         """Render the part of the continued answer that is already visible. No snapshot is sent before this is done."""
         frames = running.shown_before
         messages = await asyncio.to_thread(messages_of, frames, running.cut_message_id, self.pages) if frames else []
-        self._people.show_before(messages, running.cut_message_id)
-        self._people.add_thinking_before(running.thought_before or 0, tuple(map(activities.line, running.steps_before)))
+        steps = tuple(map(activities.line, running.steps_before))
+        self._people.show_before(messages, running.cut_message_id, running.thought_before or 0, steps)
         self._is_ready = True
 
     @property
@@ -143,7 +143,7 @@ class Publisher:
         return self.is_watched and not self._people.has_unshown
 
     def shown(self) -> tuple[ShownPart, ...]:
-        return tuple(ShownPart(key, kind, ()) for key, kind in self._people.shown())
+        return tuple(ShownPart(message.message_id, message.kind, ()) for message in self._people.done)
 
     def elapsed(self) -> int:
         """Milliseconds since the turn began, or since it left the queue."""
@@ -190,19 +190,14 @@ class Publisher:
 
     def set_position(self, place: int) -> None:
         """Send the turn's position in the queue if it has changed; 0: it no longer waits."""
-        if self._people.set_position(place):
+        if place != self._people.place:
             if not place:
                 self._started = time.monotonic()
-            self._flush_soon()
+            self.add_event(wire.Queued(place))
 
     def set_waiting_calls(self, count: int) -> None:
         """Send how many calls now wait for the person's decision. Pages then fetch their cards: the calls are never sent this way."""
         self._people.set_waiting_calls(count, self.elapsed())
-        self._flush_soon()
-
-    def set_files(self, count: int) -> None:
-        """Send how many files the tools have made for the person so far. Pages then fetch them."""
-        self._people.set_files(count)
         self._flush_soon()
 
     def note_answer_now(self) -> None:
@@ -217,11 +212,6 @@ class Publisher:
             return await asyncio.shield(write)
         finally:
             show_saving.cancel()
-
-    def show_checking(self) -> None:
-        """Tell pages that the answer comes, and is shown once all of it was checked."""
-        self._people.set_checking()
-        self._flush_soon()
 
     def send_snapshot(self, audience: Audience, process: str, group: str) -> None:
         """Send everything so far to ``group``, which belongs to one socket in ``process``. A socket that gets no reply asks again."""

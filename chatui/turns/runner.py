@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 
+from chatui import wire
 from chatui.backends.base import Backend, BackendError, SampleRequest
 from chatui.backends.spec import BackendSpec
 from chatui.database import pools
@@ -130,21 +132,18 @@ class Runner:
         way_back = WayBack(self._stages, frames.feed)
         request = opening.first_request(running, spec, checked.requested if checked else None)
         running.hosted = await opening.offered(spec, running, request)
-        request = replace(request, hosted=running.hosted, on_held=self._publisher.show_checking)
+        request = replace(request, hosted=running.hosted, on_held=partial(self._publisher.add_event, wire.Checking()))
         # The backend is not loaded with the rest: it belongs to this event loop.
         return await self._sampled(connected.backend(running.turn.choice), request, frames, way_back, checked)
 
     async def _loaded(self) -> BackendSpec:
         running = self._running
         try:
-            spec = opening.load_at_once(running)
-            if spec is None:
-                spec = await pools.turns.run_with_retries(opening.load, running)
+            return await pools.turns.run_with_retries(opening.load, running)
         finally:
             # Without a model server, too, people must see the part of the answer that the turn was to continue.
             self._publisher.pages.update(running.pages)
             await self._publisher.show_before(running)
-        return spec
 
     async def _sampled(
         self, backend: Backend, request: SampleRequest, frames: FrameRecorder, way_back: WayBack, checked: CheckedAnswers | None
@@ -170,7 +169,7 @@ class Runner:
             following = None
             if conductor is not None:
                 following = await conductor.follow(asked, sampling)
-                has_handed_back = conductor.handing.has_handed_back
+                has_handed_back = conductor.has_handed_back
             if following is None and checked is not None:
                 following = checked.follow(asked, frames.written, is_over=has_handed_back)
             if following is None:

@@ -38,18 +38,10 @@ from chatui.turns.runner import Runner
 from chatui.turns.running_turn import RunningTurn
 from chatui.turns.slots import slots
 from chatui.wire import bus as wire_bus
-from chatui.wire.bus import PROCESS, bus, send_to_from_thread
+from chatui.wire.bus import PROCESS, bus, send_from_thread
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
-
-_tasks: set[asyncio.Task[None]] = set()
-
-
-def erase_after(turn: asyncio.Task[None], conversation_id: UUID) -> None:
-    task = asyncio.create_task(_erase_when_done(turn, conversation_id), name=f"forget {conversation_id}")
-    _tasks.add(task)  # the event loop keeps only a weak reference
-    task.add_done_callback(_tasks.discard)
 
 
 def erase_ended() -> int:
@@ -64,14 +56,6 @@ def erase_ended() -> int:
 def _erase(conversation_id: UUID) -> None:
     file_access.forget_ended_from_thread(conversation_id)
     erasure.erase_conversation(conversation_id)
-
-
-async def _erase_when_done(turn: asyncio.Task[None], conversation_id: UUID) -> None:
-    await asyncio.wait([turn])
-    try:
-        await pools.turns.run_with_retries(_erase, conversation_id)
-    except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
-        log_without_content(log, conversation_id, error)
 
 
 DRAIN_SECONDS = 5.0
@@ -137,8 +121,6 @@ async def _ask(person: User, wanted: Ask | ProgramAsk, stored: Callable[[Running
     # After a commit whose result was lost, the second attempt finds the turn of the first.
     if started.program or started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
         launch(started)
-    if started.program is not None and not started.program.is_kept:
-        erase_after(_runners[started.turn.pk][1], started.turn.conversation_id)
     return started
 
 
@@ -155,7 +137,7 @@ def launch(started: RunningTurn) -> None:
         return
     runner = Runner(started)
     runner.listen()
-    task = asyncio.create_task(_measured(runner, started), name=f"turn {turn_id}")
+    task = asyncio.create_task(_run(runner, started), name=f"turn {turn_id}")
     # The event loop keeps only a weak reference to a task.
     _runners[turn_id] = (runner, task)
     task.add_done_callback(lambda _: _forget(turn_id))
@@ -167,9 +149,15 @@ def launch(started: RunningTurn) -> None:
     runner.announce()
 
 
-async def _measured(runner: Runner, started: RunningTurn) -> None:
-    with measures.span("turn", turn=started.turn.pk, conversation=started.turn.conversation_id):
+async def _run(runner: Runner, started: RunningTurn) -> None:
+    turn = started.turn
+    with measures.span("turn", turn=turn.pk, conversation=turn.conversation_id):
         await runner.run()
+    if started.program is not None and not started.program.is_kept:
+        try:
+            await pools.turns.run_with_retries(_erase, turn.conversation_id)
+        except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
+            log_without_content(log, turn.conversation_id, error)
 
 
 def _forget(turn_id: UUID) -> None:
@@ -196,13 +184,13 @@ def answer_now(place: TurnPlace) -> None:
 
 def stop_from_thread(place: TurnPlace) -> None:
     """As ``stop``, from synchronous code."""
-    send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.stop"})
+    send_from_thread(wire_bus.control(place.turn_id), {"type": "turn.stop"}, to=place.process)
 
 
 def decided_from_thread(place: TurnPlace) -> None:
     """Tell a turn, from synchronous code, that the person has decided about one of its calls. It reads the decision at once, or within
     seconds if Redis is down."""
-    send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.decided"})
+    send_from_thread(wire_bus.control(place.turn_id), {"type": "turn.decided"}, to=place.process)
 
 
 def stop_all_from_thread(conversation_id: UUID) -> None:

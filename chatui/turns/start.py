@@ -8,7 +8,6 @@ Nothing is sent to a model here. ``running.ask`` runs this in the writer, and th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from uuid import UUID
@@ -33,7 +32,7 @@ from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import context_use, continuation, passages, temporary, transcripts
 from chatui.store import documents as store_documents
-from chatui.store.documents import NoSuchFileError, PlacesError, PreparedDocument, TooLargeError
+from chatui.store.documents import NoSuchFileError, PlacesError, TooLargeError
 from chatui.store.transcripts import TreePosition
 from chatui.turns import sweep
 from chatui.turns.asks import Ask as Ask
@@ -99,20 +98,6 @@ def _of_edited(person: User, ask: Ask) -> frozenset[UUID]:
         return frozenset()
     question = access.message_of(access.own_conversation(person, ask.conversation), ask.question)
     return frozenset(row.file_id for row in of_question(question) if row.file_id)
-
-
-def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
-    """Store the documents at a place, in the caller's transaction. Returns the place of the question.
-
-    Raises:
-        NotFoundError: a file has meanwhile been sent or deleted.
-    """
-    if not documents:
-        return place
-    try:
-        return store_documents.put(conversation, place, documents)
-    except NoSuchFileError:
-        raise access.NotFoundError from None
 
 
 def of_question(question: Message) -> tuple[SentDocument, ...]:
@@ -440,8 +425,8 @@ def _question(tree: Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID |
     """The question of the new turn, the question before it on its branch, and the message above all its versions and their documents."""
     ask, conversation = wanted.ask, tree.conversation
     if ask.kind is AskKind.SEND:
-        end, after = _end(tree), tree.last_question
-        place, base = put(conversation, end, ask.documents), end.parent_id
+        place, after = _end(tree), tree.last_question
+        base = place.parent_id
     else:
         old = access.message_of(conversation, ask.question, after=transcripts.question_before())
         if not old.is_question:
@@ -451,17 +436,21 @@ def _question(tree: Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID |
         base = transcripts.base_of(old)
         if ask.kind is AskKind.REGENERATE:
             return old, after, base
-        above = base if ask.has_own_files else old.parent_id
-        place = put(conversation, transcripts.TreePosition(above, tree.position), ask.documents)
+        place = TreePosition(base if ask.has_own_files else old.parent_id, tree.position)
+    if ask.documents:
+        try:
+            place = store_documents.put(conversation, place, ask.documents)
+        except NoSuchFileError:  # one was sent or deleted meanwhile
+            raise access.NotFoundError from None
     return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after, base
 
 
-def _end(tree: Tree) -> transcripts.TreePosition:
+def _end(tree: Tree) -> TreePosition:
     """The place after the open branch. In an empty conversation, the operator's instructions are stored first, so that the transcript is
     complete, and the place is after them."""
     instructions = "" if tree.leaf_id is not None else instructions_for(tree.conversation.owner.group_names)
     if not instructions:
-        return transcripts.TreePosition(tree.leaf_id, tree.position)
-    start = transcripts.TreePosition(None, tree.position)
+        return TreePosition(tree.leaf_id, tree.position)
+    start = TreePosition(None, tree.position)
     root = transcripts.append_at(tree.conversation, start, Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT)
-    return transcripts.TreePosition(root.pk, tree.position + 1)
+    return TreePosition(root.pk, tree.position + 1)

@@ -10,6 +10,7 @@ Every process looks for such turns every ten seconds, as does every request that
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
@@ -114,16 +115,12 @@ def _keep_pieces(turn: Turn) -> None:
     is_hidden = cut is not None and cut_frame is not None and hidden_text.hide_cut_of((frame for _, frame in found), cut.pk, cut_frame)
     before = TextBeforeCut(cut_frame)
     frames = [(key, frame) for key, frame in found if key not in stored and before.is_exceeded_by(frame)]
-    for number, (key, frame) in enumerate(frames, start=1):
-        is_last = number == len(frames)
-        message = transcripts.append(
-            turn.conversation,
-            turn.messages.order_by("position").last() or continuation.place_of(turn),
-            frame,
-            ledger.author_of(frame),
-            transcripts.FrameMetadata(
-                turn_id=turn.pk, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""
-            ),
-        )
-        instead_of = cut.pk if cut is not None and (is_hidden or continuation.is_answer(message)) else None
-        transcripts.follow(turn.asked_by_id, message, message.parent_id, instead_of=instead_of)
+    if not frames:
+        return
+    rows = [(frame, ledger.author_of(frame), transcripts.FrameMetadata(turn.pk, key)) for key, frame in frames]
+    frame, author, metadata = rows[-1]
+    rows[-1] = (frame, author, replace(metadata, is_complete=False, error_code=Code.STREAM_TRUNCATED))
+    place = turn.messages.order_by("position").last() or continuation.place_of(turn)
+    messages = transcripts.append_chain(turn.conversation, place, rows)
+    instead_of = cut.pk if cut is not None and (is_hidden or any(map(continuation.is_answer, messages))) else None
+    transcripts.follow(turn.asked_by_id, messages[-1], place.pk, instead_of=instead_of)

@@ -12,6 +12,10 @@ over Redis carries it to other processes that have followers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from types import ModuleType
+
+from chatui.wire import replies, turn_events
 from chatui.wire.base import *
 from chatui.wire.commands import *
 from chatui.wire.replies import *
@@ -20,46 +24,17 @@ from chatui.wire.turn_events import *
 PROTOCOL = 9
 """The version of the protocol. Pages with another version are asked to reload. Increase it with every change that breaks older pages."""
 
-END_USER_EVENTS: tuple[type[Event], ...] = (
-    Accepted,
-    Refused,
-    Idle,
-    TitleChanged,
-    Listed,
-    Answered,
-    AnswerSeen,
-    AnswerWaits,
-    Archived,
-    Unlisted,
-    FolderKept,
-    FolderGone,
-    Rated,
-    Closing,
-    Ping,
-    Alive,
-    TurnCreated,
-    WorkingBegan,
-    SummaryStep,
-    ThoughtEnded,
-    MessageBegan,
-    MessageRelabelled,
-    MessageWithdrawn,
-    BlockReplaced,
-    BlockGrew,
-    BlockFlushed,
-    Queued,
-    CallsWait,
-    FilesCame,
-    Checking,
-    Saving,
-    TurnEnded,
-    Beat,
-    Snapshot,
-)
-"""All events that the server may send to the chat page."""
-
 DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameHidden, FrameEnded, DebugSnapshot)
 """Events for staff only, who need the permission to see hidden channels and must have opened the debug view."""
 
 DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closing, Ping, Alive, *DEBUG_EVENTS)
 """All events that the server may send to the page of the debug view."""
+
+
+def _events(module: ModuleType) -> Iterator[type[Event]]:
+    """Those that a module defines. The classes that they are based on have no type."""
+    return (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Event) and each.types)
+
+
+END_USER_EVENTS: tuple[type[Event], ...] = tuple(event for event in (*_events(replies), *_events(turn_events)) if event not in DEBUG_EVENTS)
+"""All events that the server may send to the chat page. The review of what it may be sent (``tests/canary``) lists each with its fields."""

@@ -11,7 +11,6 @@ from typing import ClassVar
 from renderer.markup.html import SafeHtml
 
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
-_SCALARS = frozenset({str, int, float, bool})
 
 
 @cache
@@ -28,8 +27,7 @@ class Item:
         for name in _names(type(self)):  # type: ignore[arg-type]  # classes have a hash
             value = getattr(self, name)
             if value is not None:
-                # Nearly all fields are texts, numbers and truth values, and every turn has dozens.
-                found[name] = value if type(value) in _SCALARS else _plain(value)
+                found[name] = _plain(value)
         return found
 
 

@@ -115,16 +115,11 @@ class Relay:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await self._subscribed.wait()
 
-    def send(self, group: str, message: Mapping[str, object]) -> None:
-        self._enqueue(_channel(group), group, message)
-
-    def send_to(self, process: str, group: str, message: Mapping[str, object]) -> None:
-        self._enqueue(_process_channel(process), group, message)
-
-    def _enqueue(self, channel: str, group: str, message: Mapping[str, object]) -> None:
+    def send(self, group: str, message: Mapping[str, object], to: str = "") -> None:
+        """Send to a group in all other processes, or only in the process ``to``."""
         if self._url and not self._is_away:
             self._start()
-            self._waiting.append((channel, _packed(self._process, group, message)))
+            self._waiting.append((_channel(group, to), _packed(self._process, group, message)))
             self._work.set()
 
     def _resubscribe(self) -> None:
@@ -196,7 +191,7 @@ class Relay:
                 await ended(reader)
 
     async def _subscribe(self, pubsub: Any, known: set[str]) -> set[str]:
-        wanted = {_process_channel(self._process), *map(_channel, self._groups)}
+        wanted = {_channel(to=self._process), *map(_channel, self._groups)}
         if wanted - known:
             await pubsub.subscribe(*(wanted - known))
         if known - wanted:
@@ -272,7 +267,7 @@ def publish_once(process: str, group: str, message: Mapping[str, object], *, to:
 
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
-            client.publish(_process_channel(to) if to else _channel(group), _packed(process, group, message))
+            client.publish(_channel(group, to), _packed(process, group, message))
     except (redis.exceptions.RedisError, OSError, TimeoutError, ValueError) as error:
         log.warning("a message to other processes was lost (%s)", type(error).__name__)
 
@@ -290,12 +285,9 @@ def _packed(process: str, group: str, message: Mapping[str, object]) -> str:
     return json.dumps([process, group, dict(message)], separators=(",", ":"))
 
 
-def _channel(group: str) -> str:
-    return f"chatui.group.{group}"
-
-
-def _process_channel(process: str) -> str:
-    return f"chatui.process.{process}"
+def _channel(group: str = "", to: str = "") -> str:
+    """The Redis channel of a group, or of everything for the process ``to``."""
+    return f"chatui.process.{to}" if to else f"chatui.group.{group}"
 
 
 Message = Mapping[str, object]
@@ -355,7 +347,7 @@ class Bus:
         if process == PROCESS:
             self._deliver(group, message)
         else:
-            self._relay.send_to(process, group, message)
+            self._relay.send(group, message, to=process)
 
     def _deliver(self, group: str, message: Message) -> None:
         for receive in tuple(self._receivers.get(group, ())):
@@ -376,21 +368,13 @@ def bus() -> Bus:
     return found
 
 
-def send_from_thread(group: str, message: Message) -> None:
-    """Send to a group from synchronous code, in a server or in a command. Best effort: while the relay is down, other processes miss it."""
-    _send_here(group, message)
-    publish_once(PROCESS, group, message)
-
-
-def send_to_from_thread(process: str, group: str, message: Message) -> None:
-    if process == PROCESS:
-        _send_here(group, message)
-    else:
-        publish_once(PROCESS, group, message, to=process)
-
-
-def _send_here(group: str, message: Message) -> None:
-    for loop, local in list(_buses.items()):
-        if loop.is_running():
-            # In a context of its own: this thread's context marks threads as busy, which does not apply to callbacks on the loop.
-            loop.call_soon_threadsafe(partial(local.send, group, message, elsewhere=False), context=Context())
+def send_from_thread(group: str, message: Message, to: str = "") -> None:
+    """Send to a group from synchronous code, in a server or in a command; ``to``: only to its receivers in this process. Best effort: while
+    the relay is down, other processes miss it."""
+    if to in ("", PROCESS):
+        for loop, local in list(_buses.items()):
+            if loop.is_running():
+                # In a context of its own: this thread's context marks threads as busy, which does not apply to callbacks on the loop.
+                loop.call_soon_threadsafe(partial(local.send, group, message, elsewhere=False), context=Context())
+    if to != PROCESS:
+        publish_once(PROCESS, group, message, to=to)

@@ -104,32 +104,6 @@ class Listed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class FolderKept(Event):
-    """One of this person's folders was created or renamed. ``before`` is the id of the folder that follows it; empty for the last one."""
-
-    types = ("chatui:folder",)
-    folder: str
-    name: str
-    before: str
-
-
-@dataclass(frozen=True, slots=True)
-class FolderGone(Event):
-    """One of this person's folders was deleted. Its conversations are back in the list."""
-
-    types = ("chatui:folder.gone",)
-    folder: str
-
-
-@dataclass(frozen=True, slots=True)
-class Archived(Event):
-    """One of this person's conversations was archived: it is no longer in the list, but can still be opened and continued."""
-
-    types = ("chatui:archived",)
-    conversation: str
-
-
-@dataclass(frozen=True, slots=True)
 class Answered(Event):
     """An answer ended in one of this person's conversations. ``updated_at``: as in Listed. ``has_news``: until a page shows it."""
 
@@ -158,14 +132,11 @@ class AnswerWaits(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Rated(Event):
-    """This person has rated one of their answers, or removed the rating, perhaps in another tab. ``verdict``: ``up``, ``down`` or
-    empty."""
+class Archived(Event):
+    """One of this person's conversations was archived: it is no longer in the list, but can still be opened and continued."""
 
-    types = ("chatui:rated",)
+    types = ("chatui:archived",)
     conversation: str
-    message: str
-    verdict: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +148,32 @@ class Unlisted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Alive(Event):
-    """The reply to the command ``probe``."""
+class FolderKept(Event):
+    """One of this person's folders was created or renamed. ``before`` is the id of the folder that follows it; empty for the last one."""
 
-    types = ("chatui:alive",)
+    types = ("chatui:folder",)
+    folder: str
+    name: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class FolderGone(Event):
+    """One of this person's folders was deleted. Its conversations are back in the list."""
+
+    types = ("chatui:folder.gone",)
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rated(Event):
+    """This person has rated one of their answers, or removed the rating, perhaps in another tab. ``verdict``: ``up``, ``down`` or
+    empty."""
+
+    types = ("chatui:rated",)
+    conversation: str
+    message: str
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +190,10 @@ class Ping(Event):
 
     types = ("chatui:ping",)
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alive(Event):
+    """The reply to the command ``probe``."""
+
+    types = ("chatui:alive",)

@@ -144,27 +144,6 @@ class BlockFlushed(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class TurnEnded(TurnEvent):
-    """The turn's one terminal event. The sentence for ``code`` is in ``html``.
-
-    ``context``: how full the model's context is now, in steps of five per cent; absent if unknown. ``left_out``: how many of the oldest
-    questions were left out of the model's prompt.
-    ``html``: the part below the answer in ``language``, that of the asking page. If it is absent, it could not be rendered in time, and
-    the page fetches it; so does a page in another language.
-    """
-
-    types = get_args(EndType)
-    type: EndType
-    state: str
-    code: str | None
-    elapsed: int
-    context: int | None = None
-    left_out: int | None = None
-    html: SafeHtml | None = None
-    language: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Queued(TurnEvent):
     """The turn waits until others have ended. ``place`` is its position in the queue, counted from 1; 0: it no longer waits."""
 
@@ -190,6 +169,13 @@ class FilesCame(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Checking(TurnEvent):
+    """Text of the answer comes. Nothing proves that the model server keeps reasoning apart, so it is shown once all of it was checked."""
+
+    types = ("chatui:checking",)
+
+
+@dataclass(frozen=True, slots=True)
 class Saving(TurnEvent):
     """The answer is complete, but the database is slow to store it. The end follows once it is stored."""
 
@@ -197,10 +183,24 @@ class Saving(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Checking(TurnEvent):
-    """Text of the answer comes. Nothing proves that the model server keeps reasoning apart, so it is shown once all of it was checked."""
+class TurnEnded(TurnEvent):
+    """The turn's one terminal event. The sentence for ``code`` is in ``html``.
 
-    types = ("chatui:checking",)
+    ``context``: how full the model's context is now, in steps of five per cent; absent if unknown. ``left_out``: how many of the oldest
+    questions were left out of the model's prompt.
+    ``html``: the part below the answer in ``language``, that of the asking page. If it is absent, it could not be rendered in time, and
+    the page fetches it; so does a page in another language.
+    """
+
+    types = get_args(EndType)
+    type: EndType
+    state: str
+    code: str | None
+    elapsed: int
+    context: int | None = None
+    left_out: int | None = None
+    html: SafeHtml | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

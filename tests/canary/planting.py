@@ -151,7 +151,7 @@ def plant_abandoned(owner: User, canary: Canary) -> Turn:
 def _hide_all(row: Conversation, parent: Message, canary: Canary, headers: dict[str, Header], hidden: list[Message], turn: Turn) -> Message:
     """Like ``_hide`` for each header, one under another, in a few statements: most tests of the canary begin with this."""
     frames = [Frame(header, _body(canary, header, what), Terminator.END) for what, header in headers.items()]
-    last = transcripts.append_chain(
+    *_, last = transcripts.append_chain(
         row, parent, [(frame, _author(frame.header), transcripts.FrameMetadata(turn_id=turn.pk)) for frame in frames]
     )
     rows = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))

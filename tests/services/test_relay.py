@@ -64,7 +64,7 @@ async def test_a_message_reaches_the_group_in_the_other_process_and_not_its_own(
     await two.relay.settled()
     one.relay.send("group", {"n": 1})
     one.relay.send("elsewhere", {"n": 2})
-    one.relay.send_to("two", "socket", {"n": 3})
+    one.relay.send("socket", {"n": 3}, to="two")
     await two.wait_for(("socket", 3))
     assert ("group", 1) in two.received and ("elsewhere", 2) not in two.received
     assert one.received == []
@@ -77,7 +77,7 @@ async def test_a_group_that_was_left_receives_nothing_any_more(redis: Redis) -> 
     two.relay.leave("group")
     await two.relay.settled()
     one.relay.send("group", {"n": 1})
-    one.relay.send_to("two", "socket", {"n": 2})
+    one.relay.send("socket", {"n": 2}, to="two")
     await two.wait_for(("socket", 2))
     assert ("group", 1) not in two.received
 

@@ -56,14 +56,14 @@ def reply_to_abandoned(turn: Turn) -> None:
     if not calls:
         return
     claimed = set(ToolCall.objects.filter(turn=turn).values_list("call_id", flat=True))
+    metadata = transcripts.FrameMetadata(turn_id=turn.pk, error_code=Code.TOOL_CANCELLED)
+    rows = []
     for frame in calls:
-        is_claimed = frame.header.call_id in claimed
-        sentence = _CLAIMED if is_claimed else _NOT_BEGUN
+        sentence = _CLAIMED if frame.header.call_id in claimed else _NOT_BEGUN
         reply = replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui"))
-        last = turn.messages.order_by("position").last()
-        metadata = transcripts.FrameMetadata(turn_id=turn.pk, error_code=Code.TOOL_CANCELLED)
-        message = transcripts.append(turn.conversation, last, reply_frame(frame.header, reply), Author.PRODUCT, metadata)
-        transcripts.follow(turn.asked_by_id, message, message.parent_id)
+        rows.append((reply_frame(frame.header, reply), Author.PRODUCT, metadata))
+    last = turn.messages.latest("position")
+    transcripts.follow(turn.asked_by_id, transcripts.append_chain(turn.conversation, last, rows)[-1], last.pk)
 
 
 _CLAIMED = f"The server ended while the tool was at work. {EFFECT_UNKNOWN} It is not run again."

@@ -1,5 +1,7 @@
 """Runs the tool calls of a sample, and prepares the next request to the model, for every wire format.
 
+Calls to a program's own functions are handed back to it after checking them. They are never executed here.
+
 All tools of a turn share one time limit. Time counts only while a tool runs, not while a person decides. Every call gets a reply, either
 the tool's result or an error, so that the model can continue. A call runs at most once.
 """
@@ -12,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from chatui import wire
 from chatui.backends.base import EndReason, GivenReasoning, SampleRequest
 from chatui.codes import ProductCode, counted
 from chatui.database.faults import DatabaseBusyError
@@ -25,10 +28,11 @@ from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import EFFECT_UNKNOWN, CallingTurn, Tool, ToolError, line_of
+from chatui.turns.asks import FunctionOffer
 from chatui.turns.calls import claims
 from chatui.turns.calls.approvals import Waiting
 from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn, SessionsOfTurn
-from chatui.turns.calls.requested import HandingBack, Requested, reply_frame, requested, unanswered
+from chatui.turns.calls.requested import Requested, reply_frame, requested, unanswered
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.publisher import Publisher
 from chatui.turns.running_turn import RunningTurn
@@ -37,6 +41,7 @@ from renderer import history
 from renderer.errors import Code
 from renderer.frame_kinds import TOOL_LINE
 from renderer.frames import Frame
+from renderer.gate import Audience, may_see
 
 
 class ToolTime:
@@ -79,6 +84,8 @@ CLAIM_PATIENCE = 20.0
 """How long a call waits for a database that is locked or away, in seconds, before it is refused."""
 ERROR_CHARS = 1000
 _NO_MORE = "No more calls are possible in this answer. Answer with what you have."
+_ONE_AT_A_TIME = "Only one call is possible at a time, so this one was not carried out. Make it again after the reply to the other one."
+_IN_PLAIN_FORM = "A function is called with nothing in the header but its name."
 _CANCELLED = f"The call was cancelled. {EFFECT_UNKNOWN}"
 _DECLINED = {
     Decision.DECLINED: "The person declined this call, and it was not run. Do not repeat it. Go on without it, or say what you would need.",
@@ -97,14 +104,19 @@ class Conductor:
         self._running = running
         self._frames = frames
         # A program has no page on which it could find files.
-        files = None if program or not environment().files_of_answer else FilesOfTurn(row, publisher.set_files)
+        has_files = program is None and environment().files_of_answer
+        files = FilesOfTurn(row, lambda count: publisher.add_event(wire.FilesCame(count))) if has_files else None
         documents = DocumentsOfTurn(row.conversation_id, row.question_id)
         of_turn = (row.pk, row.conversation_id, row.asked_by_id, running.own_questions)
         turn = CallingTurn(*of_turn, pages=pages, files=files, documents=documents, sessions=SessionsOfTurn(row))
         self._pages = pages
         self._stored_pages = set(pages)
         self._tools = {name: tool.for_turn(turn) for name, tool in running.tools.items()}
-        self.handing = HandingBack(program)
+        self._offer = program.offer if program else FunctionOffer()
+        self._own_calls: list[Frame] = []
+        """The checked calls to the program's functions."""
+        self.has_handed_back = False
+        """Whether they were handed back, so that the turn is over and their replies will come in another request."""
         self._given_back: dict[str, GivenReasoning] = {}
         self._calls_left = min(filter(None, (environment().tool_calls, program.offer.max_calls if program else None)))
         self._time = ToolTime(environment().tool_turn_seconds)
@@ -126,7 +138,7 @@ class Conductor:
             self._cancel()
             raise
         await self._store_pages()
-        if self.handing.hand_back():
+        if self._hand_back():
             return None
         self._failed_rounds += not has_run
         frames = history.frames_for_prompt((*self._running.frames, *self._frames.written))
@@ -200,13 +212,32 @@ class Conductor:
             found: Requested | ToolReply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
         else:
             found = requested(frame, tools, over_ids=over_ids)
-        if isinstance(found, Requested) and found.tool.is_run_by_caller and (refusal := self.handing.take(frame)):
-            found = refusal
+        if isinstance(found, Requested) and found.tool.is_run_by_caller:
+            found = self._refusal(frame) or found
         if isinstance(found, ToolReply):
             self._reply(frame, found)
             return None
         self._calls_left -= 1
-        return None if found.tool.is_run_by_caller else found
+        if not found.tool.is_run_by_caller:
+            return found
+        self._own_calls.append(frame)
+        return None
+
+    def _refusal(self, call: Frame) -> ToolReply | None:
+        """The reply to a call of the program's function that has the wrong form, or is one too many; None if it can be handed back."""
+        if not may_see(call.header, Audience.PROGRAM, self._offer.recipients):
+            return replies.failed(Code.CALL_SCHEMA, _IN_PLAIN_FORM, Provenance("chatui"))
+        if self._own_calls and not self._offer.is_parallel:
+            return replies.failed(ProductCode.TOOL, _ONE_AT_A_TIME, Provenance("chatui"))
+        return None
+
+    def _hand_back(self) -> bool:
+        """Hand back the program's calls, now that no other call of the sampling is running. Returns whether there are any."""
+        if self._running.program is not None and self._own_calls:
+            self.has_handed_back = True
+            for call in self._own_calls:
+                self._running.program.stream.call(call, self._offer.names)
+        return self.has_handed_back
 
     async def _claimed(self, calls: Sequence[Requested]) -> list[Requested]:
         """Claim the calls, and return those that are ours to run, once. The claims are committed before any call runs."""
@@ -273,7 +304,8 @@ class Conductor:
             log_without_content(log, self._running.turn.pk, error)
 
     def _cancel(self, not_run: str = "The answer ended before the tool was run. It had no effect.") -> None:
-        if calls := [frame for frame in unanswered(self._frames.written) if not self.handing.is_handed_back(frame)]:
+        handed_back = self._own_calls if self.has_handed_back else []
+        if calls := [frame for frame in unanswered(self._frames.written) if frame not in handed_back]:
             self._frames.close_open_frame()
         for frame in calls:
             sentence = _CANCELLED if frame.header.call_id in self._started else not_run

@@ -1,7 +1,4 @@
-"""Reads tool calls from a model's frames: which have no reply yet, whether they can be executed, and which are a program's own.
-
-Calls to a program's own functions are handed back to it after checking them. They are never executed here.
-"""
+"""Reads tool calls from a model's frames: which have no reply yet, and whether they can be executed."""
 
 from __future__ import annotations
 
@@ -10,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.json_schemas import UnusableError, fault
 from chatui.tools import replies
 from chatui.tools.replies import Provenance, ToolReply
 from chatui.tools.tool import Tool
-from chatui.turns.asks import FunctionOffer, ProgramAsk
 from renderer.errors import Code, OpenChatMLError
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.gate import Audience, may_see
 from renderer.ocml.calls import FUNCTIONS, read_call
 
 ARGUMENT_CHARS = 100_000
@@ -114,43 +108,3 @@ def _named(tools: Mapping[str, Tool], *, over_ids: bool) -> str:
     """A sentence that lists the tools by the names in the prompt: over token ids, built-in tools are not functions."""
     names = [(tool.recipient if over_ids else None) or FUNCTIONS + name for name, tool in tools.items()]
     return f"The tools are: {', '.join(names)}." if names else "No tools can be used here."
-
-
-_ONE_AT_A_TIME = "Only one call is possible at a time, so this one was not carried out. Make it again after the reply to the other one."
-
-_IN_PLAIN_FORM = "A function is called with nothing in the header but its name."
-
-
-class HandingBack:
-    """Hands back the calls of one turn. ``take`` each call to a program's function; ``hand_back`` once no other call of the sampling is
-    running."""
-
-    def __init__(self, program: ProgramAsk | None) -> None:
-        """``program``: the program's request; None for a person, who offers no functions."""
-        self._program = program
-        self._offer = program.offer if program is not None else FunctionOffer()
-        self._taken: list[Frame] = []
-        self.has_handed_back = False
-        """Whether calls were handed back, so that the turn is over and their replies will come in another request."""
-
-    def take(self, call: Frame) -> ToolReply | None:
-        """Note a checked call, and return None. Or return a reply for the model, if the call has the wrong form, or the program wants one
-        call at a time and already has one."""
-        if not may_see(call.header, Audience.PROGRAM, self._offer.recipients):
-            return replies.failed(Code.CALL_SCHEMA, _IN_PLAIN_FORM, Provenance("chatui"))
-        if self._taken and not self._offer.is_parallel:
-            return replies.failed(ProductCode.TOOL, _ONE_AT_A_TIME, Provenance("chatui"))
-        self._taken.append(call)
-        return None
-
-    def hand_back(self) -> bool:
-        """Hand back the noted calls. Returns whether there were any."""
-        if self._program is not None and self._taken:
-            self.has_handed_back = True
-            for call in self._taken:
-                self._program.stream.call(call, self._offer.names)
-        return self.has_handed_back
-
-    def is_handed_back(self, call: Frame) -> bool:
-        """Whether the call was handed back, so that no reply to it is written here."""
-        return self.has_handed_back and call in self._taken

@@ -24,15 +24,19 @@ from renderer.markup.tails import BlockOpen
 _JOINED_CHARS = 256
 
 
+def kind_of(header: Header) -> wire.PartKind:
+    """The kind of a visible message."""
+    return "tool" if is_tool_line(header) else "preamble" if is_preamble(header) else "final"
+
+
 @dataclass
 class OpenMessage:
     """A visible message that is being written. ``pages``: those that it may cite."""
 
     key: str
-    preamble: bool
+    kind: wire.PartKind
     pages: dict[int, CitableSource]
     is_json: bool
-    is_tool: bool
 
     @cached_property
     def markdown(self) -> GrowingMarkdown:
@@ -41,11 +45,7 @@ class OpenMessage:
 
     @property
     def delta(self) -> wire.DeltaType:
-        return "chatui:preamble.delta" if self.preamble else "response.delta"
-
-    @property
-    def kind(self) -> wire.PartKind:
-        return "tool" if self.is_tool else "preamble" if self.preamble else "final"
+        return "response.delta" if self.kind == "final" else "chatui:preamble.delta"
 
 
 @dataclass(slots=True)
@@ -104,29 +104,31 @@ class EndUserStream:
         self._pending: list[wire.Event] = []
         """Events about the turn itself, which wait for no text."""
         self._waiting: deque[wire.Event | _Text | _End] = deque()
-        self._done: list[wire.MessageSoFar] = []
+        self.done: list[wire.MessageSoFar] = []
+        """The messages that have ended, as far as they are shown."""
         self._open: OpenMessage | None = None
         self._cut: str | None = None
         self._joined: tuple[str, str] | None = None
         """The keys of the message that begins with the text of the cut one, and of the cut one; None until it opens."""
         self._working = self._is_checking = False
-        self._place = self._files = 0
+        self.place = 0
+        """The turn's position in the queue; 0 if it is not queued."""
+        self._files = 0
         self._waiting_calls = self._waits_since = self._waited = 0
         self._steps: list[wire.SummaryLine] = []
         self._thinking = _Thinking()
         self._seconds_before = 0
         self._steps_before: tuple[wire.SummaryLine, ...] = ()
 
-    def show_before(self, messages: Sequence[wire.MessageSoFar], cut: UUID | None) -> None:
+    def show_before(
+        self, messages: Sequence[wire.MessageSoFar], cut: UUID | None, seconds: int = 0, steps: tuple[wire.SummaryLine, ...] = ()
+    ) -> None:
         """Set the part of the continued answer that is already visible. ``cut``: the message that the next answer replaces; the first text
-        event of that answer contains the whole text of this message."""
-        self._done += messages
+        event of that answer contains the whole text of this message. ``seconds``: its thinking time, and ``steps`` the lines of its
+        summary, which are shown together with those of this turn."""
+        self.done += messages
         self._cut = str(cut) if cut else None
-
-    def add_thinking_before(self, seconds: int, steps: tuple[wire.SummaryLine, ...]) -> None:
-        """Set the thinking time and the summary lines of the continued answer. They are shown together with those of this turn."""
-        self._seconds_before = seconds
-        self._steps_before = steps
+        self._seconds_before, self._steps_before = seconds, steps
 
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
         """Collect a raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
@@ -150,8 +152,8 @@ class EndUserStream:
     def _begin(self, key: str, header: Header, elapsed: int) -> None:
         self._working = self._is_checking = False
         self._has_opened = True
-        self._open = message = OpenMessage(key, is_preamble(header), self.pages, is_json(header), is_tool_line(header))
-        if not message.preamble:
+        self._open = message = OpenMessage(key, kind_of(header), self.pages, is_json(header))
+        if message.kind == "final":
             self._show_end_of_thinking(self._thinking.answer, elapsed)
             if self._cut is not None and self._joined is None:
                 self._joined = (key, self._cut)
@@ -168,25 +170,21 @@ class EndUserStream:
             self._waiting.extend(_Text(message, step) for step in in_steps(text))
 
     def add_event(self, event: wire.Event) -> None:
+        """Add an event about the turn itself. What the last ones say is also part of a snapshot."""
         self._pending.append(event)
-
-    def set_checking(self) -> None:
-        """The answer comes, and is shown once all of it was checked."""
-        self._is_checking = True
-        self._pending.append(wire.Checking())
+        match event:
+            case wire.Queued(place=place):
+                self.place = place
+            case wire.FilesCame(count=count):
+                self._files = count
+            case wire.Checking():
+                self._is_checking = True
 
     def step(self, line: wire.SummaryLine) -> None:
         """Add a line of the summary. It is dropped if the answer has begun."""
         if self._thinking.is_on:
             self._steps.append(line)
             self._waiting.append(wire.SummaryStep(line))
-
-    def set_position(self, place: int) -> bool:
-        """Set the turn's position in the queue; 0 once it is no longer queued. Returns whether it has changed."""
-        is_news, self._place = place != self._place, place
-        if is_news:
-            self._pending.append(wire.Queued(place))
-        return is_news
 
     @property
     def thought_seconds(self) -> int | None:
@@ -218,11 +216,6 @@ class EndUserStream:
             self._waited += elapsed - self._waits_since
         self._waiting_calls = count
         self._pending.append(wire.CallsWait(count))
-
-    def set_files(self, count: int) -> None:
-        """Set how many files there are for the person. Only the number is sent, never the files."""
-        self._files = count
-        self._pending.append(wire.FilesCame(count))
 
     def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
         """New events since the last flush, numbered. At most STEP_CHARS of text are rendered: if ``has_unshown``, call this again after
@@ -258,16 +251,13 @@ class EndUserStream:
         """Whether nothing arrived since the last flush but the end of a message, whose text has been shown."""
         return not self._pending and len(self._waiting) == 1 and isinstance(self._waiting[0], _End)
 
-    def shown(self) -> list[tuple[str, wire.PartKind]]:
-        return [(message.message_id, message.kind) for message in self._done]
-
     def beat(self) -> wire.Beat:
         """An event that says that the turn is still running, with the latest sequence number."""
         return wire.Beat(self._turn, self._number)
 
     def snapshot(self, elapsed: int) -> wire.Snapshot:
         """The whole turn so far, for a page that joins late. Call ``flush`` just before, until nothing is unshown."""
-        messages = list(self._done)
+        messages = list(self.done)
         if self._open is not None:
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
         thinking = self._thinking
@@ -276,13 +266,8 @@ class EndUserStream:
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now, calls_wait = self._can_answer_now and thinking.is_on, self._waiting_calls
         checking = self._is_checking or None
-        more = (tuple(messages), self._place, can_answer_now, calls_wait, self._files, checking)
+        more = (tuple(messages), self.place, can_answer_now, calls_wait, self._files, checking)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
-
-    def _go_on_thinking(self, elapsed: int) -> None:
-        self._thinking.go_on()
-        if self._thinking.is_on:
-            self._show_working(elapsed)
 
     def _show_working(self, elapsed: int) -> None:
         self._working, self._is_checking = True, False
@@ -301,7 +286,7 @@ class EndUserStream:
 
     def _show_text(self, message: OpenMessage, text: VisibleText) -> list[wire.Event]:
         blocks = message.markdown.feed(text)
-        if self._cut is None or message.preamble:
+        if self._cut is None or message.kind != "final":
             return _shown_blocks(message, blocks)
         # The page has the closed blocks of the cut message already: only what was open at the cut is sent again.
         began = wire.MessageBegan(message.key, message.kind, self._cut, sum(isinstance(block, BlockClosed) for block in blocks))
@@ -309,7 +294,7 @@ class EndUserStream:
         return [began]
 
     def _replace_cut(self) -> None:
-        self._done = [done for done in self._done if done.message_id != self._cut]
+        self.done = [done for done in self.done if done.message_id != self._cut]
         self._cut = None
 
     def _withdraw(self, message: OpenMessage, elapsed: int) -> None:
@@ -317,8 +302,10 @@ class EndUserStream:
         self._open = None
         self._waiting = deque(each for each in self._waiting if not _is_of(message, each))
         self._waiting.append(wire.MessageWithdrawn(message.key))
-        if not message.preamble:
-            self._go_on_thinking(elapsed)
+        if message.kind == "final":
+            self._thinking.go_on()
+            if self._thinking.is_on:
+                self._show_working(elapsed)
         if self._joined and message.key == self._joined[0]:
             # Pages that have not heard of the new message yet show the beginning of its text as the cut one.
             self._waiting.append(wire.MessageWithdrawn(self._joined[1]))
@@ -327,9 +314,9 @@ class EndUserStream:
     def _end_message(self, message: OpenMessage, closed: FrameClosed) -> list[wire.Event]:
         events = _shown_blocks(message, message.markdown.finish(is_cut=closed.terminator is None))
         if closed.is_preamble_after_all:
-            message.preamble = True
+            message.kind = "preamble"
             events.append(wire.MessageRelabelled(message.key, message.kind))
-        self._done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))
+        self.done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))
         return events
 
 

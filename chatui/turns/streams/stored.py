@@ -20,7 +20,8 @@ from chatui.database import connections
 from chatui.models.turn import Turn, TurnState
 from chatui.store import opened_pages, transcripts
 from chatui.turns.leases import LEASE, frames_in_pieces
-from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer, is_json, is_preamble, is_tool_line
+from chatui.turns.streams.end_user import kind_of
+from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer, is_json
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
 from renderer.markup import html
@@ -107,8 +108,7 @@ def messages_of(
         else:
             text = html.as_markdown(frame.header, show(frame, Audience.END_USER))
             blocks = html.render_blocks(text, is_cut=key == cut, pages=pages)
-        kind: wire.PartKind = "tool" if is_tool_line(frame.header) else "preamble" if is_preamble(frame.header) else "final"
-        messages.append(wire.MessageSoFar(str(key), kind, blocks))
+        messages.append(wire.MessageSoFar(str(key), kind_of(frame.header), blocks))
     return messages
 
 

@@ -74,7 +74,7 @@ async def test_messages_are_stored_in_few_statements_and_bounded(program: Progra
     chains: list[int] = []
     append = transcripts.append_chain
 
-    def counted(conversation: Conversation, parent: Message | None, frames: Any) -> Message:
+    def counted(conversation: Conversation, parent: Message | None, frames: Any) -> list[Message]:
         chains.append(len(frames))
         return append(conversation, parent, frames)
 

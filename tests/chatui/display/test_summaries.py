@@ -47,7 +47,7 @@ def turn(ada: User) -> Turn:
         (frame_of(LINES), Author.PRODUCT, FrameMetadata(turn.pk, activities=LINES)),
         (Frame(ANSWER, "By train.", Terminator.RETURN), Author.MODEL, FrameMetadata(turn.pk)),
     ]
-    transcripts.activate(row, ada, transcripts.append_chain(row, question, frames))
+    transcripts.activate(row, ada, transcripts.append_chain(row, question, frames)[-1])
     return turn
 
 

@@ -1,4 +1,4 @@
-"""The last frames of a turn are stored together with its end: atomically, and once."""
+"""The end of a turn is stored once, and after its frames."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.turns import ending, frame_recorder, ledger
+from chatui.turns import ending, ledger
 from chatui.turns import running as running_turns
-from chatui.turns.ending import store_end
-from chatui.turns.frame_recorder import LastFrames
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount
 from renderer.events import Finished
-from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import loaded, store
 from tests.chatui.turns.test_turns import ask, of_another, run
-from tests.support.scripted import FINAL, ScriptedBackend, answer
+from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,35 +32,22 @@ def ends_now(job: RunningTurn) -> RunningTurn:
     return job
 
 
-def one(job: RunningTurn) -> LastFrames:
-    return LastFrames([job.turn.question_id], [(uuid4(), Finished(Frame(FINAL, "Four.", Terminator.RETURN)))])
-
-
 def test_a_commit_whose_confirmation_was_lost_is_not_repeated(ada: User) -> None:
-    job = loaded(store(ada, ask()))
-    last = one(ends_now(job))
-    [stored] = store_end(job, last)
-    assert stored.pk == last.written[0][0]
-    assert store_end(job, last) == ()
-    assert (Message.objects.filter(turn=job.turn.pk).count(), UsageEntry.objects.count()) == (1, 1)
+    job = ends_now(loaded(store(ada, ask())))
+    ledger.finish(job)
+    ledger.finish(job)
+    assert (Turn.objects.get().state, UsageEntry.objects.count()) == ("completed", 1)
     with pytest.raises(LeaseLostError):
-        store_end(ends_now(job), last)
+        ledger.finish(ends_now(job))
 
 
 def test_nothing_is_stored_for_a_turn_of_another_process(ada: User) -> None:
     job = loaded(store(ada, ask()))
     with pytest.raises(LeaseLostError):
-        store_end(ends_now(of_another(job)), one(job))
-    assert Turn.objects.get().state == "running" and not Message.objects.filter(turn=job.turn.pk).exists()
-
-
-def test_an_end_without_frames_is_none_of_a_turn_of_another_process(ada: User) -> None:
-    job = loaded(store(ada, ask()))
-    with pytest.raises(LeaseLostError):
-        store_end(ends_now(of_another(job)), None)
-    store_end(ends_now(job), None)
-    store_end(job, None)  # the confirmation of the first commit was lost
-    assert Turn.objects.get().state == "completed"
+        ledger.finish(ends_now(of_another(job)))
+    assert Turn.objects.get().state == "running"
+    ledger.finish(ends_now(job))
+    assert Turn.objects.get().state == "completed", "the twin"
 
 
 def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
@@ -77,7 +61,7 @@ def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
 
     job.pieces = Pieces()  # type: ignore[assignment]
     with transaction.atomic():
-        store_end(ends_now(job), one(job))
+        ledger.finish(ends_now(job))
     assert not TurnPiece.objects.exists()
 
 
@@ -96,7 +80,7 @@ async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend
 
 
 @pytest.mark.asyncio
-async def test_a_refused_end_stores_none_of_its_frames(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_is_kept_where_its_end_is_refused(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any, **named: Any) -> Any:
         raise DataError("a number is too large")
 
@@ -123,21 +107,3 @@ async def test_a_lease_lost_right_after_the_end_changes_nothing(
     backend.script = answer()
     turn = await run(ada, ask())
     assert turn.state == "completed" and len(ended) == 1
-
-
-@pytest.mark.asyncio
-async def test_an_answer_is_stored_first_if_its_turn_does_not_end_at_once(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
-    ends: list[object] = []
-
-    def recorded(running: RunningTurn, last: LastFrames | None) -> Any:
-        ends.append(last)
-        return store_end(running, last)
-
-    monkeypatch.setattr("chatui.turns.ending.store_end", recorded)
-    backend.script = answer()
-    turn = await run(ada, ask())
-    stored = await database_sync_to_async(lambda: list(Message.objects.filter(turn=turn).order_by("position")))()
-    assert (turn.state, len(stored), len(ends)) == ("completed", 2, 1)

@@ -66,44 +66,6 @@ async def test_many_hidden_frames_do_not_wait(recording: Recording) -> None:
 
 
 @pytest.mark.asyncio
-async def test_the_last_frame_of_an_answer_waits_for_the_end_of_its_turn(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
-    recording.feed(ANALYSIS, "a")
-    assert recording.recorder.take_last_frames() is None
-    recording.feed(ANSWER, "b", Terminator.RETURN)
-    await recording.recorder.close()
-    assert recording.posts == []
-    last = recording.recorder.take_last_frames()
-    assert last is not None and [one.frame.body for _, one in last.written] == ["a", "b"]
-    assert last.parents == (recording.job.turn.question_id,)
-    assert recording.recorder.take_last_frames() is None
-    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
-    recording.feed(ANSWER, "c", Terminator.RETURN)
-    for _ in range(3):
-        await asyncio.sleep(0.001)
-    assert recording.texts() == [["c"]] and recording.recorder.take_last_frames() is None
-
-
-@pytest.mark.asyncio
-async def test_only_one_frame_waits_for_the_end_of_its_turn(recording: Recording) -> None:
-    recording.feed(ANSWER, "a", Terminator.RETURN)
-    recording.feed(ANSWER, "b", Terminator.RETURN)
-    assert recording.texts() == [["a", "b"]] and recording.recorder.take_last_frames() is None
-
-
-@pytest.mark.asyncio
-async def test_hidden_frames_wait_although_an_earlier_frame_would_have_waited_for_the_end(
-    recording: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
-    recording.feed(ANSWER, "a", Terminator.RETURN)
-    recording.recorder.save_now()
-    recording.feed(ANALYSIS, "b")
-    for _ in range(3):
-        await asyncio.sleep(0.001)
-    assert recording.texts() == [["a"]]
-
-
-@pytest.mark.asyncio
 async def test_the_end_of_a_turn_waits_for_all_its_writes(recording: Recording) -> None:
     recording.feed(PREAMBLE, "a")
     waiting = asyncio.create_task(recording.recorder.saved())

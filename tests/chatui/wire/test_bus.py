@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from chatui.wire import bus as wire_bus
-from chatui.wire.bus import PROCESS, Bus, Message, bus, send_from_thread, send_to_from_thread
+from chatui.wire.bus import PROCESS, Bus, Message, bus, send_from_thread
 
 pytestmark = pytest.mark.asyncio
 
@@ -73,8 +73,8 @@ async def test_a_thread_reaches_the_receivers_of_the_loop() -> None:
     received, receive = recorder()
     bus().join("a", receive)
     await asyncio.to_thread(send_from_thread, "a", {"n": 1})
-    await asyncio.to_thread(send_to_from_thread, PROCESS, "a", {"n": 2})
-    await asyncio.to_thread(send_to_from_thread, "another process", "a", {"n": 3})
+    await asyncio.to_thread(send_from_thread, "a", {"n": 2}, PROCESS)
+    await asyncio.to_thread(send_from_thread, "a", {"n": 3}, "another process")
     await asyncio.sleep(0)
     assert received == [("a", 1), ("a", 2)]
 

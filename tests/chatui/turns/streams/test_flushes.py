@@ -160,7 +160,7 @@ def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: W
     for change in (
         lambda: turn.publisher.set_position(2),
         lambda: turn.publisher.set_waiting_calls(1),
-        lambda: turn.publisher.set_files(2),
+        lambda: turn.publisher.add_event(wire.FilesCame(2)),
         turn.publisher.note_answer_now,
         lambda: turn.publisher.add_event(wire.Saving()),
     ):
@@ -172,7 +172,7 @@ def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: W
 
 def test_a_page_that_joins_late_is_told_that_the_answer_is_checked_until_it_is_shown(world: World) -> None:
     turn = followed(world)
-    turn.publisher.show_checking()
+    turn.publisher.add_event(wire.Checking())
     world.go_on(0.03)
     assert turn.types() == ["chatui:checking"] and turn.publisher._people.snapshot(0).checking
     turn.think()
