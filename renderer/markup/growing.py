@@ -17,7 +17,7 @@ from renderer.markup.citations import Pages
 from renderer.markup.html import JSON_OPENING, SafeHtml
 from renderer.markup.links import normalize
 from renderer.markup.markdown import Block, Definitions, Parsed
-from renderer.markup.tails import BlockOpen, BlockText, Tail
+from renderer.markup.tails import Tail
 
 SMALL_WORK = 2048
 """Work below this many characters is not worth saving."""
@@ -90,14 +90,30 @@ class BlockPatched:
     html: SafeHtml
 
 
+@dataclass(frozen=True, slots=True)
+class BlockOpen:
+    """The open block ``index`` as it is shown now. It replaces what was shown before."""
+
+    index: int
+    html: SafeHtml
+
+
+@dataclass(frozen=True, slots=True)
+class MoreText:
+    """More text for the open block ``index``, to be appended as text to its innermost last ``code`` or ``pre`` element."""
+
+    index: int
+    text: VisibleText = field(repr=False)
+
+
 Final = BlockClosed | BlockPatched
 
 
-class Blocks:
-    """Pieces of Markdown in, blocks of HTML out."""
+class GrowingMarkdown:
+    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream."""
 
-    def __init__(self, pages: Pages | None = None) -> None:
-        """``pages``: the pages that the text may cite. More may be added while it is written."""
+    def __init__(self, pages: Pages | None = None, *, is_json: bool = False) -> None:
+        """``pages``: the pages that the text may cite. More may be added while it is written. ``is_json``: it is shown as code."""
         self._definitions = Definitions(pages={} if pages is None else pages)
         self._closed: list[SafeHtml] = []
         self._waiting: dict[int, tuple[Block, str, set[str]]] = {}
@@ -108,16 +124,23 @@ class Blocks:
         self._overflow: list[str] | None = None
         self._trigger = Trigger()
         self._tail = Tail(0, "", self._definitions)
+        if is_json:
+            self._take(JSON_OPENING)
 
-    def feed(self, text: str) -> list[Final]:
+    def feed(self, text: VisibleText) -> list[Final]:
         """Add text and return the blocks that are final now. Never renders the open block."""
         return self._take(self._normalized(text))
 
-    def tail(self) -> BlockOpen | BlockText | None:
+    def tail(self) -> BlockOpen | MoreText | None:
         """How to show the open block now; None if nothing is new. Call it about 20 times a second."""
-        return self._tail.show(self._text)
+        match self._tail.show(self._text):
+            case SafeHtml() as shown:
+                return BlockOpen(self._tail.index, shown)
+            case str(more):
+                return MoreText(self._tail.index, VisibleText(more))
+        return None
 
-    def finish(self, *, is_cut: bool = False) -> list[Final]:
+    def finish(self, *, is_cut: bool) -> list[Final]:
         """Signal the end of the text. Everything left is closed. ``is_cut``: see ``html.render_blocks``."""
         events = self._take("\n" if self._carriage_return else "")
         if self._overflow is None:
@@ -267,45 +290,8 @@ STEP_CHARS = 8 * 1024
 """The most text to feed in one step of an event loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoreText:
-    """More text of the open code block ``index``, to be appended as text."""
-
-    index: int
-    text: VisibleText = field(repr=False)
-
-
 def in_steps(text: VisibleText) -> list[VisibleText]:
     """The text in pieces of at most STEP_CHARS characters."""
     if len(text) <= STEP_CHARS:
         return [text]
     return [VisibleText(text[start : start + STEP_CHARS]) for start in range(0, len(text), STEP_CHARS)]
-
-
-class GrowingMarkdown:
-    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream."""
-
-    def __init__(self, pages: Pages | None = None, *, is_json: bool = False) -> None:
-        """``pages``: see ``Blocks``. ``is_json``: the message is shown as code."""
-        self._blocks = Blocks(pages)
-        if is_json:
-            self._blocks.feed(JSON_OPENING)
-
-    def feed(self, text: VisibleText) -> list[BlockClosed | BlockPatched]:
-        """Add text of the message. Returns the blocks that this closed or changed."""
-        return self._blocks.feed(text)
-
-    def tail(self) -> BlockOpen | MoreText | None:
-        """The open block, if there is something new to show. Called about 20 times a second."""
-        tail = self._blocks.tail()
-        if isinstance(tail, BlockText):
-            return MoreText(tail.index, VisibleText(tail.text))
-        return tail
-
-    def finish(self, *, is_cut: bool) -> list[BlockClosed | BlockPatched]:
-        """Signal the end of the message. Returns its last blocks. ``is_cut``: the message was cut off."""
-        return self._blocks.finish(is_cut=is_cut)
-
-    def html(self) -> tuple[SafeHtml, ...]:
-        """The message so far, block by block."""
-        return self._blocks.html()

@@ -84,22 +84,6 @@ TAIL_LIMIT = 96 * 1024
 """From this cost on (about 50 ms), an open block is not rendered again. New text is plain text until it closes."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockOpen:
-    """The open block ``index`` as it is shown now. It replaces what was shown before."""
-
-    index: int
-    html: SafeHtml
-
-
-@dataclass(frozen=True, slots=True)
-class BlockText:
-    """More text for the open block, to be appended as text to its innermost last ``code`` or ``pre`` element."""
-
-    index: int
-    text: str
-
-
 @dataclass(slots=True)
 class _Code:
     """An open fence: the indentation of its lines in columns, its marker, and whether it is inside a list."""
@@ -118,7 +102,7 @@ class _Code:
 
 
 class Tail:
-    """The displayed state of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update.
+    """The displayed state of the open block ``index``. ``grow`` is fast and called for all text; ``show`` is called once per update.
 
     ``cost``: what rendering the block costs.
     """
@@ -157,8 +141,12 @@ class Tail:
         self._length += len(text)
         self.cost += cost_of(text)
 
-    def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
-        """The event to send for this update, or None. ``source`` returns the block's whole text; called only if the block is rendered."""
+    def show(self, source: Callable[[], str]) -> SafeHtml | str | None:
+        """The open block as it is shown now, or more text for it, or None if nothing is new.
+
+        The text is to be appended as text to its innermost last ``code`` or ``pre`` element. ``source`` returns the block's whole text;
+        called only if the block is rendered.
+        """
         if not self._fresh:
             return None
         if self._code is not None:
@@ -182,7 +170,7 @@ class Tail:
     def _in_budget(self, length: int, cost: int) -> bool:
         return cost <= TAIL_LIMIT and self._work + cost <= WORK_PER_CHARACTER * length + WORK_TO_BEGIN_WITH
 
-    def _continue_sentence(self) -> BlockOpen | None:
+    def _continue_sentence(self) -> SafeHtml | None:
         """Most updates are a few more words in the middle of a sentence: they are inserted into the existing HTML."""
         if self._sentence is None or self._shown is None or self._plain or self._length > html.BLOCK_LIMIT:
             return None
@@ -193,9 +181,9 @@ class Tail:
         held = text[len(words) :]
         self._fresh = [held] if held else []
         self._shown = self._sentence.continued(self._shown, words)
-        return BlockOpen(self.index, self._shown)
+        return self._shown
 
-    def _open(self, text: str) -> BlockOpen | None:
+    def _open(self, text: str) -> SafeHtml | None:
         self._work += self.cost
         self._sentence = None
         is_cheap = self._in_budget(self._length + 12, self.cost + 16)
@@ -217,26 +205,25 @@ class Tail:
             self._sentence = sentence_at_end(blocks[-1], text, rendered)
         return self._replace(rendered)
 
-    def _open_plain(self, text: str) -> BlockOpen | None:
+    def _open_plain(self, text: str) -> SafeHtml | None:
         self._fresh, self._code, self._appending, self._sentence = [], None, True, None
         return self._replace(html.with_pending(SafeHtml.join(()), text))
 
-    def _replace(self, rendered: SafeHtml) -> BlockOpen | None:
+    def _replace(self, rendered: SafeHtml) -> SafeHtml | None:
         self._inner = "pre" if self._code is None else "code"
         if rendered == (SafeHtml.join(()) if self._shown is None else self._shown) and not self._added:
             return None
         self._shown, self._added = rendered, []
-        return BlockOpen(self.index, rendered)
+        return rendered
 
-    def _append(self, text: str, rest: list[str]) -> BlockText | None:
+    def _append(self, text: str, rest: list[str]) -> str | None:
         self._fresh = rest
         clean = code_text(text) if self._code is not None else prose(text)
-        if not clean:
-            return None
-        self._added.append(clean)
-        return BlockText(self.index, clean)
+        if clean:
+            self._added.append(clean)
+        return clean or None
 
-    def _more_code(self, code: _Code) -> BlockText | None:
+    def _more_code(self, code: _Code) -> str | None:
         """The new text of an open fence. A last line that may close the fence waits; one that leaves it ends this mode."""
         *whole, last = "".join(self._fresh).split("\n")
         shown = []
