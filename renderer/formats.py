@@ -19,6 +19,8 @@ from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
+from renderer.ocml.document_header import keys_of
+from renderer.ocml.scanning import location_after
 
 
 class Format(StrEnum):
@@ -93,20 +95,10 @@ def write(
         case Format.JSON:
             return interchange.dump_json(transcript, fold_thinking=fold_thinking), None
         case Format.HARMONY:
-            return hip1.to_text(transcript.frames, document=_document(transcript))
+            return hip1.to_text(transcript.frames, document=keys_of(transcript))
         case Format.HARMONY_TOKENS:
-            ids, record = hip1.to_tokens(transcript.frames, vocabulary(), document=_document(transcript))
+            ids, record = hip1.to_tokens(transcript.frames, vocabulary(), document=keys_of(transcript))
             return json.dumps(ids) + "\n", record
-
-
-def _document(transcript: Transcript) -> dict[str, object]:
-    """The document header, for the side record."""
-    document: dict[str, object] = {"version": transcript.version}
-    if transcript.model is not None:
-        document["model"] = transcript.model
-    if transcript.settings:
-        document["generation_settings"] = dict(transcript.settings)
-    return document | dict(transcript.extra)
 
 
 def _of_harmony(reading: hip1.HarmonyReading) -> Read:
@@ -126,7 +118,5 @@ def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
-        raise ParseHeaderError("the text is not valid UTF-8", Location(error.start, line, column)) from None
+        where = location_after(Location(0, 1, 1), data[: error.start].decode("utf-8"))
+        raise ParseHeaderError("the text is not valid UTF-8", where) from None

@@ -15,7 +15,7 @@ from renderer.events import FrameClosed, FrameOpened
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Intent, Terminator
 from renderer.ocml import frame_header
-from renderer.ocml.calls import CallFault, Pairing
+from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import HEADER_LIMIT
 from renderer.ocml.scanning import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, Cursor, Output, beginnings, held_back, location_after
@@ -177,10 +177,8 @@ class FrameStates:
         hide = False
         for fault in (*reading.faults, *self._pairing.opened(header)):
             hide = hide or fault.hides
-            is_call_fault = isinstance(fault, CallFault)
-            location = self._frame if is_call_fault else location_after(self._frame, _START + raw[: fault.at])
-            refused = not isinstance(fault, CallFault) or fault.is_refused
-            if not self._output.report(fault.code, fault.hint, location, is_refused=refused):
+            location = self._frame if fault.at is None else location_after(self._frame, _START + raw[: fault.at])
+            if not self._output.report(fault.code, fault.hint, location, is_refused=fault.is_refused):
                 return None
         self._header = replace(header, intent=Intent.DEBUG) if hide else header
         self._is_stray, self._after_bracket, self._state, self.held = False, False, FrameStates._body, ""
