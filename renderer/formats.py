@@ -73,11 +73,11 @@ def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False)
             reading = (interchange.read_leniently if lenient else interchange.read_strictly)(source.data)
             return Read(reading.transcript, reading.finished, reading.problems)
         case Format.HARMONY:
-            found = hip1.from_text(_text(source.data), record=source.record, conversation=source.conversation)
+            text = _text(source.data)
+            return _of_harmony(source, hip1.from_text(text, record=source.record, conversation=source.conversation))
         case Format.HARMONY_TOKENS:
             ids = hip1.ids_from_json(_text(source.data))
-            found = hip1.from_tokens(ids, vocabulary(), record=source.record, conversation=source.conversation)
-    return Read(_transcript(found, source.record), found.finished)
+            return _of_harmony(source, hip1.from_tokens(ids, vocabulary(), record=source.record, conversation=source.conversation))
 
 
 def write(
@@ -101,16 +101,17 @@ def write(
             return json.dumps(ids) + "\n", record
 
 
-def _transcript(read: hip1.HarmonyReading, record: SideRecord | None) -> Transcript:
-    header = dict(record.document or {}) if record else {}
+def _of_harmony(source: Source, reading: hip1.HarmonyReading) -> Read:
+    header = dict(source.record.document or {}) if source.record else {}
     version, model, settings = header.pop("version", "2.2"), header.pop("model", None), header.pop("generation_settings", None)
-    return Transcript(
-        read.frames,
+    transcript = Transcript(
+        reading.frames,
         version=str(version),
         model=None if model is None else str(model),
         settings=settings if isinstance(settings, dict) else {},
         extra=header,
     )
+    return Read(transcript, reading.finished)
 
 
 def _text(data: bytes) -> str:

@@ -195,7 +195,13 @@ def messages(pieces: Sequence[Piece]) -> list[HarmonyMessage] | None:
     ]
 
 
-_LETTERS = {Token.START: "S", Token.MESSAGE: "M", **dict.fromkeys((Token.CHANNEL, Token.CONSTRAIN), "h"), **dict.fromkeys(TERMINATORS, "E")}
+_LETTERS: dict[str, str] = {
+    Token.START: "S",
+    Token.CHANNEL: "h",
+    Token.CONSTRAIN: "h",
+    Token.MESSAGE: "M",
+    **dict.fromkeys(TERMINATORS, "E"),
+}
 _MESSAGE = "([ht ]*)M([t ]*)(E) *"
 _WELL_FORMED = re.compile(f"(?:S?{_MESSAGE}(?:S{_MESSAGE})*)?")
 

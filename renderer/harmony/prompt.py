@@ -214,54 +214,36 @@ class ResponseFormat:
     description: str = ""
 
 
+_IDENTITY = "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06"
+_CHANNELS = "# Valid channels: analysis, commentary, final. Channel must be included for every message."
+_CALLS = f"\nCalls to these tools must go to the commentary channel: '{FUNCTIONS}'."
+
+
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """The content of the system message. ``date`` is today's, as YYYY-MM-DD. A part that is None is left out.
+    """The content of the system message. ``date`` is today's, as YYYY-MM-DD; ``effort`` that of reasoning. Either may be left out.
 
-    ``browser_functions``: which functions of the browser are offered; None for all of them.
+    ``browser``: the functions of the browser that are offered; ``python``: whether that is.
     """
 
     date: str | None = None
     effort: str | None = "medium"
-    identity: str | None = "You are ChatGPT, a large language model trained by OpenAI."
-    knowledge_cutoff: str | None = "2024-06"
-    channels: Sequence[str] = ("analysis", "commentary", "final")
-    channel_required: bool = True
-    browser: bool = False
+    browser: Collection[str] = ()
     python: bool = False
-    browser_functions: Collection[str] | None = None
 
     def text(self, *, has_functions: bool) -> str:
         """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""
-        about = [
-            self.identity,
-            self.knowledge_cutoff and f"Knowledge cutoff: {self.knowledge_cutoff}",
-            self.date and f"Current date: {self.date}",
-        ]
-        builtins = [name for name, wanted in (("browser", self.browser), ("python", self.python)) if wanted]
+        builtins = [_builtin(name) for name, wanted in (("browser", self.browser), ("python", self.python)) if wanted]
         sections = [
-            "\n".join(line for line in about if line is not None),
+            _IDENTITY + (f"\nCurrent date: {self.date}" if self.date else ""),
             f"Reasoning: {self.effort}" if self.effort else "",
-            tools_text(map(self._builtin, builtins)) if builtins else "",
-            self._channels(has_functions=has_functions),
+            tools_text(map(self._offered, builtins)) if builtins else "",
+            _CHANNELS + (_CALLS if has_functions else ""),
         ]
-        return "\n\n".join(section for section in sections if section)
+        return "\n\n".join(filter(None, sections))
 
-    def _builtin(self, name: str) -> Namespace:
-        whole = _builtin(name)
-        if name != "browser" or self.browser_functions is None:
-            return whole
-        return replace(whole, tools=tuple(tool for tool in whole.tools if tool.name in self.browser_functions))
-
-    def _channels(self, *, has_functions: bool) -> str:
-        if not self.channels:
-            return ""
-        line = f"# Valid channels: {', '.join(self.channels)}."
-        if self.channel_required:
-            line += " Channel must be included for every message."
-        if has_functions:
-            line += f"\nCalls to these tools must go to the commentary channel: '{FUNCTIONS}'."
-        return line
+    def _offered(self, whole: Namespace) -> Namespace:
+        return replace(whole, tools=tuple(tool for tool in whole.tools if tool.name in self.browser))
 
 
 @dataclass(frozen=True, slots=True)
