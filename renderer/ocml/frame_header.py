@@ -39,11 +39,6 @@ _ROLES = frozenset(role.value for role in Role)
 _CHANNELS = frozenset(channel.value for channel in Channel)
 _ROLES_OF_VERSION_1 = frozenset({Role.SYSTEM.value, Role.USER.value, Role.ASSISTANT.value})
 _WORD = re.compile(r"\S+")
-_CANONICAL = re.compile(
-    f"({'|'.join(Role)})"
-    + "".join(f"(?: {word}=([!-;=-~]+))?" for word in ATTRIBUTES)
-    + rf"(?:<\|channel\|>({'|'.join(Channel)}))?(?:<\|constrain\|>([!-;=-~]+))?"
-)
 _NOT_IN_A_HEADER = re.compile(r"[^\x20-\x7e\t]")
 
 
@@ -77,16 +72,6 @@ class HeaderReading:
 @lru_cache(maxsize=512)
 def read(raw: str) -> HeaderReading:
     """Read the characters between ``<|start|>`` and ``<|message|>``. Results are cached, as most headers repeat."""
-    if found := _CANONICAL.fullmatch(raw):
-        role, to, call_id, name, intent, content_type, channel, constrain = found.groups()
-        if role != Role.TOOL or name is not None:
-            header = Header(role, channel, to, call_id, name, intent, content_type, constrain)
-            return HeaderReading(header, (), header != Header(role) or role not in _ROLES_OF_VERSION_1)
-    return read_word_by_word(raw)
-
-
-def read_word_by_word(raw: str) -> HeaderReading:
-    """As ``read``, for any header; ``read`` has a faster path for common headers."""
     return _Reading(raw).result()
 
 

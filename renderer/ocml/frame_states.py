@@ -21,7 +21,6 @@ from renderer.ocml.frame_header import HEADER_LIMIT
 from renderer.ocml.scanning import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, Cursor, Output, beginnings, held_back, location_after
 from renderer.tokens import TERMINATORS, Token
 
-_WHOLE_HEADER = re.compile(r"<\|start\|>([^<]*+(?:<\|(?:channel|constrain)\|>[^<]*+)*+)<\|message\|>")
 _LEADING_SPACE = re.compile(r"[ \t\r\n]*")
 _START, _ENDLITERAL = Token.START.value, Token.ENDLITERAL.value
 _ENDLITERAL_BEGINNINGS = beginnings(_ENDLITERAL)
@@ -84,9 +83,6 @@ class FrameStates:
         self.held = ""
         if position == len(buffer):
             return None
-        if (found := _WHOLE_HEADER.match(buffer, position)) and found.end(1) - found.start(1) <= HEADER_LIMIT:
-            self._begin_frame(position)
-            return self._open(found[1], found.end())
         if buffer.startswith(_START, position):
             self._begin_frame(position)
             self._head, self._head_length, self._after_bracket = [], 0, False
@@ -115,7 +111,6 @@ class FrameStates:
     # --- headers ------------------------------------------------------------------------------------------------------------------
 
     def _header_text(self, buffer: str, position: int) -> int | None:
-        """Read a header that is incomplete or unusual."""
         while True:
             found = TOKEN.search(buffer, position)
             if found is None:
