@@ -185,15 +185,13 @@ class Tail:
 
     def _open(self, text: str) -> SafeHtml | None:
         self._work += self.cost
-        self._sentence = None
+        self._code, self._fresh, self._appending, self._sentence = None, [], False, None
         is_cheap = self._in_budget(self._length + 12, self.cost + 16)
         if is_cheap and (words := html.plain_paragraph(text)) is not None:
-            self._code, self._fresh, self._appending = None, [], False
             self._sentence = sentence_of_words(text, words, len(text))
             return self._replace(words)
         blocks, definitions, shown, is_as_written = _presentable(text, self._definitions)
         self._code = _open_code(blocks, text)
-        self._fresh, self._appending = [], False
         if self._code is not None:
             self._inside_line, shown, held = _split_code(text)
             self._fresh = [held] if held else []

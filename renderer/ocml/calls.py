@@ -176,7 +176,7 @@ def _call_faults(frame: Frame) -> Iterator[Fault]:
         if not violates_constraint(frame):
             yield _flagged("the arguments of a call are not a JSON object")
         return
-    if not strict_json.is_exact(frame.body):
+    if not strict_json.is_json(frame.body, exact=True):
         yield Fault(Code.CALL_SCHEMA, "the arguments of a call have a duplicate key or a number that cannot be represented exactly")
     if "tool_calls" in value:
         yield Fault(Code.CALL_SCHEMA, "the call body also contains tool_calls")
