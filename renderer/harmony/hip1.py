@@ -43,7 +43,8 @@ from renderer.harmony.pieces import (
 )
 from renderer.harmony.reader import HarmonyReader, author_of, is_json
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.ocml.document import check_frame
+from renderer.ocml.document import Reading, check_frame
+from renderer.ocml.document_header import DocumentHeader
 from renderer.strict_json import JsonError
 from renderer.tokens import Token
 
@@ -156,18 +157,6 @@ def _read_header(read: dict[str, object]) -> Header:
 _WRITABLE = re.compile(r"(?:(?!<\|)[!-~])+")
 
 
-@dataclass(frozen=True, slots=True)
-class HarmonyReading:
-    """The result of reading Harmony."""
-
-    finished: tuple[Finished, ...]
-
-    @property
-    def frames(self) -> tuple[Frame, ...]:
-        """The frames in order, complete or not."""
-        return tuple(finished.frame for finished in self.finished)
-
-
 def to_tokens(
     frames: Sequence[Frame], vocabulary: Vocabulary, *, document: Mapping[str, object] | None = None
 ) -> tuple[list[int], SideRecord]:
@@ -191,9 +180,7 @@ def to_text(frames: Sequence[Frame], *, document: Mapping[str, object] | None = 
     return text_of_pieces(pieces), record
 
 
-def from_tokens(
-    ids: Iterable[int], vocabulary: Vocabulary, *, record: SideRecord | None = None, conversation: bool = False
-) -> HarmonyReading:
+def from_tokens(ids: Iterable[int], vocabulary: Vocabulary, *, record: SideRecord | None = None, conversation: bool = False) -> Reading:
     """Frames from token ids.
 
     Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller trusts. Calls
@@ -205,17 +192,24 @@ def from_tokens(
     reader = TokenPieces(vocabulary)
     pieces = [*reader.feed(ids), *reader.finish()]
     if record is not None:
-        return HarmonyReading(tuple(_restored(pieces, record, is_text=False)))
-    return HarmonyReading(tuple(fold(pieces, HarmonyReader(_numbered(), conversation=conversation))))
+        return _reading(_restored(pieces, record, is_text=False), record)
+    return _reading(fold(pieces, HarmonyReader(_numbered(), conversation=conversation)))
 
 
-def from_text(text: str, *, record: SideRecord | None = None, conversation: bool = False) -> HarmonyReading:
+def from_text(text: str, *, record: SideRecord | None = None, conversation: bool = False) -> Reading:
     """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``pieces.read_text``)."""
     pieces = pieces_of_text(text)
     if record is not None:
-        return HarmonyReading(tuple(_restored(pieces, record, is_text=True)))
+        return _reading(_restored(pieces, record, is_text=True), record)
     read = fold(pieces, HarmonyReader(_numbered(), conversation=True)) if conversation else read_completion(text, _numbered())
-    return HarmonyReading(tuple(replace(done, frame=replace(done.frame, body=unescaped(done.frame.body))) for done in read))
+    return _reading(replace(done, frame=replace(done.frame, body=unescaped(done.frame.body))) for done in read)
+
+
+def _reading(finished: Iterable[Finished], record: SideRecord | None = None) -> Reading:
+    extra = dict(record.document or {}) if record else {}
+    version, model, settings = extra.pop("version", "2.2"), extra.pop("model", None), extra.pop("generation_settings", None)
+    header = DocumentHeader(str(version), None if model is None else str(model), settings if isinstance(settings, dict) else {}, extra)
+    return Reading(header, tuple(finished))
 
 
 def ids_from_json(text: str) -> list[int]:

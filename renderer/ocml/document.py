@@ -135,15 +135,10 @@ PROBLEM_LIMIT = 1000
 
 def dump(transcript: Transcript) -> str:
     """The canonical text of a whole document, ending in a line break. Raises as strict reading would, except for the content of bodies."""
-    parts = [dump_document_header(transcript)]
+    parts = [document_header.write(transcript)]
     check_written(transcript)
     parts.extend(dump_frame(frame) + "\n" for frame in transcript.frames)
     return "".join(parts)
-
-
-def dump_document_header(transcript: Transcript) -> str:
-    """The YAML header (specification section 2). Raises ParseHeaderError if reading it back would not give the same."""
-    return document_header.write(transcript)
 
 
 def dump_frame(frame: Frame) -> str:
@@ -219,17 +214,22 @@ def parse_frame(text: str) -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of reading a document: its header, its frames with their status, and all problems in order."""
+    """The result of reading a document in any format: its header, its frames with their status, and all problems in order."""
 
     document: DocumentHeader
     finished: tuple[Finished, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames in order, complete or not."""
+        return tuple(item.frame for item in self.finished)
 
     @property
     def transcript(self) -> Transcript:
         """The document as a value."""
         header = self.document
-        return Transcript(tuple(item.frame for item in self.finished), header.version, header.model, header.settings, header.extra)
+        return Transcript(self.frames, header.version, header.model, header.settings, header.extra)
 
 
 def read_strictly(source: Source, *, fragment: bool = False) -> Reading:

@@ -20,6 +20,8 @@ from renderer.harmony.hip1 import MessageRecord, SideRecord, SideRecordError
 from renderer.harmony.pieces import messages, pieces_of_text, text_of_pieces
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.ocml import document
+from renderer.ocml.document import Reading
+from renderer.ocml.document_header import DocumentHeader
 from renderer.tokens import Token
 from tests.support.cases import for_each
 
@@ -327,7 +329,7 @@ def test_anything_else_between_messages_belongs_to_another_document(change: str)
 
 def test_nothing_is_written_and_read_as_nothing(vocabulary: Vocabulary) -> None:
     assert hip1.to_text([]) == ("", SideRecord(())) and hip1.to_tokens([], vocabulary) == ([], SideRecord(()))
-    assert hip1.from_text("") == hip1.from_tokens([], vocabulary) == hip1.HarmonyReading(())
+    assert hip1.from_text("") == hip1.from_tokens([], vocabulary) == Reading(DocumentHeader(), ())
     assert hip1.from_text("", record=SideRecord(())).frames == ()
 
 
