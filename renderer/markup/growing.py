@@ -121,7 +121,7 @@ class GrowingMarkdown:
         self._partial: list[str] = []
         self._taken = 0
         self._carriage_return = False
-        self._overflow: list[str] | None = None
+        self._is_plain = False
         self._trigger = Trigger()
         self._tail = Tail(0, "", self._definitions)
         if is_json:
@@ -143,11 +143,11 @@ class GrowingMarkdown:
     def finish(self, *, is_cut: bool) -> list[Final]:
         """Signal the end of the text. Everything left is closed. ``is_cut``: see ``html.render_blocks``."""
         events = self._take("\n" if self._carriage_return else "")
-        if self._overflow is None:
-            events += self._close(final=True, is_cut=is_cut)
+        if self._is_plain:
+            events.append(self._add(html.plain(self._text())))
+            self._partial = []
         else:
-            events.append(self._add(html.plain("".join(self._overflow))))
-            self._overflow = None
+            events += self._close(final=True, is_cut=is_cut)
         events += self._patch()
         self._tail = self._new_tail()
         if self._tail.html() is not None:
@@ -171,30 +171,26 @@ class GrowingMarkdown:
         return normalize(text)
 
     def _take(self, text: str) -> list[Final]:
-        if self._overflow is not None:
-            self._grow_overflow(text)
+        if self._is_plain:
+            self._keep(text)
             return []
         room = html.MESSAGE_LIMIT - self._taken
         self._taken += len(text)
         events = self._read(text[:room])
         if len(text) > room:
             events += self._close(final=True)
-            self._overflow = []
-            self._tail = Tail(len(self._closed), "", self._definitions)
-            self._tail.show_as_plain_text()
-            self._grow_overflow(text[room:])
+            self._is_plain = True
+            self._tail = Tail(len(self._closed), "", self._definitions, is_plain=True)
+            self._keep(text[room:])
         return events
 
-    def _grow_overflow(self, text: str) -> None:
-        if text and self._overflow is not None:
-            self._overflow.append(text)
+    def _keep(self, text: str) -> None:
+        if text:
+            self._partial.append(text)
             self._tail.grow(text)
 
     def _read(self, text: str) -> list[Final]:
-        if not text:
-            return []
-        self._partial.append(text)
-        self._tail.grow(text)
+        self._keep(text)
         if "\n" not in text:
             return []
         lines = "".join(self._partial).split("\n")
@@ -206,8 +202,6 @@ class GrowingMarkdown:
         return self._close(final=False) if wanted else []
 
     def _text(self) -> str:
-        if self._overflow is not None:
-            return "".join(self._overflow)
         return "\n".join([*self._lines, "".join(self._partial)])
 
     def _close(self, *, final: bool, is_cut: bool = False) -> list[Final]:

@@ -107,14 +107,8 @@ class Tail:
     ``cost``: what rendering the block costs.
     """
 
-    def __init__(
-        self,
-        index: int,
-        text: str,
-        definitions: Definitions,
-        *,
-        shown: SafeHtml | None = None,
-    ) -> None:
+    def __init__(self, index: int, text: str, definitions: Definitions, *, shown: SafeHtml | None = None, is_plain: bool = False) -> None:
+        """``is_plain``: everything is shown as plain text, because there is too much to render."""
         self.index = index
         self._definitions = definitions
         self._length = len(text)
@@ -122,7 +116,7 @@ class Tail:
         # What was shown at this index may have turned out not to be a block (a definition). Then an empty block is an update.
         self._fresh = [text] if text or shown is not None else []
         self._work = 0
-        self._plain = False
+        self._is_plain = is_plain
         self._code: _Code | None = None
         self._inside_line = False
         self._appending = False
@@ -130,10 +124,6 @@ class Tail:
         self._shown = shown
         self._added: list[str] = []
         self._sentence: Sentence | None = None
-
-    def show_as_plain_text(self) -> None:
-        """Show everything as plain text from now on, because the block is too large to render."""
-        self._plain = True
 
     def grow(self, text: str) -> None:
         """Add more text of this block, normalized."""
@@ -155,7 +145,7 @@ class Tail:
                 return event
         if (continued := self._continue_sentence()) is not None:
             return continued
-        if not self._plain and self._in_budget(self._length, self.cost):
+        if not self._is_plain and self._in_budget(self._length, self.cost):
             return self._open(source())
         if not self._appending:
             return self._open_plain(source())
@@ -172,7 +162,7 @@ class Tail:
 
     def _continue_sentence(self) -> SafeHtml | None:
         """Most updates are a few more words in the middle of a sentence: they are inserted into the existing HTML."""
-        if self._sentence is None or self._shown is None or self._plain or self._length > html.BLOCK_LIMIT:
+        if self._sentence is None or self._shown is None or self._is_plain or self._length > html.BLOCK_LIMIT:
             return None
         text = "".join(self._fresh)
         words = text.rstrip(" ")
