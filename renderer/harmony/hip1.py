@@ -197,7 +197,7 @@ def from_tokens(ids: Iterable[int], vocabulary: Vocabulary, *, record: SideRecor
 
 
 def from_text(text: str, *, record: SideRecord | None = None, conversation: bool = False) -> Reading:
-    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``pieces.read_text``)."""
+    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``pieces``)."""
     pieces = pieces_of_text(text)
     if record is not None:
         return _reading(_restored(pieces, record, is_text=True), record)

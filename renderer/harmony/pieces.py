@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from renderer.errors import Code
-from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.events import Assembler, Finished, RawEvent
 from renderer.frame_kinds import BROKEN, is_answer, is_preamble
 from renderer.frames import Channel, Frame, Terminator
 from renderer.harmony.reader import HarmonyReader, is_json
@@ -123,17 +123,8 @@ _BEGINNING_MARKS = frozenset("*-–_#\"'@/\\&%¿¡•‣◦·§¶†※")
 """Other punctuation that begins one: Markdown, bullets, inverted marks. All the rest continues a sentence or closes a quotation."""
 
 
-def read_text(text: str, new_call_id: Callable[[], str]) -> list[RawEvent]:
-    """The events of a whole completion, which begins where the prompt ends, after ``<|start|>assistant``."""
-    events: list[RawEvent] = []
-    for finished in read_completion(text, new_call_id):
-        terminator = finished.frame.terminator if finished.complete else None
-        events += [FrameOpened(finished.frame.header), FrameText(finished.frame.body), FrameClosed(terminator, finished.error)]
-    return events
-
-
 def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]:
-    """The frames of a whole completion, in order."""
+    """The frames of a whole completion, which begins where the prompt ends, after ``<|start|>assistant``."""
     pieces = pieces_of_text(text)
     frames = fold(pieces, HarmonyReader(new_call_id))
     shown = _proven_for_people(frames, pieces)
