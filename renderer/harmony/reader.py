@@ -306,13 +306,10 @@ class HarmonyReader:
             self._state = _State.ENDED
             return _debug_frame(self._head.raw() + Token.MESSAGE, Terminator.END, Code.PARSE_HEADER)
         self._state = _State.BODY
-        header = interpretation.header
-        if header.intent == Intent.DEBUG:
-            self._body = _Body(header, interpretation.error)
-            return [FrameOpened(header), FrameText(self._head.raw() + Token.MESSAGE)]
-        header = self._with_call_id(header)
+        header = self._with_call_id(interpretation.header)
         self._body = _Body(header, interpretation.error)
-        return self._body.open()
+        broken = [FrameText(self._head.raw() + Token.MESSAGE)] if header.intent == Intent.DEBUG else []
+        return [*self._body.open(), *broken]
 
     def _with_call_id(self, header: Header) -> Header:
         """A call gets a new id. A reply gets that of its tool's oldest open call, as Harmony does not say which call it answers."""
@@ -390,7 +387,7 @@ class _Body:
     def __init__(self, header: Header, error: ErrorCode | None = None) -> None:
         self.error = error
         self.header = header
-        self._is_call = header.intent != Intent.DEBUG and _is_call(header)
+        self._is_call = _is_call(header)
         # A preamble is held back while it could still be one JSON value, as that would be a call whose header was lost.
         self._is_held = is_preamble(header)
         self._has_json = False
