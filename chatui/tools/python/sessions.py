@@ -72,7 +72,8 @@ class Sessions:
 
     async def _run(self, session: Session, asked: CodeRequest) -> CodeOutcome:
         before = session.program if session.is_alive else None
-        interpreter, about = before or await self._begun(session, asked), CodeOutcome("")
+        interpreter = before or await self._begun(session, asked)
+        about = CodeOutcome("")
         if asked.files is not None:
             interpreter, about = await self._with_files(session, interpreter, asked, asked.files)
         about = replace(about, is_new=interpreter is not before)
