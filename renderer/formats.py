@@ -11,14 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from renderer.errors import Location, ParseHeaderError, Problem
-from renderer.events import Finished
+from renderer.errors import Location, ParseHeaderError
 from renderer.frames import Transcript
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
+from renderer.ocml.document import Reading
+from renderer.ocml.document_header import keys_of
+from renderer.ocml.scanning import location_after
 
 
 class Format(StrEnum):
@@ -47,16 +49,7 @@ VocabularySource = Callable[[], Vocabulary]
 """Loads the vocabulary when it is needed, which is only for token ids. May raise VocabularyError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A transcript; ``finished`` also says whether each frame was complete; ``problems`` lists what was flagged or repaired."""
-
-    transcript: Transcript
-    finished: tuple[Finished, ...]
-    problems: tuple[Problem, ...] = ()
-
-
-def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False) -> Read:
+def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False) -> Reading:
     """Read a transcript. ``lenient`` recovers as much as possible from OpenChatML text or JSON; it has no effect on Harmony.
 
     Raises:
@@ -65,17 +58,14 @@ def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False)
     """
     match source.format:
         case Format.OPENCHATML:
-            reading = (ocml.read_leniently if lenient else ocml.read_strictly)(source.data, fragment=source.fragment)
-            return Read(reading.transcript, reading.finished, reading.problems)
+            return (ocml.read_leniently if lenient else ocml.read_strictly)(source.data, fragment=source.fragment)
         case Format.JSON:
-            reading = (interchange.read_leniently if lenient else interchange.read_strictly)(source.data)
-            return Read(reading.transcript, reading.finished, reading.problems)
+            return (interchange.read_leniently if lenient else interchange.read_strictly)(source.data)
         case Format.HARMONY:
-            text = _text(source.data)
-            return _of_harmony(hip1.from_text(text, record=source.record, conversation=source.conversation))
+            return hip1.from_text(_text(source.data), record=source.record, conversation=source.conversation)
         case Format.HARMONY_TOKENS:
             ids = hip1.ids_from_json(_text(source.data))
-            return _of_harmony(hip1.from_tokens(ids, vocabulary(), record=source.record, conversation=source.conversation))
+            return hip1.from_tokens(ids, vocabulary(), record=source.record, conversation=source.conversation)
 
 
 def write(
@@ -93,40 +83,15 @@ def write(
         case Format.JSON:
             return interchange.dump_json(transcript, fold_thinking=fold_thinking), None
         case Format.HARMONY:
-            return hip1.to_text(transcript.frames, document=_document(transcript))
+            return hip1.to_text(transcript.frames, document=keys_of(transcript))
         case Format.HARMONY_TOKENS:
-            ids, record = hip1.to_tokens(transcript.frames, vocabulary(), document=_document(transcript))
+            ids, record = hip1.to_tokens(transcript.frames, vocabulary(), document=keys_of(transcript))
             return json.dumps(ids) + "\n", record
-
-
-def _document(transcript: Transcript) -> dict[str, object]:
-    """The document header, for the side record."""
-    document: dict[str, object] = {"version": transcript.version}
-    if transcript.model is not None:
-        document["model"] = transcript.model
-    if transcript.settings:
-        document["generation_settings"] = dict(transcript.settings)
-    return document | dict(transcript.extra)
-
-
-def _of_harmony(reading: hip1.HarmonyReading) -> Read:
-    header = dict(reading.record.document) if reading.record and reading.record.document else {}
-    version, model, settings = header.pop("version", "2.2"), header.pop("model", None), header.pop("generation_settings", None)
-    transcript = Transcript(
-        reading.frames,
-        version=str(version),
-        model=None if model is None else str(model),
-        settings=settings if isinstance(settings, dict) else {},
-        extra=header,
-    )
-    return Read(transcript, reading.finished)
 
 
 def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
-        raise ParseHeaderError("the text is not valid UTF-8", Location(error.start, line, column)) from None
+        where = location_after(Location(0, 1, 1), data[: error.start].decode("utf-8"))
+        raise ParseHeaderError("the text is not valid UTF-8", where) from None

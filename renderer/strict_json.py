@@ -54,19 +54,10 @@ def loads(text: str, *, exact: bool = False) -> JsonValue:
     return value
 
 
-def is_json(text: str) -> bool:
-    """Whether ``text`` is one JSON value. White space around it is allowed."""
+def is_json(text: str, *, exact: bool = False) -> bool:
+    """Whether ``text`` is one JSON value, as ``loads`` reads it. White space around it is allowed."""
     try:
-        loads(text)
-    except JsonError:
-        return False
-    return True
-
-
-def is_exact(text: str) -> bool:
-    """Whether ``text`` is one JSON value that could be written back unchanged."""
-    try:
-        loads(text, exact=True)
+        loads(text, exact=exact)
     except JsonError:
         return False
     return True

@@ -188,6 +188,7 @@ def _is_listed(host: str, names: Collection[str]) -> bool:
 
 
 USER_AGENT = "Mozilla/5.0 (compatible; chatui)"
+_MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _SUCCESS = range(200, 300)
 _TYPES = (
@@ -203,9 +204,7 @@ class FetchLimits:
 
     seconds: float = 20.0
     bytes: int = 2_000_000
-    redirects: int = 5
     ports: Collection[int] = (80, 443)
-    types: Collection[str] = _TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +234,7 @@ class Fetcher:
         """
         try:
             async with asyncio.timeout(self.limits.seconds):
-                for _ in range(self.limits.redirects + 1):
+                for _ in range(_MAX_REDIRECTS + 1):
                     target = parse_target(url, self.limits.ports)
                     if not self.hosts.allows(target.host):
                         raise FetchError(ADDRESS_REFUSED)
@@ -265,7 +264,7 @@ class Fetcher:
             if response.status not in _SUCCESS:
                 raise FetchError(f"The server answered with the status {response.status}.")
             kind, charset = _kind(named.get("content-type", "text/plain"))
-            if kind not in self.limits.types:
+            if kind not in _TYPES:
                 raise FetchError("This content cannot be read as text.")
             body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
             return FetchedPage(target.url, kind, charset, body, is_cut)

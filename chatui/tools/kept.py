@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 
@@ -26,7 +26,7 @@ P = TypeVar("P", bound=Program)
 @dataclass(slots=True, eq=False, kw_only=True)
 class Kept(Generic[P]):
     """The place of a program. ``key``: its conversation or person. ``program``: None until it has started, and after it was ended.
-    ``waiting``: how many calls use it or wait for it."""
+    ``waiting``: how many calls use it or wait for it. ``lock``: for calls that must not run at the same time."""
 
     key: UUID
     person_id: UUID
@@ -34,36 +34,34 @@ class Kept(Generic[P]):
     waiting: int = 0
     used_at: float = 0.0
     idle: asyncio.TimerHandle | None = field(default=None, repr=False)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     @property
     def is_alive(self) -> bool:
         return self.program is not None and self.program.is_alive
 
 
-K = TypeVar("K", bound=Kept[Any])
-
-
-class KeptPrograms(Generic[K]):
+class KeptPrograms(Generic[P]):
     """Use them on one event loop. ``by_key``: those that take calls. ``open``: with those that only answer the calls they have."""
 
     def __init__(self) -> None:
-        self.by_key: dict[UUID, K] = {}
-        self.open: set[K] = set()
+        self.by_key: dict[UUID, Kept[P]] = {}
+        self.open: set[Kept[P]] = set()
         self._ending: set[asyncio.Task[None]] = set()
 
-    def add(self, kept: K) -> K:
+    def add(self, kept: Kept[P]) -> Kept[P]:
         self.by_key[kept.key] = kept
         self.open.add(kept)
         return kept
 
-    def make_room(self, among: Iterable[K]) -> bool:
+    def make_room(self, among: Iterable[Kept[P]]) -> bool:
         """End the program that has been idle longest. Returns whether any of them is idle."""
         idle = min((each for each in among if not each.waiting), key=lambda each: each.used_at, default=None)
         if idle is not None:
             self.drop(idle)
         return idle is not None
 
-    def release(self, kept: K, idle_seconds: float) -> None:
+    def release(self, kept: Kept[P], idle_seconds: float) -> None:
         """After a call, for which ``waiting`` was counted up: end the program if it is not the current one or not alive any more; otherwise
         when it has been idle for a while."""
         kept.waiting -= 1
@@ -78,7 +76,7 @@ class KeptPrograms(Generic[K]):
             kept.idle.cancel()
         kept.idle = loop.call_later(idle_seconds, lambda: None if kept.waiting else self.drop(kept))
 
-    def drop(self, kept: K, *, at_once: bool = False) -> None:
+    def drop(self, kept: Kept[P], *, at_once: bool = False) -> None:
         """Take no more calls for this program, and end it after those that it is answering."""
         if self.by_key.get(kept.key) is kept:
             del self.by_key[kept.key]
@@ -93,7 +91,7 @@ class KeptPrograms(Generic[K]):
         if kept := self.by_key.get(key):
             self.drop(kept, at_once=True)
 
-    def end(self, kept: K) -> None:
+    def end(self, kept: Kept[P]) -> None:
         """End a program in the background."""
         program, kept.program = kept.program, None
         if program is not None:

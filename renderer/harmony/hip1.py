@@ -29,7 +29,6 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.harmony.pieces import (
-    HarmonyMessage,
     Marker,
     Piece,
     TokenPieces,
@@ -44,7 +43,8 @@ from renderer.harmony.pieces import (
 )
 from renderer.harmony.reader import HarmonyReader, author_of, is_json
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.ocml.document import check_frame
+from renderer.ocml.document import Reading, check_frame
+from renderer.ocml.document_header import DocumentHeader
 from renderer.strict_json import JsonError
 from renderer.tokens import Token
 
@@ -157,52 +157,30 @@ def _read_header(read: dict[str, object]) -> Header:
 _WRITABLE = re.compile(r"(?:(?!<\|)[!-~])+")
 
 
-@dataclass(frozen=True, slots=True)
-class HarmonyReading:
-    """The result of reading Harmony. With ``record``, ``to_text`` writes the same again; it is None if the input was not well-formed."""
-
-    finished: tuple[Finished, ...]
-    record: SideRecord | None = None
-
-    @property
-    def frames(self) -> tuple[Frame, ...]:
-        """The frames in order, complete or not."""
-        return tuple(finished.frame for finished in self.finished)
-
-
 def to_tokens(
-    frames: Sequence[Frame], vocabulary: Vocabulary, *, record: SideRecord | None = None, document: Mapping[str, object] | None = None
+    frames: Sequence[Frame], vocabulary: Vocabulary, *, document: Mapping[str, object] | None = None
 ) -> tuple[list[int], SideRecord]:
-    """Frames as token ids, with their side record. ``record``: from an earlier reading, to write headers in the same way.
+    """Frames as token ids, with their side record.
 
     Raises:
         ParseHeaderError: a header value that Harmony needs is not allowed in a header.
         OpenChatMLError: a frame ends as a call, but is not an assistant's or not addressed to a tool.
     """
-    pieces, written = _written(frames, record, document)
-    return ids_of_pieces(pieces, vocabulary), written
+    pieces, record = _written(frames, document, is_text=False)
+    return ids_of_pieces(pieces, vocabulary), record
 
 
-def to_text(
-    frames: Sequence[Frame], *, record: SideRecord | None = None, document: Mapping[str, object] | None = None
-) -> tuple[str, SideRecord]:
+def to_text(frames: Sequence[Frame], *, document: Mapping[str, object] | None = None) -> tuple[str, SideRecord]:
     """Frames as Harmony text, with their side record. Raises as ``to_tokens`` does.
 
     Where a body contains the text of a marker, a zero-width space is inserted after its ``<`` (see ``pieces.escaped``), so that no reader
     mistakes it for a real marker. The side record restores the exact body.
     """
-    pieces, written = _written([replace(frame, body=escaped(frame.body)) for frame in frames], record, document)
-    return text_of_pieces(pieces), _with_lengths(written, [frame.body for frame in frames])
+    pieces, record = _written(frames, document, is_text=True)
+    return text_of_pieces(pieces), record
 
 
-def from_tokens(
-    ids: Iterable[int],
-    vocabulary: Vocabulary,
-    *,
-    record: SideRecord | None = None,
-    conversation: bool = False,
-    new_call_id: Callable[[], str] | None = None,
-) -> HarmonyReading:
+def from_tokens(ids: Iterable[int], vocabulary: Vocabulary, *, record: SideRecord | None = None, conversation: bool = False) -> Reading:
     """Frames from token ids.
 
     Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller trusts. Calls
@@ -214,36 +192,24 @@ def from_tokens(
     reader = TokenPieces(vocabulary)
     pieces = [*reader.feed(ids), *reader.finish()]
     if record is not None:
-        return HarmonyReading(tuple(_restored(pieces, record, is_text=False)), record)
-    finished = fold(pieces, HarmonyReader(new_call_id or _numbered(), conversation=conversation))
-    return HarmonyReading(tuple(finished), _record(pieces, finished))
+        return _reading(_restored(pieces, record, is_text=False), record)
+    return _reading(fold(pieces, HarmonyReader(_numbered(), conversation=conversation)))
 
 
-def from_text(
-    text: str,
-    *,
-    record: SideRecord | None = None,
-    conversation: bool = False,
-    new_call_id: Callable[[], str] | None = None,
-) -> HarmonyReading:
-    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``pieces.read_text``)."""
+def from_text(text: str, *, record: SideRecord | None = None, conversation: bool = False) -> Reading:
+    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``pieces``)."""
     pieces = pieces_of_text(text)
     if record is not None:
-        return HarmonyReading(tuple(_restored(pieces, record, is_text=True)), record)
-    new_call_id = new_call_id or _numbered()
-    finished = fold(pieces, HarmonyReader(new_call_id, conversation=True)) if conversation else read_completion(text, new_call_id)
-    return _unescaped(HarmonyReading(tuple(finished), _record(pieces, finished)))
+        return _reading(_restored(pieces, record, is_text=True), record)
+    read = fold(pieces, HarmonyReader(_numbered(), conversation=True)) if conversation else read_completion(text, _numbered())
+    return _reading(replace(done, frame=replace(done.frame, body=unescaped(done.frame.body))) for done in read)
 
 
-def _unescaped(reading: HarmonyReading) -> HarmonyReading:
-    bodies = [unescaped(frame.body) for frame in reading.frames]
-    finished = (replace(done, frame=replace(done.frame, body=body)) for done, body in zip(reading.finished, bodies, strict=True))
-    return HarmonyReading(tuple(finished), reading.record and _with_lengths(reading.record, bodies))
-
-
-def _with_lengths(record: SideRecord, bodies: Sequence[str]) -> SideRecord:
-    recorded = (replace(message, characters=len(body)) for message, body in zip(record.messages, bodies, strict=True))
-    return replace(record, messages=tuple(recorded))
+def _reading(finished: Iterable[Finished], record: SideRecord | None = None) -> Reading:
+    extra = dict(record.document or {}) if record else {}
+    version, model, settings = extra.pop("version", "2.2"), extra.pop("model", None), extra.pop("generation_settings", None)
+    header = DocumentHeader(str(version), None if model is None else str(model), settings if isinstance(settings, dict) else {}, extra)
+    return Reading(header, tuple(finished))
 
 
 def ids_from_json(text: str) -> list[int]:
@@ -283,7 +249,7 @@ def pieces_of_frame(frame: Frame) -> list[Piece]:
     """One frame as openai-harmony writes it, without two of its mistakes: a recipient that is not a tool does not end in a call, and a bare
     content type without a recipient is omitted, because it would be read as a recipient.
     """
-    return [Marker(Token.START), *_header_pieces(frame.header), Marker(Token.MESSAGE), *_body(frame), Marker(_stop(frame))]
+    return [Marker(Token.START), *_header_pieces(frame.header), Marker(Token.MESSAGE), *_body(frame.body), Marker(_stop(frame))]
 
 
 def _header_pieces(header: Header) -> list[Piece]:
@@ -314,30 +280,23 @@ def _value(value: str | None) -> str:
     return str(value)
 
 
-def _body(frame: Frame) -> list[Piece]:
-    return [frame.body] if frame.body else []
+def _body(body: str) -> list[Piece]:
+    return [body] if body else []
 
 
-def _written(frames: Sequence[Frame], record: SideRecord | None, document: Mapping[str, object] | None) -> tuple[list[Piece], SideRecord]:
+def _written(frames: Sequence[Frame], document: Mapping[str, object] | None, *, is_text: bool) -> tuple[list[Piece], SideRecord]:
     for frame in frames:
         check_frame(frame)
-    earlier = [_earlier(frame, record, index) for index, frame in enumerate(frames)]
     completion = bool(frames) and frames[0].header.role == Role.ASSISTANT
-    if record is not None and earlier and earlier[0] is not None:
-        completion = record.completion
     pieces: list[Piece] = []
     records: list[MessageRecord] = []
-    for index, (frame, before) in enumerate(zip(frames, earlier, strict=True)):
-        opened = index > 0 or not completion
-        frame_written = as_written(frame)
-        header, stop = (
-            _as_recorded(before) if before else (_header_pieces(frame_written.header)[0 if opened else 1 :], _stop(frame_written))
-        )
-        opening: list[Piece] = [Marker(Token.START)] if opened else []
-        pieces += [*opening, *header, Marker(Token.MESSAGE), *_body(frame), Marker(stop)]
+    for index, frame in enumerate(frames):
+        opening: list[Piece] = [Marker(Token.START)] if index or not completion else []
+        written = as_written(frame)
+        header, stop = _header_pieces(written.header)[0 if opening else 1 :], _stop(written)
+        body = escaped(frame.body) if is_text else frame.body
+        pieces += [*opening, *header, Marker(Token.MESSAGE), *_body(body), Marker(stop)]
         records.append(MessageRecord(frame.header, frame.terminator, text_of_pieces(header), stop, len(frame.body)))
-    if document is None and record is not None:
-        document = record.document
     return pieces, SideRecord(tuple(records), document, completion)
 
 
@@ -345,55 +304,16 @@ def _stop(frame: Frame) -> Terminator:
     return Terminator.CALL if frame.terminator is Terminator.CALL else Terminator.END
 
 
-def _earlier(frame: Frame, record: SideRecord | None, index: int) -> MessageRecord | None:
-    """The record of this message from an earlier reading, unless the frame has changed since."""
-    if record is None or index >= len(record.messages):
-        return None
-    before = record.messages[index]
-    if (before.header, before.terminator) != (frame.header, frame.terminator):
-        return None
-    _as_recorded(before)
-    return before if _fits(before, frame.body, opened=index > 0 or not record.completion) else None
-
-
-def _as_recorded(before: MessageRecord) -> tuple[list[Piece], Terminator]:
-    header = pieces_of_text(before.harmony)
-    if any(isinstance(piece, Marker) and piece not in _IN_A_HEADER for piece in header):
-        raise SideRecordError("a header of the side record contains a control token that is not allowed in a header")
-    return header, before.stop
-
-
-_IN_A_HEADER = (Marker(Token.CHANNEL), Marker(Token.CONSTRAIN))
-
-
-def _record(pieces: Sequence[Piece], finished: Sequence[Finished]) -> SideRecord | None:
-    found = messages(pieces)
-    if found is None or len(found) != len(finished):
-        return None
-    if any(not done.complete or done.frame.body != message.body for done, message in zip(finished, found, strict=True)):
-        return None
-    completion = _is_completion(pieces)
-    written = [_message_record(done.frame, message) for done, message in zip(finished, found, strict=True)]
-    fit = (_fits(each, found[index].body, opened=index > 0 or not completion) for index, each in enumerate(written))
-    return SideRecord(tuple(written), completion=completion) if all(fit) else None
-
-
-def _message_record(frame: Frame, message: HarmonyMessage) -> MessageRecord:
-    return MessageRecord(frame.header, frame.terminator, text_of_pieces(message.header), message.stop, len(message.body))
-
-
-def _is_completion(pieces: Sequence[Piece]) -> bool:
-    return bool(pieces) and pieces[0] != Marker(Token.START)
-
-
 def _restored(pieces: Sequence[Piece], record: SideRecord, *, is_text: bool) -> Iterator[Finished]:
     found = messages(pieces)
-    if found is None or len(found) != len(record.messages) or _is_completion(pieces) != record.completion:
+    completion = bool(pieces) and pieces[0] != Marker(Token.START)
+    if found is None or len(found) != len(record.messages) or completion != record.completion:
         raise SideRecordError("the side record belongs to another document")
     for number, (message, recorded) in enumerate(zip(found, record.messages, strict=True), 1):
         message = replace(message, body=unescaped(message.body)) if is_text else message
         frame = Frame(recorded.header, message.body, recorded.terminator)
-        if _message_record(frame, message) != recorded or not _fits(recorded, message.body, opened=number > 1 or not record.completion):
+        read = MessageRecord(frame.header, frame.terminator, text_of_pieces(message.header), message.stop, len(message.body))
+        if read != recorded or not _fits(recorded, message.body, opened=number > 1 or not completion):
             raise SideRecordError(f"the side record belongs to another document; they differ in message {number}")
         yield Finished(frame)
 

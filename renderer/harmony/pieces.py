@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from renderer.errors import Code
-from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.events import Assembler, Finished, RawEvent
 from renderer.frame_kinds import BROKEN, is_answer, is_preamble
 from renderer.frames import Channel, Frame, Terminator
 from renderer.harmony.reader import HarmonyReader, is_json
@@ -87,46 +87,30 @@ class TokenPieces:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._bytes_of = vocabulary.bytes_of
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._is_inside = False
+        self._pending = b""
 
     def feed(self, ids: Iterable[int]) -> list[Piece]:
         """The next pieces. An id that does not exist becomes one U+FFFD, as do invalid UTF-8 bytes."""
         pieces: list[Piece] = []
         run: list[bytes] = []
         for number in ids:
-            if 0 <= number < _FIRST_SPECIAL:
+            if 0 <= number < ORDINARY_IDS.stop:
                 run.append(self._bytes_of[number])
                 continue
-            if run and (text := self._decoded(b"".join(run))):
-                pieces.append(text)
-            run = []
             name = marker_name(number)
-            pieces += [*self.finish(), REPLACEMENT if name is None else Marker(name)]
-        if run and (text := self._decoded(b"".join(run))):
-            pieces.append(text)
-        return pieces
+            pieces += [*self._decoded(run, is_last=True), REPLACEMENT if name is None else Marker(name)]
+            run = []
+        return [*pieces, *self._decoded(run)]
 
     def finish(self) -> list[Piece]:
         """The rest, if the ids end inside a character, as U+FFFD."""
-        if not self._is_inside:
-            return []
-        self._is_inside = False
-        return [self._decoder.decode(b"", final=True)]
+        return self._decoded((), is_last=True)
 
-    def _decoded(self, read: bytes) -> str:
-        # Nearly all ids are whole characters. The incremental decoder is written in Python: using it for them would double the time.
-        if not self._is_inside:
-            try:
-                return read.decode("utf-8")
-            except UnicodeDecodeError:
-                pass
-        text = self._decoder.decode(read)
-        self._is_inside = bool(self._decoder.getstate()[0])
-        return text
-
-
-_FIRST_SPECIAL = ORDINARY_IDS.stop
+    def _decoded(self, run: Iterable[bytes], *, is_last: bool = False) -> list[Piece]:
+        data = b"".join((self._pending, *run))
+        text, used = codecs.utf_8_decode(data, "replace", is_last)
+        self._pending = data[used:]
+        return [text] if text else []
 
 
 _OPENING_APOSTROPHE = re.compile(r"(?:\A|\s)'\Z")
@@ -139,17 +123,8 @@ _BEGINNING_MARKS = frozenset("*-–_#\"'@/\\&%¿¡•‣◦·§¶†※")
 """Other punctuation that begins one: Markdown, bullets, inverted marks. All the rest continues a sentence or closes a quotation."""
 
 
-def read_text(text: str, new_call_id: Callable[[], str]) -> list[RawEvent]:
-    """The events of a whole completion, which begins where the prompt ends, after ``<|start|>assistant``."""
-    events: list[RawEvent] = []
-    for finished in read_completion(text, new_call_id):
-        terminator = finished.frame.terminator if finished.complete else None
-        events += [FrameOpened(finished.frame.header), FrameText(finished.frame.body), FrameClosed(terminator, finished.error)]
-    return events
-
-
 def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]:
-    """The frames of a whole completion, in order."""
+    """The frames of a whole completion, which begins where the prompt ends, after ``<|start|>assistant``."""
     pieces = pieces_of_text(text)
     frames = fold(pieces, HarmonyReader(new_call_id))
     shown = _proven_for_people(frames, pieces)
@@ -198,40 +173,35 @@ class HarmonyMessage:
 
 def messages(pieces: Sequence[Piece]) -> list[HarmonyMessage] | None:
     """The messages of well-formed Harmony, whose first header may lack its beginning. None if it is not well-formed."""
-    found: list[HarmonyMessage] = []
-    if pieces and pieces[-1] == Marker(Token.START):
+    shape = "".join(map(_letter, pieces))
+    if not _WELL_FORMED.fullmatch(shape):
         return None
-    position = 1 if pieces and pieces[0] == Marker(Token.START) else 0
-    while position < len(pieces):
-        message = _next_marker(pieces, position, _IN_A_HEADER)
-        if message is None or pieces[message] != Marker(Token.MESSAGE):
-            return None
-        stop = _next_marker(pieces, message + 1)
-        if stop is None or (token := _token(pieces[stop])) not in TERMINATORS:
-            return None
-        body = "".join(piece for piece in pieces[message + 1 : stop] if isinstance(piece, str))
-        found.append(HarmonyMessage(tuple(pieces[position:message]), body, Terminator(token)))
-        position = stop + 1
-        while position < len(pieces) and not _token(pieces[position]) and not str(pieces[position]).strip():
-            position += 1
-        if position < len(pieces) and pieces[position] != Marker(Token.START):
-            return None
-        position += 1
-    return found
+    return [
+        HarmonyMessage(
+            header=tuple(pieces[found.start(1) : found.end(1)]),
+            body=text_of_pieces(pieces[found.start(2) : found.end(2)]),
+            stop=Terminator(text_of_pieces(pieces[found.start(3) : found.end(3)])),
+        )
+        for found in re.finditer(_MESSAGE, shape)
+    ]
 
 
-_IN_A_HEADER = frozenset({Token.CHANNEL, Token.CONSTRAIN})
+_LETTERS: dict[str, str] = {
+    Token.START: "S",
+    Token.CHANNEL: "h",
+    Token.CONSTRAIN: "h",
+    Token.MESSAGE: "M",
+    **dict.fromkeys(TERMINATORS, "E"),
+}
+_MESSAGE = "([ht ]*)M([t ]*)(E) *"
+_WELL_FORMED = re.compile(f"(?:S?{_MESSAGE}(?:S{_MESSAGE})*)?")
 
 
-def _next_marker(pieces: Sequence[Piece], position: int, skipped: frozenset[Token] = frozenset()) -> int | None:
-    for index in range(position, len(pieces)):
-        if (token := _token(pieces[index])) and token not in skipped:
-            return index
-    return None
-
-
-def _token(piece: Piece) -> str:
-    return piece.token if isinstance(piece, Marker) else ""
+def _letter(piece: Piece) -> str:
+    """A piece in the shape of a text: ``t`` is text, a space white space, ``-`` any other marker."""
+    if isinstance(piece, Marker):
+        return _LETTERS.get(piece.token, "-")
+    return "t" if piece.strip() else " "
 
 
 def _is_for_people(finished: Finished) -> bool:

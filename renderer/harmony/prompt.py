@@ -1,8 +1,9 @@
 """Builds the Harmony prompt for model servers that take token ids, and Harmony training examples.
 
 A JSON Schema becomes the TypeScript-like type that gpt-oss expects for its tools. The result equals that of openai-harmony, character for
-character. What openai-harmony leaves out (``anyOf``, ``$ref``, limits, enums of anything but strings) is left out here too: the model has
-never seen it.
+character, for schemas of the keywords ``type``, ``description``, ``properties``, ``required``, ``items``, ``enum`` and ``default``. What
+openai-harmony leaves out (``anyOf``, ``$ref``, limits, enums of anything but strings) is left out here too: the model has never seen it.
+What else it reads (``oneOf``, ``nullable``, ``title``, ``examples``) no tool's schema has, once it was reduced to what can be checked.
 
 The system message has identity, dates, reasoning effort, channels and built-in tools; the developer message has instructions, functions and
 response formats. Specification: Harmony's format guide. gpt-oss was trained on this exact wording; do not improve it.
@@ -50,16 +51,13 @@ def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
     """The type for ``schema``. ``indent`` is put before each line but the first. Anything unknown is ``any``."""
     if depth > _DEPTH_LIMIT:
         return "any"
-    variants = _list(schema, "oneOf")
-    if variants is not None:
-        return "".join(f"\n{indent} | {_variant(variant, indent, depth)}" for variant in variants)
     match _get(schema, "type"):
         case list(names) if named := ["number" if name == "integer" else name for name in names if isinstance(name, str)]:
             return " | ".join(named)
         case "object":
             return _object(schema, indent, depth)
         case "string":
-            return " | ".join(f'"{value}"' for value in _list(schema, "enum") or [] if isinstance(value, str)) or "string"
+            return " | ".join(f'"{value}"' for value in _list(schema, "enum") if isinstance(value, str)) or "string"
         case "number" | "integer" | "boolean" as name:
             return _SIMPLE[name]
         case "array":
@@ -84,87 +82,36 @@ def literal(value: Json) -> str:
 
 
 def _object(schema: Mapping[str, Json], indent: str, depth: int) -> str:
-    lines = [f"{indent}// {text}\n" for text in _texts(schema, "description")]
-    lines.append("{\n")
-    required = {name for name in _list(schema, "required") or [] if isinstance(name, str)}
+    required = {name for name in _list(schema, "required") if isinstance(name, str)}
+    lines = [f"{_comment(schema, indent)}{{\n"]
     properties = _get(schema, "properties")
     for name, value in properties.items() if isinstance(properties, Mapping) else ():
-        lines += _property(name if name in required else f"{name}?", value, indent, depth)
+        mark, written = "" if name in required else "?", type_of(value, f"{indent}    ", depth + 1)
+        lines.append(f"{_comment(value, indent)}{indent}{name}{mark}: {written},{_default(value)}\n")
     return "".join([*lines, f"{indent}}}"])
 
 
-def _property(name: str, schema: Json, indent: str, depth: int) -> list[str]:
-    lines = [f"{indent}// {title}\n{indent}//\n" for title in _texts(schema, "title")]
-    described = [] if _has(schema, "oneOf") else _texts(schema, "description")
-    lines += [f"{indent}// {text}\n" for text in described]
-    lines += _examples(schema, indent)
-    variants = _list(schema, "oneOf")
-    if variants is not None:
-        return [*lines, *_choice(name, schema, variants, indent, depth)]
-    default = "" if _has(schema, "oneOf") else "".join(f" // {text}" for text in _default(schema))
-    return [*lines, f"{indent}{name}: {_nullable(schema, f'{indent}    ', depth)},{default}\n"]
+def _comment(schema: Json, indent: str) -> str:
+    text = _get(schema, "description")
+    return f"{indent}// {text}\n" if isinstance(text, str) else ""
 
 
-def _examples(schema: Json, indent: str) -> list[str]:
-    examples = _list(schema, "examples")
-    if not examples:
-        return []
-    return [f"{indent}// Examples:\n", *(f'{indent}// - "{example}"\n' for example in examples if isinstance(example, str))]
-
-
-def _choice(name: str, schema: Json, variants: Sequence[Json], indent: str, depth: int) -> list[str]:
-    """A property with several variants. Its description is written above, unless the first variant has the same."""
-    described = _texts(schema, "description")
-    above = [] if variants and _texts(variants[0], "description") == described else described
-    lines = [f"{indent}// {text}\n" for text in (*above, *_default(schema))]
-    lines.append(f"{indent}{name}:\n")
-    for index, variant in enumerate(variants):
-        own = [] if index == 0 and above else [text for text in _texts(variant, "description") if [text] != described]
-        comment = " ".join([*own, *_default(variant)])
-        written = _nullable(variant, f"{indent}   ", depth)
-        lines.append(f"{indent} | {written}{f' // {comment}' if own or _default(variant) else ''}\n")
-    return [*lines, f"{indent},\n"]
-
-
-def _variant(schema: Json, indent: str, depth: int) -> str:
-    """One line of a union that is not a property. Only here is the default of an enum in quotes."""
-    comments = [*_texts(schema, "description"), *_default(schema, quoted=True)]
-    return _nullable(schema, f"{indent}   ", depth) + (f" // {' '.join(comments)}" if comments else "")
-
-
-def _nullable(schema: Json, indent: str, depth: int) -> str:
-    written = type_of(schema, indent, depth + 1)
-    return f"{written} | null" if _get(schema, "nullable") is True and "null" not in written else written
-
-
-def _default(schema: Json, *, quoted: bool = False) -> list[str]:
-    if not _has(schema, "default"):
-        return []
+def _default(schema: Json) -> str:
+    if not isinstance(schema, Mapping) or "default" not in schema:
+        return ""
     default = schema["default"]
     if not isinstance(default, str):
-        return [f"default: {literal(default)}"]
-    if not _list(schema, "enum"):
-        return [f'default: "{default}"']
-    return [f"default: {literal(default) if quoted else default}"]
-
-
-def _has(schema: Json, key: str) -> bool:
-    return isinstance(schema, Mapping) and key in schema
+        return f" // default: {literal(default)}"
+    return f" // default: {default}" if _list(schema, "enum") else f' // default: "{default}"'
 
 
 def _get(schema: Json, key: str) -> Json:
     return schema.get(key) if isinstance(schema, Mapping) else None
 
 
-def _list(schema: Json, key: str) -> list[Json] | None:
+def _list(schema: Json, key: str) -> list[Json]:
     value = _get(schema, key)
-    return list(value) if isinstance(value, list | tuple) else None
-
-
-def _texts(schema: Json, key: str) -> list[str]:
-    """The text under ``key``, as a list with at most one item."""
-    value = _get(schema, key)
-    return [value] if isinstance(value, str) else []
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def _float(value: float) -> str:
@@ -214,54 +161,36 @@ class ResponseFormat:
     description: str = ""
 
 
+_IDENTITY = "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06"
+_CHANNELS = "# Valid channels: analysis, commentary, final. Channel must be included for every message."
+_CALLS = f"\nCalls to these tools must go to the commentary channel: '{FUNCTIONS}'."
+
+
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """The content of the system message. ``date`` is today's, as YYYY-MM-DD. A part that is None is left out.
+    """The content of the system message. ``date`` is today's, as YYYY-MM-DD; ``effort`` that of reasoning. Either may be left out.
 
-    ``browser_functions``: which functions of the browser are offered; None for all of them.
+    ``browser``: the functions of the browser that are offered; ``python``: whether that is.
     """
 
     date: str | None = None
     effort: str | None = "medium"
-    identity: str | None = "You are ChatGPT, a large language model trained by OpenAI."
-    knowledge_cutoff: str | None = "2024-06"
-    channels: Sequence[str] = ("analysis", "commentary", "final")
-    channel_required: bool = True
-    browser: bool = False
+    browser: Collection[str] = ()
     python: bool = False
-    browser_functions: Collection[str] | None = None
 
     def text(self, *, has_functions: bool) -> str:
         """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""
-        about = [
-            self.identity,
-            self.knowledge_cutoff and f"Knowledge cutoff: {self.knowledge_cutoff}",
-            self.date and f"Current date: {self.date}",
-        ]
-        builtins = [name for name, wanted in (("browser", self.browser), ("python", self.python)) if wanted]
+        builtins = [_builtin(name) for name, wanted in (("browser", self.browser), ("python", self.python)) if wanted]
         sections = [
-            "\n".join(line for line in about if line is not None),
+            _IDENTITY + (f"\nCurrent date: {self.date}" if self.date else ""),
             f"Reasoning: {self.effort}" if self.effort else "",
-            tools_text(map(self._builtin, builtins)) if builtins else "",
-            self._channels(has_functions=has_functions),
+            tools_text(map(self._offered, builtins)) if builtins else "",
+            _CHANNELS + (_CALLS if has_functions else ""),
         ]
-        return "\n\n".join(section for section in sections if section)
+        return "\n\n".join(filter(None, sections))
 
-    def _builtin(self, name: str) -> Namespace:
-        whole = _builtin(name)
-        if name != "browser" or self.browser_functions is None:
-            return whole
-        return replace(whole, tools=tuple(tool for tool in whole.tools if tool.name in self.browser_functions))
-
-    def _channels(self, *, has_functions: bool) -> str:
-        if not self.channels:
-            return ""
-        line = f"# Valid channels: {', '.join(self.channels)}."
-        if self.channel_required:
-            line += " Channel must be included for every message."
-        if has_functions:
-            line += f"\nCalls to these tools must go to the commentary channel: '{FUNCTIONS}'."
-        return line
+    def _offered(self, whole: Namespace) -> Namespace:
+        return replace(whole, tools=tuple(tool for tool in whole.tools if tool.name in self.browser))
 
 
 @dataclass(frozen=True, slots=True)

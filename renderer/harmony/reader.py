@@ -90,28 +90,26 @@ _FINAL_AND_MORE = re.compile(r"final\s+(?!to\b)(\S.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """What a header means. ``is_foreign``: the model writes as an author other than the assistant."""
+    """What a header means."""
 
     header: Header
     error: Code | None = None
-    is_foreign: bool = False
 
 
 _BROKEN = Interpretation(BROKEN, Code.PARSE_HEADER)
-_FOREIGN = Interpretation(BROKEN, Code.PARSE_HEADER, is_foreign=True)
 _NO_CHANNEL = Interpretation(BROKEN, Code.PARSE_CHANNEL_MISSING)
 _CONTENT_TYPES = frozenset({"json", "code", "text", "markdown", "application/json", "text/markdown", "text/plain"})
 
 
-def interpret(head: HeaderBuilder, *, conversation: bool) -> Interpretation:
-    """What a header means. ``conversation``: authors other than the assistant are accepted."""
+def interpret(head: HeaderBuilder, *, conversation: bool) -> Interpretation | None:
+    """What a header means; None if a model writes as another author. ``conversation``: authors other than the assistant are accepted."""
     role, *rest = head.sections
     # The prompt ended in the role, so what a model writes directly after it (``:NAME``, or the role again) is part of that word.
     word, *attributes = (Role.ASSISTANT + role.text if head.implied else role.text).split() or [Role.ASSISTANT]
     author = author_of(word)
     if author.role != Role.ASSISTANT and not head.implied:
         if not conversation:
-            return _FOREIGN
+            return None
         return _BROKEN if head.repaired else _interpret_other(author, attributes, rest)
     if author.role != Role.ASSISTANT or not author.is_clear or any("<|" in section.text for section in head.sections):
         return _BROKEN
@@ -166,9 +164,7 @@ def _interpret_other(author: HarmonyAuthor, attributes: list[str], sections: lis
     channels, constraints = words[Token.CHANNEL], words[Token.CONSTRAIN]
     if not author.is_clear or len(channels) > 1 or len(constraints) > 1 or not all([*channels, *constraints]):
         return _BROKEN
-    attributes = [*attributes, *(word for section in (*channels, *constraints) for word in section[1:])]
-    recipients = {word.removeprefix("to=") for word in attributes if word.startswith("to=")}
-    others = {word for word in attributes if not word.startswith("to=")}
+    recipients, others = _told_apart([*attributes, *(word for section in (*channels, *constraints) for word in section[1:])])
     values = [author.name or author.role, *recipients, *others, *(section[0] for section in (*channels, *constraints))]
     if len(recipients) > 1 or len(others) > 1 or not all(HEADER_VALUE.fullmatch(value) for value in values):
         return _BROKEN
@@ -191,8 +187,7 @@ def _is_stray_commentary(channels: list[list[str]]) -> bool:
 
 
 def _with_attributes(channel: str, attributes: list[str], constrained: set[str], error: Code | None) -> Interpretation:
-    recipients = {word.removeprefix("to=") for word in attributes if word.startswith("to=")}
-    others = {word for word in attributes if not word.startswith("to=")}
+    recipients, others = _told_apart(attributes)
     if len(recipients) > 1 or len(others) > 1 or any(word.lower() not in _CONTENT_TYPES for word in others):
         return _BROKEN
     if not all(HEADER_VALUE.fullmatch(recipient) for recipient in recipients):
@@ -211,6 +206,12 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
     if channel == Channel.FINAL and not is_for_people(header.recipient):
         error = Code.CALL_SCHEMA
     return Interpretation(header, error)
+
+
+def _told_apart(attributes: list[str]) -> tuple[set[str], set[str]]:
+    """Recipients, and other attributes."""
+    recipients = {word for word in attributes if word.startswith("to=")}
+    return {word.removeprefix("to=") for word in recipients}, set(attributes) - recipients
 
 
 END_OF_TEXT = "<|endoftext|>"
@@ -301,17 +302,14 @@ class HarmonyReader:
 
     def _open(self) -> list[RawEvent]:
         interpretation = interpret(self._head, conversation=self._conversation)
-        if interpretation.is_foreign:
+        if interpretation is None:
             self._state = _State.ENDED
             return _debug_frame(self._head.raw() + Token.MESSAGE, Terminator.END, Code.PARSE_HEADER)
         self._state = _State.BODY
-        header = interpretation.header
-        if header.intent == Intent.DEBUG:
-            self._body = _Body(header, interpretation.error)
-            return [FrameOpened(header), FrameText(self._head.raw() + Token.MESSAGE)]
-        header = self._with_call_id(header)
+        header = self._with_call_id(interpretation.header)
         self._body = _Body(header, interpretation.error)
-        return self._body.open()
+        broken = [FrameText(self._head.raw() + Token.MESSAGE)] if header.intent == Intent.DEBUG else []
+        return [*self._body.open(), *broken]
 
     def _with_call_id(self, header: Header) -> Header:
         """A call gets a new id. A reply gets that of its tool's oldest open call, as Harmony does not say which call it answers."""
@@ -389,7 +387,7 @@ class _Body:
     def __init__(self, header: Header, error: ErrorCode | None = None) -> None:
         self.error = error
         self.header = header
-        self._is_call = header.intent != Intent.DEBUG and _is_call(header)
+        self._is_call = _is_call(header)
         # A preamble is held back while it could still be one JSON value, as that would be a call whose header was lost.
         self._is_held = is_preamble(header)
         self._has_json = False

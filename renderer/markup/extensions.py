@@ -90,7 +90,7 @@ def closing_lines(lines: Iterable[tuple[int, str]], marker: str, *, in_pairs: bo
     """Of numbered lines without indentation, the one that closes a fence if fences pair, and the first that may close it; None for neither.
 
     Models write fences into fences of the same length. A fence with text after its marker cannot close anything, so it opens a fence
-    inside, and the next closing line ends that one. ``in_pairs``: False to look only for the first.
+    inside, and the next closing line ends that one. ``in_pairs``: False if they do not, so that the first one closes it.
     """
     waiting, first = [len(marker)], None
     for number, line in lines:
@@ -99,9 +99,9 @@ def closing_lines(lines: Iterable[tuple[int, str]], marker: str, *, in_pairs: bo
             continue
         length, opens = len(match[1]), bool(match[2].strip())
         if first is None and not opens:
-            first = number
             if not in_pairs:
-                break
+                return number, number
+            first = number
         if length >= waiting[-1]:
             waiting.append(length) if opens else waiting.pop()
         if not waiting:
@@ -120,7 +120,6 @@ def fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return opening is not None
     in_pairs = start >= state.env.get(_UNPAIRED, 0)
     last, first = closing_lines(_lines_inside(state, start, end), opening[1], in_pairs=in_pairs)
-    last = last if in_pairs else first
     stop = _stop(state, start, end) if last is None else last
     if last is None and not (state.env.get(GROWS) and stop >= len(state.bMarks) - 1):
         state.env[_UNPAIRED] = max(stop, state.env.get(_UNPAIRED, 0))

@@ -17,7 +17,7 @@ from renderer.markup.citations import Pages
 from renderer.markup.html import JSON_OPENING, SafeHtml
 from renderer.markup.links import normalize
 from renderer.markup.markdown import Block, Definitions, Parsed
-from renderer.markup.tails import BlockOpen, BlockText, Tail
+from renderer.markup.tails import Tail
 
 SMALL_WORK = 2048
 """Work below this many characters is not worth saving."""
@@ -90,14 +90,30 @@ class BlockPatched:
     html: SafeHtml
 
 
+@dataclass(frozen=True, slots=True)
+class BlockOpen:
+    """The open block ``index`` as it is shown now. It replaces what was shown before."""
+
+    index: int
+    html: SafeHtml
+
+
+@dataclass(frozen=True, slots=True)
+class MoreText:
+    """More text for the open block ``index``, to be appended as text to its innermost last ``code`` or ``pre`` element."""
+
+    index: int
+    text: VisibleText = field(repr=False)
+
+
 Final = BlockClosed | BlockPatched
 
 
-class Blocks:
-    """Pieces of Markdown in, blocks of HTML out."""
+class GrowingMarkdown:
+    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream."""
 
-    def __init__(self, pages: Pages | None = None) -> None:
-        """``pages``: the pages that the text may cite. More may be added while it is written."""
+    def __init__(self, pages: Pages | None = None, *, is_json: bool = False) -> None:
+        """``pages``: the pages that the text may cite. More may be added while it is written. ``is_json``: it is shown as code."""
         self._definitions = Definitions(pages={} if pages is None else pages)
         self._closed: list[SafeHtml] = []
         self._waiting: dict[int, tuple[Block, str, set[str]]] = {}
@@ -105,26 +121,33 @@ class Blocks:
         self._partial: list[str] = []
         self._taken = 0
         self._carriage_return = False
-        self._overflow: list[str] | None = None
+        self._is_plain = False
         self._trigger = Trigger()
         self._tail = Tail(0, "", self._definitions)
+        if is_json:
+            self._take(JSON_OPENING)
 
-    def feed(self, text: str) -> list[Final]:
+    def feed(self, text: VisibleText) -> list[Final]:
         """Add text and return the blocks that are final now. Never renders the open block."""
         return self._take(self._normalized(text))
 
-    def tail(self) -> BlockOpen | BlockText | None:
+    def tail(self) -> BlockOpen | MoreText | None:
         """How to show the open block now; None if nothing is new. Call it about 20 times a second."""
-        return self._tail.show(self._text)
+        match self._tail.show(self._text):
+            case SafeHtml() as shown:
+                return BlockOpen(self._tail.index, shown)
+            case str(more):
+                return MoreText(self._tail.index, VisibleText(more))
+        return None
 
-    def finish(self, *, is_cut: bool = False) -> list[Final]:
+    def finish(self, *, is_cut: bool) -> list[Final]:
         """Signal the end of the text. Everything left is closed. ``is_cut``: see ``html.render_blocks``."""
         events = self._take("\n" if self._carriage_return else "")
-        if self._overflow is None:
-            events += self._close(final=True, is_cut=is_cut)
+        if self._is_plain:
+            events.append(self._add(html.plain(self._text())))
+            self._partial = []
         else:
-            events.append(self._add(html.plain("".join(self._overflow))))
-            self._overflow = None
+            events += self._close(final=True, is_cut=is_cut)
         events += self._patch()
         self._tail = self._new_tail()
         if self._tail.html() is not None:
@@ -148,30 +171,26 @@ class Blocks:
         return normalize(text)
 
     def _take(self, text: str) -> list[Final]:
-        if self._overflow is not None:
-            self._grow_overflow(text)
+        if self._is_plain:
+            self._keep(text)
             return []
         room = html.MESSAGE_LIMIT - self._taken
         self._taken += len(text)
         events = self._read(text[:room])
         if len(text) > room:
             events += self._close(final=True)
-            self._overflow = []
-            self._tail = Tail(len(self._closed), "", self._definitions)
-            self._tail.show_as_plain_text()
-            self._grow_overflow(text[room:])
+            self._is_plain = True
+            self._tail = Tail(len(self._closed), "", self._definitions, is_plain=True)
+            self._keep(text[room:])
         return events
 
-    def _grow_overflow(self, text: str) -> None:
-        if text and self._overflow is not None:
-            self._overflow.append(text)
+    def _keep(self, text: str) -> None:
+        if text:
+            self._partial.append(text)
             self._tail.grow(text)
 
     def _read(self, text: str) -> list[Final]:
-        if not text:
-            return []
-        self._partial.append(text)
-        self._tail.grow(text)
+        self._keep(text)
         if "\n" not in text:
             return []
         lines = "".join(self._partial).split("\n")
@@ -183,8 +202,6 @@ class Blocks:
         return self._close(final=False) if wanted else []
 
     def _text(self) -> str:
-        if self._overflow is not None:
-            return "".join(self._overflow)
         return "\n".join([*self._lines, "".join(self._partial)])
 
     def _close(self, *, final: bool, is_cut: bool = False) -> list[Final]:
@@ -267,45 +284,8 @@ STEP_CHARS = 8 * 1024
 """The most text to feed in one step of an event loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class MoreText:
-    """More text of the open code block ``index``, to be appended as text."""
-
-    index: int
-    text: VisibleText = field(repr=False)
-
-
 def in_steps(text: VisibleText) -> list[VisibleText]:
     """The text in pieces of at most STEP_CHARS characters."""
     if len(text) <= STEP_CHARS:
         return [text]
     return [VisibleText(text[start : start + STEP_CHARS]) for start in range(0, len(text), STEP_CHARS)]
-
-
-class GrowingMarkdown:
-    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream."""
-
-    def __init__(self, pages: Pages | None = None, *, is_json: bool = False) -> None:
-        """``pages``: see ``Blocks``. ``is_json``: the message is shown as code."""
-        self._blocks = Blocks(pages)
-        if is_json:
-            self._blocks.feed(JSON_OPENING)
-
-    def feed(self, text: VisibleText) -> list[BlockClosed | BlockPatched]:
-        """Add text of the message. Returns the blocks that this closed or changed."""
-        return self._blocks.feed(text)
-
-    def tail(self) -> BlockOpen | MoreText | None:
-        """The open block, if there is something new to show. Called about 20 times a second."""
-        tail = self._blocks.tail()
-        if isinstance(tail, BlockText):
-            return MoreText(tail.index, VisibleText(tail.text))
-        return tail
-
-    def finish(self, *, is_cut: bool) -> list[BlockClosed | BlockPatched]:
-        """Signal the end of the message. Returns its last blocks. ``is_cut``: the message was cut off."""
-        return self._blocks.finish(is_cut=is_cut)
-
-    def html(self) -> tuple[SafeHtml, ...]:
-        """The message so far, block by block."""
-        return self._blocks.html()

@@ -148,7 +148,7 @@ def render_blocks(text: str, *, is_cut: bool = False, pages: Pages | None = None
     head, rest = whole[:MESSAGE_LIMIT], whole[MESSAGE_LIMIT:]
     definitions = Definitions(pages={} if pages is None else pages)
     lines = head.split("\n")
-    parsed = parse(head, definitions)
+    parsed = markdown.parse(head, definitions).blocks
     if is_cut and not rest:
         repair.repair_cut_text(parsed, lines)
     blocks = blocks_html(parsed, lines, definitions)
@@ -162,11 +162,6 @@ def blocks_html(blocks: Iterable[Block], lines: list[str], definitions: Definiti
         for block in blocks
         if not markdown.is_unseen(block, definitions)
     )
-
-
-def parse(text: str, definitions: Definitions) -> tuple[Block, ...]:
-    """The blocks of a normalized text. ``definitions`` then holds all its definitions."""
-    return markdown.parse(text, definitions).blocks
 
 
 def plain(text: str) -> SafeHtml:

@@ -382,18 +382,14 @@ BRACKETS_LIMIT = 4000
 """The most opening brackets in the text of one block. Each may begin a link, and nested ones cost most."""
 
 
-class TooManyBracketsError(ValueError):
-    """A block has more opening brackets than any plausible text."""
-
-
 def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
     """The HTML of a block's tokens, not yet sanitized. It parses the inline content, so the tokens can be used only once.
 
     Raises:
-        TooManyBracketsError: parsing would take too long.
+        ValueError: parsing would take too long.
     """
     if sum(token.content.count("[") for token in tokens if token.type == "inline") > BRACKETS_LIMIT:
-        raise TooManyBracketsError
+        raise ValueError
     env: Env = {"references": definitions.references, "footnotes": definitions.footnotes}
     state = StateCore("", _markdown, env, list(tokens))
     for token in state.tokens:

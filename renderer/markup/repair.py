@@ -43,8 +43,6 @@ def _in_table(text: str) -> bool:
 
 def repair_block(block: Block, *, may_hide: bool = True) -> bool:
     """Repair the last sentence of a block. Returns whether this only closed open markup."""
-    if block.tokens[-1].type in ("fence", "code_block", "math_block"):
-        return False
     for token in reversed(block.tokens):
         if token.type in ("fence", "code_block", "math_block"):
             return False

@@ -84,22 +84,6 @@ TAIL_LIMIT = 96 * 1024
 """From this cost on (about 50 ms), an open block is not rendered again. New text is plain text until it closes."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockOpen:
-    """The open block ``index`` as it is shown now. It replaces what was shown before."""
-
-    index: int
-    html: SafeHtml
-
-
-@dataclass(frozen=True, slots=True)
-class BlockText:
-    """More text for the open block, to be appended as text to its innermost last ``code`` or ``pre`` element."""
-
-    index: int
-    text: str
-
-
 @dataclass(slots=True)
 class _Code:
     """An open fence: the indentation of its lines in columns, its marker, and whether it is inside a list."""
@@ -118,19 +102,13 @@ class _Code:
 
 
 class Tail:
-    """The displayed state of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update.
+    """The displayed state of the open block ``index``. ``grow`` is fast and called for all text; ``show`` is called once per update.
 
     ``cost``: what rendering the block costs.
     """
 
-    def __init__(
-        self,
-        index: int,
-        text: str,
-        definitions: Definitions,
-        *,
-        shown: SafeHtml | None = None,
-    ) -> None:
+    def __init__(self, index: int, text: str, definitions: Definitions, *, shown: SafeHtml | None = None, is_plain: bool = False) -> None:
+        """``is_plain``: everything is shown as plain text, because there is too much to render."""
         self.index = index
         self._definitions = definitions
         self._length = len(text)
@@ -138,7 +116,7 @@ class Tail:
         # What was shown at this index may have turned out not to be a block (a definition). Then an empty block is an update.
         self._fresh = [text] if text or shown is not None else []
         self._work = 0
-        self._plain = False
+        self._is_plain = is_plain
         self._code: _Code | None = None
         self._inside_line = False
         self._appending = False
@@ -147,18 +125,18 @@ class Tail:
         self._added: list[str] = []
         self._sentence: Sentence | None = None
 
-    def show_as_plain_text(self) -> None:
-        """Show everything as plain text from now on, because the block is too large to render."""
-        self._plain = True
-
     def grow(self, text: str) -> None:
         """Add more text of this block, normalized."""
         self._fresh.append(text)
         self._length += len(text)
         self.cost += cost_of(text)
 
-    def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
-        """The event to send for this update, or None. ``source`` returns the block's whole text; called only if the block is rendered."""
+    def show(self, source: Callable[[], str]) -> SafeHtml | str | None:
+        """The open block as it is shown now, or more text for it, or None if nothing is new.
+
+        The text is to be appended as text to its innermost last ``code`` or ``pre`` element. ``source`` returns the block's whole text;
+        called only if the block is rendered.
+        """
         if not self._fresh:
             return None
         if self._code is not None:
@@ -167,7 +145,7 @@ class Tail:
                 return event
         if (continued := self._continue_sentence()) is not None:
             return continued
-        if not self._plain and self._in_budget(self._length, self.cost):
+        if not self._is_plain and self._in_budget(self._length, self.cost):
             return self._open(source())
         if not self._appending:
             return self._open_plain(source())
@@ -182,9 +160,9 @@ class Tail:
     def _in_budget(self, length: int, cost: int) -> bool:
         return cost <= TAIL_LIMIT and self._work + cost <= WORK_PER_CHARACTER * length + WORK_TO_BEGIN_WITH
 
-    def _continue_sentence(self) -> BlockOpen | None:
+    def _continue_sentence(self) -> SafeHtml | None:
         """Most updates are a few more words in the middle of a sentence: they are inserted into the existing HTML."""
-        if self._sentence is None or self._shown is None or self._plain or self._length > html.BLOCK_LIMIT:
+        if self._sentence is None or self._shown is None or self._is_plain or self._length > html.BLOCK_LIMIT:
             return None
         text = "".join(self._fresh)
         words = text.rstrip(" ")
@@ -193,19 +171,17 @@ class Tail:
         held = text[len(words) :]
         self._fresh = [held] if held else []
         self._shown = self._sentence.continued(self._shown, words)
-        return BlockOpen(self.index, self._shown)
+        return self._shown
 
-    def _open(self, text: str) -> BlockOpen | None:
+    def _open(self, text: str) -> SafeHtml | None:
         self._work += self.cost
-        self._sentence = None
+        self._code, self._fresh, self._appending, self._sentence = None, [], False, None
         is_cheap = self._in_budget(self._length + 12, self.cost + 16)
         if is_cheap and (words := html.plain_paragraph(text)) is not None:
-            self._code, self._fresh, self._appending = None, [], False
             self._sentence = sentence_of_words(text, words, len(text))
             return self._replace(words)
         blocks, definitions, shown, is_as_written = _presentable(text, self._definitions)
         self._code = _open_code(blocks, text)
-        self._fresh, self._appending = [], False
         if self._code is not None:
             self._inside_line, shown, held = _split_code(text)
             self._fresh = [held] if held else []
@@ -217,26 +193,25 @@ class Tail:
             self._sentence = sentence_at_end(blocks[-1], text, rendered)
         return self._replace(rendered)
 
-    def _open_plain(self, text: str) -> BlockOpen | None:
+    def _open_plain(self, text: str) -> SafeHtml | None:
         self._fresh, self._code, self._appending, self._sentence = [], None, True, None
         return self._replace(html.with_pending(SafeHtml.join(()), text))
 
-    def _replace(self, rendered: SafeHtml) -> BlockOpen | None:
+    def _replace(self, rendered: SafeHtml) -> SafeHtml | None:
         self._inner = "pre" if self._code is None else "code"
         if rendered == (SafeHtml.join(()) if self._shown is None else self._shown) and not self._added:
             return None
         self._shown, self._added = rendered, []
-        return BlockOpen(self.index, rendered)
+        return rendered
 
-    def _append(self, text: str, rest: list[str]) -> BlockText | None:
+    def _append(self, text: str, rest: list[str]) -> str | None:
         self._fresh = rest
         clean = code_text(text) if self._code is not None else prose(text)
-        if not clean:
-            return None
-        self._added.append(clean)
-        return BlockText(self.index, clean)
+        if clean:
+            self._added.append(clean)
+        return clean or None
 
-    def _more_code(self, code: _Code) -> BlockText | None:
+    def _more_code(self, code: _Code) -> str | None:
         """The new text of an open fence. A last line that may close the fence waits; one that leaves it ends this mode."""
         *whole, last = "".join(self._fresh).split("\n")
         shown = []

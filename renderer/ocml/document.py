@@ -12,18 +12,18 @@ returns events and stores no body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 from renderer.errors import Code, Location, OpenChatMLError, ParseHeaderError, Problem
-from renderer.events import Assembler, Finished, violates_constraint
+from renderer.events import Assembler, Finished
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
-from renderer.ocml.calls import CallFault, Pairing
+from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
-from renderer.ocml.frame_header import canonical
+from renderer.ocml.frame_header import Fault, canonical
 from renderer.ocml.plain_values import SURROGATE
 from renderer.ocml.reader import Reader
 from renderer.ocml.scanning import DocumentOpened, ProblemFound, ReaderEvent
@@ -37,14 +37,14 @@ class DocumentRules:
         self._is_version_1 = document.is_version_1
         self._pairing = Pairing(document.profile)
 
-    def at_start(self, frame: Frame) -> Iterator[CallFault]:
+    def at_start(self, frame: Frame) -> Iterator[Fault]:
         """The errors in the next frame's header and, in a document of version 1, in its end; refused or flagged."""
         if self._is_version_1 and _is_version_2(frame):
             self._is_version_1 = False
-            yield CallFault(Code.PARSE_HEADER, "a version 2 feature in a transcript of another version", hides=False)
+            yield Fault(Code.PARSE_HEADER, "a version 2 feature in a transcript of another version", hides=False)
         yield from self._pairing.opened(frame.header)
 
-    def at_end(self, frame: Frame) -> CallFault | None:
+    def at_end(self, frame: Frame) -> Fault | None:
         """The error in how the frame ends, if any. Otherwise the frame is recorded if it is a call."""
         return self._pairing.closed(frame.header, frame.terminator)
 
@@ -56,7 +56,7 @@ def check_written(transcript: Transcript) -> None:
         frame = replace(frame, header=canonical(frame.header))
         for fault in (*rules.at_start(frame), rules.at_end(frame)):
             if fault is not None and fault.is_refused:
-                raise Problem(fault.code, fault.hint).error()
+                raise fault.problem().error()
 
 
 def _is_version_2(frame: Frame) -> bool:
@@ -83,22 +83,22 @@ class FrameReader:
 
     def feed(self, piece: str | bytes) -> list[FrameEvent]:
         """Take the next piece. Raises as ``Reader.feed`` does, in the call that finds the problem."""
-        self._check_open()
         return self._folded(partial(self._reader.feed, piece))
 
     def finish(self) -> list[FrameEvent]:
         """Signal the end of the text. Raises as ``feed`` does."""
-        self._check_open()
         return self._folded(self._reader.finish)
 
-    def _check_open(self) -> None:
+    def _folded(self, read: Callable[[], list[ReaderEvent]]) -> list[FrameEvent]:
         if self._failure is not None:
             raise self._failure
-
-    def _folded(self, read: Callable[[], list[ReaderEvent]]) -> list[FrameEvent]:
         found: list[FrameEvent] = []
         try:
-            self._fold(self._events_of(read), found)
+            for event in self._events_of(read):
+                if isinstance(event, DocumentOpened | ProblemFound):
+                    found.append(event)
+                elif finished := self._assembler.feed(event):
+                    found += self._checked(finished)
         except OpenChatMLError as error:
             self._failure, self.events_before_error = error, found
             raise
@@ -111,30 +111,16 @@ class FrameReader:
             yield from self._reader.events_before_error
             raise
 
-    def _fold(self, events: Iterable[ReaderEvent], found: list[FrameEvent]) -> None:
-        for event in events:
-            if isinstance(event, DocumentOpened | ProblemFound):
-                found.append(event)
-            elif finished := self._assembler.feed(event):
-                found.extend(self._checked(finished))
-
     def _checked(self, finished: Finished) -> list[FrameEvent]:
         """The problems in the frame's body, then the frame."""
-        problems = []
-        violated = finished.error is Code.BODY_CONSTRAINT_VIOLATION
-        if violated or (finished.complete and finished.error is not None and violates_constraint(finished.frame)):
-            # If the reader has already flagged the frame, the Assembler did not check it.
-            hint = "the body does not match its constraint"
-            problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.location))
-        if finished.complete:
-            faults = calls.body_faults(finished.frame)
-            problems += [Problem(fault.code, fault.hint, finished.location, fault.is_refused) for fault in faults]
+        faults = calls.body_faults(finished.frame) if finished.complete else ()
+        problems = [fault.problem(finished.location) for fault in faults]
         if not problems:
             return [finished]
         for problem in problems:
             if problem.is_refused and not self._lenient:
                 raise problem.error()
-        return [*(ProblemFound(problem) for problem in problems), replace(finished, error=finished.error or problems[0].code)]
+        return [*map(ProblemFound, problems), replace(finished, error=finished.error or problems[0].code)]
 
 
 Source: TypeAlias = str | bytes | Iterable[str] | Iterable[bytes]
@@ -149,15 +135,10 @@ PROBLEM_LIMIT = 1000
 
 def dump(transcript: Transcript) -> str:
     """The canonical text of a whole document, ending in a line break. Raises as strict reading would, except for the content of bodies."""
-    parts = [dump_document_header(transcript)]
+    parts = [document_header.write(transcript)]
     check_written(transcript)
     parts.extend(dump_frame(frame) + "\n" for frame in transcript.frames)
     return "".join(parts)
-
-
-def dump_document_header(transcript: Transcript) -> str:
-    """The YAML header (specification section 2). Raises ParseHeaderError if reading it back would not give the same."""
-    return document_header.write(transcript)
 
 
 def dump_frame(frame: Frame) -> str:
@@ -169,7 +150,7 @@ def dump_frame(frame: Frame) -> str:
 def check_frame(frame: Frame) -> None:
     """Raise if no format writes this frame, whatever document it is in: nothing would read it."""
     if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
-        raise Problem(fault.code, fault.hint).error()
+        raise fault.problem().error()
     frame_header.write(frame.header)
     if SURROGATE.search(frame.body):
         raise ParseHeaderError("an unpaired surrogate")
@@ -233,17 +214,22 @@ def parse_frame(text: str) -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of reading a document: its header, its frames with their status, and all problems in order."""
+    """The result of reading a document in any format: its header, its frames with their status, and all problems in order."""
 
     document: DocumentHeader
     finished: tuple[Finished, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames in order, complete or not."""
+        return tuple(item.frame for item in self.finished)
 
     @property
     def transcript(self) -> Transcript:
         """The document as a value."""
         header = self.document
-        return Transcript(tuple(item.frame for item in self.finished), header.version, header.model, header.settings, header.extra)
+        return Transcript(self.frames, header.version, header.model, header.settings, header.extra)
 
 
 def read_strictly(source: Source, *, fragment: bool = False) -> Reading:
@@ -296,41 +282,31 @@ class Report:
 
 def check(source: Source, *, fragment: bool = False) -> Report:
     """Read a document leniently and report its problems. Never raises because of the content; holds one frame in memory at a time."""
-    reader = FrameReader(lenient=True, fragment=fragment)
-    report = _Report()
+    document: DocumentHeader | None = None
+    frames, problems, count, refused = 0, list[Problem](), 0, 0
+    for event in _all_events(FrameReader(lenient=True, fragment=fragment), source):
+        match event:
+            case DocumentOpened(document=document):
+                pass
+            case Finished():
+                frames += 1
+            case ProblemFound(problem=problem):
+                count += 1
+                refused += problem.is_refused
+                problems += [problem] if count <= PROBLEM_LIMIT else []
+    return Report(document, frames, tuple(problems), count, refused)
+
+
+def _all_events(reader: FrameReader, source: Source) -> Iterator[FrameEvent]:
+    """The events, and the error at which reading stops as one of them."""
     try:
-        for event in _events(reader, source):
-            report.add(event)
+        yield from _events(reader, source)
     except OpenChatMLError as error:
-        for event in (*reader.events_before_error, ProblemFound(error.problem)):
-            report.add(event)
-    return Report(report.document, report.frames, tuple(report.problems), report.count, report.refused)
+        yield from reader.events_before_error
+        yield ProblemFound(error.problem)
 
 
-def _events(reader: FrameReader, source: Source) -> Iterable[FrameEvent]:
+def _events(reader: FrameReader, source: Source) -> Iterator[FrameEvent]:
     for piece in [source] if isinstance(source, str | bytes) else source:
         yield from reader.feed(piece)
     yield from reader.finish()
-
-
-@dataclass(slots=True)
-class _Report:
-    """A report under construction."""
-
-    document: DocumentHeader | None = None
-    frames: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    count: int = 0
-    refused: int = 0
-
-    def add(self, event: FrameEvent) -> None:
-        match event:
-            case DocumentOpened(document=document):
-                self.document = document
-            case Finished():
-                self.frames += 1
-            case ProblemFound(problem=problem):
-                self.count += 1
-                self.refused += problem.is_refused
-                if len(self.problems) < PROBLEM_LIMIT:
-                    self.problems.append(problem)

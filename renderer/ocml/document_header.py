@@ -35,10 +35,6 @@ class Profile:
     builtins_in: frozenset[str] | None = None
 
 
-STRICTEST = Profile(require_channels=frozenset(channel.value for channel in Channel))
-"""Assumed if a document header cannot be read: a message without a channel is hidden."""
-
-
 @dataclass(frozen=True, slots=True)
 class DocumentHeader:
     """The header of a document. ``settings`` is ``generation_settings``; ``extra`` is every other key, unchanged."""
@@ -57,6 +53,9 @@ class DocumentHeader:
 
 LEGACY = DocumentHeader(version="1.0")
 """The header assumed for a document that has none."""
+
+UNREADABLE = DocumentHeader(profile=Profile(require_channels=frozenset(channel.value for channel in Channel)))
+"""The header assumed if that of a document cannot be read: a message without a channel is hidden."""
 
 
 class FutureVersionError(ParseHeaderError):
@@ -102,8 +101,17 @@ def from_values(values: Mapping[str, object], location: Location | None = None) 
 
 def of_transcript(transcript: Transcript) -> DocumentHeader:
     """The header of a transcript. Raises ParseHeaderError where ``write`` does, except for its length."""
-    values = plain_mapping({**transcript.extra, "model": transcript.model, "generation_settings": transcript.settings})
-    return from_values({**values, "version": transcript.version})
+    return from_values(plain_mapping(keys_of(transcript)))
+
+
+def keys_of(transcript: Transcript) -> dict[str, object]:
+    """All keys of the header of a document, in the order in which they are written."""
+    values: dict[str, object] = {"version": transcript.version}
+    if transcript.model is not None:
+        values["model"] = transcript.model
+    if transcript.settings:
+        values["generation_settings"] = dict(transcript.settings)
+    return values | dict(transcript.extra)
 
 
 def write(transcript: Transcript) -> str:
@@ -112,13 +120,8 @@ def write(transcript: Transcript) -> str:
         raise ParseHeaderError("this version cannot be written")
     if any(key in transcript.extra for key in KNOWN_KEYS):
         raise ParseHeaderError("a known key among the extra keys")
-    known: dict[str, object] = {}
-    if transcript.model is not None:
-        known["model"] = transcript.model
-    if transcript.settings:
-        known["generation_settings"] = transcript.settings
-    known.update(transcript.extra)
-    plain = plain_mapping(known)
+    plain = plain_mapping(keys_of(transcript))
+    del plain["version"]
     from renderer.ocml.yaml_values import dump  # as above
 
     text = f"version: {transcript.version}\n{dump(plain)}\n"

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from renderer.errors import Code, ParseHeaderError
+from renderer.errors import Code, Location, ParseHeaderError, Problem
 from renderer.frame_kinds import PEOPLE
 from renderer.frames import Channel, Header, Role, Terminator
 from renderer.tokens import TOKEN_RUN, Token
@@ -39,22 +39,25 @@ _ROLES = frozenset(role.value for role in Role)
 _CHANNELS = frozenset(channel.value for channel in Channel)
 _ROLES_OF_VERSION_1 = frozenset({Role.SYSTEM.value, Role.USER.value, Role.ASSISTANT.value})
 _WORD = re.compile(r"\S+")
-_CANONICAL = re.compile(
-    f"({'|'.join(Role)})"
-    + "".join(f"(?: {word}=([!-;=-~]+))?" for word in ATTRIBUTES)
-    + rf"(?:<\|channel\|>({'|'.join(Channel)}))?(?:<\|constrain\|>([!-;=-~]+))?"
-)
 _NOT_IN_A_HEADER = re.compile(r"[^\x20-\x7e\t]")
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderFault:
-    """An error in a header. ``at`` is a character offset into the raw header. ``hides``: a lenient reader hides the frame."""
+class Fault:
+    """An error in a header, or in how calls and replies are used. ``at`` is a character offset into the raw header, or None for the frame.
+
+    ``hides``: a lenient reader hides the frame. ``is_refused`` is false if a strict reader keeps the frame and flags it.
+    """
 
     code: Code
     hint: str
-    at: int = 0
+    at: int | None = None
     hides: bool = True
+    is_refused: bool = True
+
+    def problem(self, location: Location | None = None) -> Problem:
+        """This fault of the frame at ``location``."""
+        return Problem(self.code, self.hint, location, self.is_refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +65,13 @@ class HeaderReading:
     """The parts of a header that could be understood. ``is_version_2``: it uses a feature that version 1 did not have."""
 
     header: Header
-    faults: tuple[HeaderFault, ...]
+    faults: tuple[Fault, ...]
     is_version_2: bool
 
 
 @lru_cache(maxsize=512)
 def read(raw: str) -> HeaderReading:
     """Read the characters between ``<|start|>`` and ``<|message|>``. Results are cached, as most headers repeat."""
-    if found := _CANONICAL.fullmatch(raw):
-        role, to, call_id, name, intent, content_type, channel, constrain = found.groups()
-        if role != Role.TOOL or name is not None:
-            header = Header(role, channel, to, call_id, name, intent, content_type, constrain)
-            return HeaderReading(header, (), header != Header(role) or role not in _ROLES_OF_VERSION_1)
-    return read_word_by_word(raw)
-
-
-def read_word_by_word(raw: str) -> HeaderReading:
-    """As ``read``, for any header; ``read`` has a faster path for common headers."""
     return _Reading(raw).result()
 
 
@@ -126,14 +119,14 @@ def _before_token(text: str) -> str:
     return f"{text} " if text.endswith("<") else text
 
 
-def fault_of_terminator(header: Header, terminator: Terminator) -> HeaderFault | None:
+def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
     """The reason why ``terminator`` may not end this frame, or None: ``<|call|>`` needs an assistant, a tool and a call id."""
     if terminator is not Terminator.CALL:
         return None
     if header.recipient is None or header.call_id is None:
-        return HeaderFault(Code.PARSE_HEADER, "a call without to= or call_id=")
+        return Fault(Code.PARSE_HEADER, "a call without to= or call_id=")
     if header.role != Role.ASSISTANT or header.recipient in PEOPLE:
-        return HeaderFault(Code.CALL_SCHEMA, "only an assistant can call a tool, and the recipient must be a tool")
+        return Fault(Code.CALL_SCHEMA, "only an assistant can call a tool, and the recipient must be a tool")
     return None
 
 
@@ -147,7 +140,7 @@ class _Reading:
 
     def __init__(self, raw: str) -> None:
         self.values: dict[str, str] = {}
-        self.faults: list[HeaderFault] = []
+        self.faults: list[Fault] = []
         self.role = ""
         if foreign := _NOT_IN_A_HEADER.search(raw):
             self._fault("a character that is not allowed in a header", foreign.start())
@@ -162,7 +155,7 @@ class _Reading:
             self._fault("a tool reply without a name", 0)
 
     def result(self) -> HeaderReading:
-        faults = tuple(sorted(self.faults, key=lambda fault: fault.at))
+        faults = tuple(sorted(self.faults, key=lambda fault: fault.at or 0))
         is_version_2 = bool(self.values) or self.role not in _ROLES_OF_VERSION_1
         return HeaderReading(Header(role=self.role, **self.values), faults, is_version_2)
 
@@ -225,4 +218,4 @@ class _Reading:
             self._fault("an attribute that must come before the channel", at, hides=False)
 
     def _fault(self, hint: str, at: int, *, hides: bool = True) -> None:
-        self.faults.append(HeaderFault(Code.PARSE_HEADER, hint, at, hides))
+        self.faults.append(Fault(Code.PARSE_HEADER, hint, at, hides))

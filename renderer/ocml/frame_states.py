@@ -15,13 +15,12 @@ from renderer.events import FrameClosed, FrameOpened
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Intent, Terminator
 from renderer.ocml import frame_header
-from renderer.ocml.calls import CallFault, Pairing
+from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import HEADER_LIMIT
 from renderer.ocml.scanning import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, Cursor, Output, beginnings, held_back, location_after
 from renderer.tokens import TERMINATORS, Token
 
-_WHOLE_HEADER = re.compile(r"<\|start\|>([^<]*+(?:<\|(?:channel|constrain)\|>[^<]*+)*+)<\|message\|>")
 _LEADING_SPACE = re.compile(r"[ \t\r\n]*")
 _START, _ENDLITERAL = Token.START.value, Token.ENDLITERAL.value
 _ENDLITERAL_BEGINNINGS = beginnings(_ENDLITERAL)
@@ -84,9 +83,6 @@ class FrameStates:
         self.held = ""
         if position == len(buffer):
             return None
-        if (found := _WHOLE_HEADER.match(buffer, position)) and found.end(1) - found.start(1) <= HEADER_LIMIT:
-            self._begin_frame(position)
-            return self._open(found[1], found.end())
         if buffer.startswith(_START, position):
             self._begin_frame(position)
             self._head, self._head_length, self._after_bracket = [], 0, False
@@ -115,7 +111,6 @@ class FrameStates:
     # --- headers ------------------------------------------------------------------------------------------------------------------
 
     def _header_text(self, buffer: str, position: int) -> int | None:
-        """Read a header that is incomplete or unusual."""
         while True:
             found = TOKEN.search(buffer, position)
             if found is None:
@@ -177,10 +172,8 @@ class FrameStates:
         hide = False
         for fault in (*reading.faults, *self._pairing.opened(header)):
             hide = hide or fault.hides
-            is_call_fault = isinstance(fault, CallFault)
-            location = self._frame if is_call_fault else location_after(self._frame, _START + raw[: fault.at])
-            refused = not isinstance(fault, CallFault) or fault.is_refused
-            if not self._output.report(fault.code, fault.hint, location, is_refused=refused):
+            location = self._frame if fault.at is None else location_after(self._frame, _START + raw[: fault.at])
+            if not self._output.report(fault.code, fault.hint, location, is_refused=fault.is_refused):
                 return None
         self._header = replace(header, intent=Intent.DEBUG) if hide else header
         self._is_stray, self._after_bracket, self._state, self.held = False, False, FrameStates._body, ""

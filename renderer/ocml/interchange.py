@@ -17,22 +17,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from renderer import strict_json
 from renderer.errors import Code, Location, OpenChatMLError, ParseHeaderError, Problem
-from renderer.events import Finished, hidden, violates_constraint
+from renderer.events import Finished, hidden
 from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool, is_for_people
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.document import DocumentRules, Reading, check_frame, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
-from renderer.ocml.frame_header import HeaderFault
-from renderer.ocml.plain_values import SURROGATE
+from renderer.ocml.frame_header import Fault
+from renderer.ocml.plain_values import SURROGATE, plain_mapping
 from renderer.strict_json import JsonError, JsonValue
-
-__all__ = ["dump_json", "message_of", "parse_json", "read_leniently", "read_strictly", "to_values"]
 
 BYTE_ORDER_MARK = "\ufeff"
 """Accepted at the beginning of a text. In places, it counts as three bytes and as no column."""
@@ -112,9 +110,6 @@ _CALL_KEYS = {"id": "call_id", "recipient": "to", "content_type": "constrain"}
 _TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Terminator.CALL}
 _BEGINNING = Location(0, 1, 1)
 
-Report = Callable[[HeaderFault], None]
-"""Receives a fault in the message that is being read. Raises it if reading is strict and refuses it."""
-
 
 def read(text: str | bytes, *, lenient: bool) -> Reading:
     """See ``interchange``."""
@@ -129,7 +124,7 @@ def read(text: str | bytes, *, lenient: bool) -> Reading:
     except JsonError as error:
         position = error.position + text.startswith(BYTE_ORDER_MARK)
         reader.report(Problem(Code.PARSE_HEADER, "the text is not valid JSON", location_of(text, position)))
-        return Reading(DocumentHeader(profile=document_header.STRICTEST), (), tuple(reader.problems))
+        return Reading(document_header.UNREADABLE, (), tuple(reader.problems))
     try:
         reading = reader.read(values)
     except FutureVersionError:
@@ -198,28 +193,25 @@ class _Reader:
             raise
         except OpenChatMLError as error:
             self.report(Problem(error.code, error.hint, _BEGINNING))
-            return DocumentHeader(profile=document_header.STRICTEST)
+            return document_header.UNREADABLE
         for hint in document_header.hints(document.extra):
             self.report(Problem(Code.PARSE_HEADER, hint, _BEGINNING, is_refused=False))
         return document
 
     def _frames(self, message: JsonValue, number: int, rules: DocumentRules) -> list[Finished]:
         """The frames of one message: usually one."""
-        location = Location(0, 1, 1, number)
-        found: list[HeaderFault] = []
-
-        def report(fault: HeaderFault) -> None:
-            is_refused = not isinstance(fault, calls.CallFault) or fault.is_refused
-            self.report(Problem(fault.code, fault.hint, location, is_refused))
-            found.append(fault)
-
-        finished = []
-        for frame in _Message(report).frames(message):
-            frame = _checked(frame, rules, report)
-            finished.append(Finished(frame, error=found[0].code if found else None))
-        if any(fault.hides for fault in found):
+        reading = _Message()
+        frames = reading.frames(message)
+        faults, finished = reading.faults, list[Finished]()
+        for frame in frames:
+            frame, found = _checked(frame, rules)
+            faults += found
+            finished.append(Finished(frame, error=faults[0].code if faults else None))
+        for fault in faults:
+            self.report(fault.problem(Location(0, 1, 1, number)))
+        if any(fault.hides for fault in faults):
             # The fault may be in a later frame: a message that is not understood is not understood in part. Calls are hidden as they are.
-            finished = [item if addresses_tool(item.frame.header) else _hidden(item, found[0].code) for item in finished]
+            finished = [item if addresses_tool(item.frame.header) else _hidden(item, faults[0].code) for item in finished]
         return finished
 
 
@@ -228,27 +220,21 @@ def _hidden(item: Finished, error: Code) -> Finished:
     return replace(item, frame=frame, error=item.error or error)
 
 
-def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
-    """Check the rules that the text reader checks beyond the grammar, in its order."""
-    header = frame.header
-    for fault in rules.at_start(frame):
-        report(fault)
-        header = hidden(header) if fault.hides else header
+def _checked(frame: Frame, rules: DocumentRules) -> tuple[Frame, list[Fault]]:
+    """Check the rules that the text reader checks beyond the grammar, in its order. Returns the frame as it is kept, and what is wrong."""
+    faults = list(rules.at_start(frame))
+    header = hidden(frame.header) if any(fault.hides for fault in faults) else frame.header
     if end := rules.at_end(frame):
-        report(end)
+        faults.append(end)
         frame = replace(frame, terminator=Terminator.END)
-    if violates_constraint(frame):
-        report(HeaderFault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint", hides=False))
-    for fault in calls.body_faults(frame):
-        report(fault)
-    return replace(frame, header=header)
+    return replace(frame, header=header), [*faults, *calls.body_faults(frame)]
 
 
 class _Message:
     """One message being read. A fault that hides applies to all of its frames: none is returned before all of it was read."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
         self._hides = False
 
     def frames(self, message: JsonValue) -> list[Frame]:
@@ -284,7 +270,7 @@ class _Message:
         yield self._call(call, given, header)
 
     def _fault(self, hint: str, code: Code = Code.PARSE_HEADER, *, hides: bool = True) -> None:
-        self._report(HeaderFault(code, hint, hides=hides))
+        self.faults.append(Fault(code, hint, hides=hides))
         self._hides = self._hides or hides
 
     def _check_keys(self, message: dict[str, JsonValue]) -> None:
@@ -373,14 +359,8 @@ def to_values(transcript: Transcript, *, fold_thinking: bool = False) -> dict[st
     """The document as JSON values. ``fold_thinking``: an analysis frame becomes ``thinking`` of the assistant's next message."""
     document_header.write(transcript)
     check_written(transcript)
-    header: dict[str, object] = {"version": transcript.version}
-    if transcript.model is not None:
-        header["model"] = transcript.model
-    if transcript.settings:
-        header["generation_settings"] = dict(transcript.settings)
-    header.update(transcript.extra)
     messages: list[JsonValue] = list(_messages(transcript.frames, fold_thinking))
-    return {"header": _json(header), "messages": messages}
+    return {"header": plain_mapping(document_header.keys_of(transcript)), "messages": messages}
 
 
 def message_of(frame: Frame) -> dict[str, JsonValue]:
@@ -418,17 +398,6 @@ def _messages(frames: tuple[Frame, ...], fold_thinking: bool) -> Iterator[dict[s
 
 def _is_plain_thought(frame: Frame) -> bool:
     return frame.header == ANALYSIS and frame.terminator is Terminator.END and frame.body != ""
-
-
-def _json(value: object) -> JsonValue:
-    """A header value in plain containers. ``document_header.write`` has already refused what is not JSON."""
-    if isinstance(value, Mapping):
-        return {str(key): _json(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_json(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise ParseHeaderError("a value of a type that a document header cannot contain")
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------------------

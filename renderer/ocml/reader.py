@@ -9,6 +9,7 @@ cannot understand is hidden.
 
 from __future__ import annotations
 
+import codecs
 import re
 
 from renderer.errors import Code, Location, OpenChatMLError
@@ -16,7 +17,7 @@ from renderer.ocml import document_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader, FutureVersionError
 from renderer.ocml.frame_states import FrameStates
 from renderer.ocml.plain_values import SURROGATE
-from renderer.ocml.scanning import Cursor, DocumentOpened, Output, ReaderEvent, Utf8Pieces, beginnings, location_after
+from renderer.ocml.scanning import Cursor, DocumentOpened, Output, ReaderEvent, beginnings, location_after
 from renderer.tokens import Token
 
 _START = Token.START.value
@@ -86,7 +87,7 @@ class DocumentBeginning:
         """The document header. An unreadable header is reported. None if reading must stop because of a future major version."""
         text, self._kept, self.held = "".join(self._kept), [], ""
         if self._is_too_long:
-            return DocumentHeader(profile=document_header.STRICTEST)
+            return document_header.UNREADABLE
         if not text.strip(_WHITE_SPACE):
             return document_header.LEGACY
         try:
@@ -99,7 +100,7 @@ class DocumentBeginning:
             return None
         except OpenChatMLError as error:
             self._output.report(error.code, error.hint, error.location or _BEGINNING)
-        return DocumentHeader(profile=document_header.STRICTEST)
+        return document_header.UNREADABLE
 
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -112,7 +113,7 @@ class Reader:
         self._output = Output(lenient=lenient)
         self._is_finished = False
         self._is_new = True
-        self._bytes = Utf8Pieces()
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._cursor = Cursor()
         self._document = DocumentBeginning(self._output)
         self._frames: FrameStates | None = None
@@ -130,7 +131,7 @@ class Reader:
         """
         self._check_open()
         if isinstance(piece, str):
-            if self._bytes.is_waiting:
+            if self._decoder.getstate()[0]:
                 raise ValueError("text after an incomplete character")
             self._take_text(piece)
         else:
@@ -163,20 +164,29 @@ class Reader:
     # --- pieces -------------------------------------------------------------------------------------------------------------------
 
     def _take_bytes(self, piece: bytes, *, is_last: bool) -> None:
-        text, is_broken = self._bytes.decode(piece, is_last=is_last)
+        try:
+            text = self._decoder.decode(piece, is_last)
+        except UnicodeDecodeError as error:
+            self._consume(error.object[: error.start].decode("utf-8"))
+            if not self._report_invalid("the bytes are not valid UTF-8"):
+                return
+            self._decoder.reset()
+            text = self._decoder.decode(error.object[error.start :], is_last)
         self._consume(text)
-        if is_broken and self._output.report(Code.PARSE_HEADER, "the bytes are not valid UTF-8", self._here()):
-            self._consume(self._bytes.decode_the_rest(is_last=is_last))
 
     def _take_text(self, piece: str) -> None:
         if piece.isascii() or (found := SURROGATE.search(piece)) is None:
             self._consume(piece)
             return
         self._consume(piece[: found.start()])
-        if not self._bytes.replaces_invalid:
-            self._bytes.replaces_invalid = True
-            self._output.report(Code.PARSE_HEADER, "an unpaired surrogate", self._here())
+        if self._decoder.errors == "strict":
+            self._report_invalid("an unpaired surrogate")
         self._consume(SURROGATE.sub("\ufffd", piece[found.start() :]))
+
+    def _report_invalid(self, hint: str) -> bool:
+        """Report what is no character, and replace it from now on. Returns whether reading continues."""
+        self._decoder.errors = "replace"
+        return self._output.report(Code.PARSE_HEADER, hint, self._here())
 
     def _consume(self, text: str) -> None:
         output = self._output
@@ -187,35 +197,23 @@ class Reader:
             if text[0] == _BYTE_ORDER_MARK:
                 self._cursor.skip_byte_order_mark()
                 text = text[1:]
-        position: int | None = 0
-        frames = self._frames
-        if frames is None:
-            text, position = self._begin(text)
-            if (frames := self._frames) is None:
-                return
-        else:
-            text = frames.held + text
-            self._cursor.begin(text)
-        while position is not None:
-            position = frames.step(text, position)
-        if output.text:
-            output.flush()
-        self._cursor.move(len(text) - len(frames.held))
-
-    def _begin(self, text: str) -> tuple[str, int]:
-        """Continue before the first frame. Returns the buffer, and the position of the first frame in it, or 0."""
-        buffer = self._document.held + text
+        buffer = self._held + text
         self._cursor.begin(buffer)
-        position = self._first_frame(buffer)
-        if self._frames is None:
-            self._cursor.move(len(buffer) - len(self._document.held))
-        return buffer, position or 0
+        position = 0 if self._frames else self._first_frame(buffer)
+        while self._frames and position is not None:
+            position = self._frames.step(buffer, position)
+        output.flush()
+        self._cursor.move(len(buffer) - len(self._held))
 
     def _here(self) -> Location:
         """The position after all text so far, including text that is held back."""
-        if self._frames is None:
-            return location_after(self._cursor.here(None), self._document.held)
-        return location_after(self._cursor.here(self._frames.number), self._frames.held)
+        number = None if self._frames is None else self._frames.number
+        return location_after(self._cursor.here(number), self._held)
+
+    @property
+    def _held(self) -> str:
+        """The end of the text so far, which is held back."""
+        return self._document.held if self._frames is None else self._frames.held
 
     # --- the two parts of a document ----------------------------------------------------------------------------------------------
 
@@ -229,10 +227,9 @@ class Reader:
         self._begin_frames(document)
         return position
 
-    def _begin_frames(self, document: DocumentHeader) -> FrameStates:
+    def _begin_frames(self, document: DocumentHeader) -> None:
         self._output.emit(DocumentOpened(document))
         self._frames = FrameStates(document, self._cursor, self._output)
-        return self._frames
 
     def _end(self) -> None:
         if self._frames is not None:

@@ -1,12 +1,11 @@
-"""Scans a text stream for OpenChatML parsers: decodes UTF-8, finds control tokens, and collects the events.
+"""Scans a text stream for OpenChatML parsers: counts positions, finds control tokens, and collects the events.
 
-Positions have a byte offset, line and column. Of the text, only a possible beginning of a token is held back. Invalid bytes of UTF-8 are
-reported. The output is the events in order, or the error at which strict parsing stops.
+Positions have a byte offset, line and column. Of the text, only a possible beginning of a token is held back. The output is the events in
+order, or the error at which strict parsing stops.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -85,37 +84,6 @@ def held_back(buffer: str, position: int, among: frozenset[str] = BEGINNINGS) ->
     if begin < 0 or (held := buffer[begin:]) not in among:
         return ""
     return held
-
-
-class Utf8Pieces:
-    """Decodes bytes across pieces. From the first invalid bytes on, each invalid sequence becomes U+FFFD."""
-
-    def __init__(self) -> None:
-        self._pending = b""
-        self.replaces_invalid = False
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether part of a character is held back."""
-        return bool(self._pending)
-
-    def decode(self, piece: bytes, *, is_last: bool) -> tuple[str, bool]:
-        """The text so far, and whether it ends at the first invalid bytes: if so, call ``decode_the_rest``."""
-        data = self._pending + piece if self._pending else piece
-        try:
-            text, used = codecs.utf_8_decode(data, "replace" if self.replaces_invalid else "strict", is_last)
-        except UnicodeDecodeError as error:
-            self._pending = data[error.start :]
-            return data[: error.start].decode("utf-8"), True
-        self._pending = data[used:]
-        return text, False
-
-    def decode_the_rest(self, *, is_last: bool) -> str:
-        """The text after the position where ``decode`` stopped. From now on, invalid bytes are replaced."""
-        self.replaces_invalid = True
-        text, used = codecs.utf_8_decode(self._pending, "replace", is_last)
-        self._pending = self._pending[used:]
-        return text
 
 
 @dataclass(frozen=True, slots=True)

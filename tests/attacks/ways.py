@@ -8,10 +8,10 @@ from html import escape
 from html.parser import HTMLParser
 
 from renderer.markup import html
-from renderer.markup.growing import Blocks
+from renderer.markup.growing import BlockOpen, MoreText
 from renderer.markup.html import render
 from renderer.markup.operator_pages import render_page
-from renderer.markup.tails import BlockOpen, BlockText
+from tests.support.growing import Blocks
 
 MAX_STREAMED_CHARS = 20_000
 """Maximum length of an attack that is also streamed and wrapped; longer ones test rendering time, which whole rendering shows."""
@@ -45,7 +45,7 @@ def streamed(text: str) -> Iterator[str]:
         match blocks.tail():
             case BlockOpen(html=html):
                 yield (shown := html.html)
-            case BlockText(text=more):
+            case MoreText(text=more):
                 yield (shown := appended(shown, more))
     yield from (event.html.html for event in blocks.finish())
 

@@ -12,6 +12,7 @@ from renderer.harmony import hip1
 from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.pieces import Marker, Piece, fold, pieces_of_text
 from renderer.harmony.reader import HarmonyReader
+from renderer.ocml.document import Reading
 from tests.conformance.cases import Case, cases, finished_as_json, frame_as_json, frames_of
 from tests.support.cases import for_each
 
@@ -48,7 +49,7 @@ def test_harmony_text_is_written_and_comes_back_with_its_record(case: Case) -> N
     assert [frame_as_json(frame) for frame in back.frames] == case["frames"]
 
 
-def read(case: Case) -> hip1.HarmonyReading:
+def read(case: Case) -> Reading:
     """The case's text, read."""
     record = SideRecord.from_json(json.dumps(case["record"])) if "record" in case else None
     return hip1.from_text(case["harmony"], record=record, conversation=case.get("conversation", False))

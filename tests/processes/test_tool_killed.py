@@ -50,7 +50,7 @@ swept = [str(turn.pk) for turn in sweep.interrupt_abandoned()]
 found = []
 for turn in Turn.objects.order_by("started_at"):
     rows = list(Message.objects.filter(conversation=turn.conversation).order_by("position"))
-    text = document.dump_document_header(Transcript(())) + "\\n".join(row.text for row in rows)
+    text = document.dump(Transcript(())) + "\\n".join(row.text for row in rows)
     found.append({
         "turn": str(turn.pk), "conversation": str(turn.conversation_id), "state": turn.state,
         "question": str(turn.question_id), "is_empty": not turn.messages.exists(),

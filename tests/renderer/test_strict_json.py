@@ -26,7 +26,7 @@ def test_json_is_read(value: object) -> None:
     "text", ["", " ", "{", "{} {}", "NaN", "-Infinity", "'a'", '{"a": NaN}', "[1,]", '"\n"', "\ufeff{}", "01", "[" * 5000]
 )
 def test_text_that_is_not_json_is_refused(text: str) -> None:
-    assert strict_json.is_json(text) is strict_json.is_exact(text) is False
+    assert strict_json.is_json(text) is strict_json.is_json(text, exact=True) is False
 
 
 def test_numbers_that_python_cannot_represent_are_json() -> None:
@@ -63,18 +63,19 @@ def test_numbers_beyond_a_double_become_the_largest_one_so_that_they_can_be_writ
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 4000, "-" + "9" * 3999, "1e-999", "0.0" + "0" * 400 + "1", "-20e-400"])
 def test_a_number_that_would_change_is_only_refused_where_that_matters(number: str) -> None:
-    assert strict_json.is_json(number) and not strict_json.is_exact(number)
+    assert strict_json.is_json(number) and not strict_json.is_json(number, exact=True)
     with pytest.raises(strict_json.JsonError, match="number"):
         strict_json.loads(f"[{number}]", exact=True)
 
 
 @pytest.mark.parametrize("number", ["0.0", "-0.0", "0e5", "0.000e-9", "0", "-7", "1.5", "2e307", "1e-300", "9" * 3999])
 def test_a_number_that_stays_the_same_is_exact(number: str) -> None:
-    assert strict_json.is_exact(number) and strict_json.loads(number, exact=True) == strict_json.loads(number)
+    assert strict_json.is_json(number, exact=True) and strict_json.loads(number, exact=True) == strict_json.loads(number)
 
 
 def test_what_is_not_json_is_not_exact_either_and_the_error_says_where_and_why() -> None:
-    assert not strict_json.is_exact("{") and not strict_json.is_exact('{"a": 1, "a": 1}') and strict_json.is_exact(' {"a": [1]} ')
+    assert strict_json.is_json(' {"a": [1]} ', exact=True)
+    assert not strict_json.is_json("{", exact=True) and not strict_json.is_json('{"a": 1, "a": 1}', exact=True)
     for text, position, hint in (("[1, x]", 4, "not valid"), ("[NaN]", 0, "NaN"), ("[" * 300, 0, "nested"), ("[1] secret", 4, "not valid")):
         with pytest.raises(strict_json.JsonError, match=hint) as caught:
             strict_json.loads(text)

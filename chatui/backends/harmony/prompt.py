@@ -81,9 +81,7 @@ def _system_message(request: SampleRequest, today: date) -> SystemMessage:
     """It describes the built-in tools in the words that the model was trained on, never as functions."""
     recipients = {tool.recipient for tool in request.tools}
     browser = {name.removeprefix(_BROWSER) for name in recipients if name and name.startswith(_BROWSER)}
-    return SystemMessage(
-        date=today.isoformat(), effort=request.effort, browser=bool(browser), python="python" in recipients, browser_functions=browser
-    )
+    return SystemMessage(today.isoformat(), request.effort, browser, python="python" in recipients)
 
 
 def opened(cut_answer: Frame | None) -> Frame | None:

@@ -409,7 +409,7 @@ _SHARE = 3
 _FULL = "Too many programs of this tool are running, so the call was not made. Try again later in this answer, or go on without it."
 
 
-_all: WeakSet[KeptPrograms[Kept[Program]]] = WeakSet()
+_all: WeakSet[KeptPrograms[Program]] = WeakSet()
 
 
 class Programs:
@@ -418,7 +418,7 @@ class Programs:
     def __init__(self, launch: Launch, limit: int) -> None:
         self._launch = launch
         self._limit = limit
-        self._kept: KeptPrograms[Kept[Program]] = KeptPrograms()
+        self._kept: KeptPrograms[Program] = KeptPrograms()
         _all.add(self._kept)
 
     async def ask(self, key: UUID, person_id: UUID, session: KeptSession, ask: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import signal
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
+from uuid import UUID
 
 from chatui.processes import kill_group, memory_file
 from chatui.tools.file_access import ConversationFile
@@ -127,7 +128,8 @@ class InterpreterEndedError(Exception):
 @dataclass(slots=True, eq=False)
 class Interpreter:
     """A sandboxed interpreter, created by ``start``. ``first_process``: the host's process id of the sandbox's first process. ``is_alive``:
-    it is not known to have ended. ``max_taken_bytes``: the limit for all files that are copied out after one call.
+    it is not known to have ended. ``max_taken_bytes``: the limit for all files that are copied out after one call. ``files_inside``: the
+    names of the conversation's files that it has; None before the first attempt to copy them in.
     """
 
     process: asyncio.subprocess.Process
@@ -135,6 +137,7 @@ class Interpreter:
     max_taken_bytes: int
     inodes: int = 0
     is_alive: bool = True
+    files_inside: dict[UUID, str] | None = None
     _data: DataFiles | None = None
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -5,11 +5,11 @@ An interpreter's state is only in memory, so nothing of a conversation is left a
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from uuid import UUID
 
+from chatui.tools.file_access import TurnFiles
 from chatui.tools.kept import Kept, KeptPrograms
 from chatui.tools.python.answers import CodeOutcome, CodeRequest
 from chatui.tools.python.data_files import CopiedFiles
@@ -28,13 +28,8 @@ class SessionLimits:
     max_copied_bytes: int = 0
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class _Session(Kept[Interpreter]):
-    """The state of a conversation's interpreter. ``files_inside``: the names of the files that were copied into it; None before the first
-    attempt."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    files_inside: dict[UUID, str] | None = None
+Session = Kept[Interpreter]
+"""A conversation's place, and its interpreter."""
 
 
 class Sessions:
@@ -43,7 +38,7 @@ class Sessions:
     def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
         self._limits = limits
-        self._kept: KeptPrograms[_Session] = KeptPrograms()
+        self._kept: KeptPrograms[Interpreter] = KeptPrograms()
         self._sessions = self._kept.by_key
 
     async def run(self, asked: CodeRequest) -> CodeOutcome:
@@ -75,13 +70,12 @@ class Sessions:
     async def close(self) -> None:
         await self._kept.close()
 
-    async def _run(self, session: _Session, asked: CodeRequest) -> CodeOutcome:
+    async def _run(self, session: Session, asked: CodeRequest) -> CodeOutcome:
         before = session.program if session.is_alive else None
-        if before is None:
-            await self._begin(session, asked)
-        about = await self._copy_files_in(session, asked) if asked.files else CodeOutcome("")
-        interpreter = session.program
-        assert interpreter is not None  # noqa: S101 - it was just started
+        interpreter = before or await self._begun(session, asked)
+        about = CodeOutcome("")
+        if asked.files is not None:
+            interpreter, about = await self._with_files(session, interpreter, asked, asked.files)
         about = replace(about, is_new=interpreter is not before)
         try:
             answer = await interpreter.run(asked.code, asked.seconds, asked.max_chars)
@@ -90,48 +84,47 @@ class Sessions:
         copied = await interpreter.take(asked.max_files, asked.max_file_bytes) if asked.files else CopiedFiles()
         return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, copied_out=copied)
 
-    async def _begin(self, session: _Session, asked: CodeRequest) -> None:
+    async def _begun(self, session: Session, asked: CodeRequest) -> Interpreter:
         self._kept.end(session)
-        session.files_inside = None
         try:
-            session.program = await self._start()
+            session.program = interpreter = await self._start()
         except CannotLaunchError:
             raise ToolError("Python cannot be used at the moment.") from None
         self._check(session, asked)
+        return interpreter
 
-    async def _copy_files_in(self, session: _Session, asked: CodeRequest) -> CodeOutcome:
+    async def _with_files(
+        self, session: Session, interpreter: Interpreter, asked: CodeRequest, stored: TurnFiles
+    ) -> tuple[Interpreter, CodeOutcome]:
         """Copy the conversation's files into the interpreter: all of them into a new one, those uploaded since into an old one. First,
         delete the files that the person deleted, because another file with that name may follow.
 
-        Returns an outcome with what was copied. If this ends the interpreter, it is repeated with a new one. If it ends a new one, the code
-        runs in another one without the files.
+        Returns the interpreter, and an outcome with what was copied. If this ends the interpreter, it is repeated with a new one. If it
+        ends a new one, the code runs in another one without the files.
         """
-        assert asked.files is not None  # noqa: S101 - asked by the caller
-        assert session.program is not None  # noqa: S101 - it was just started
-        deleted_ids = await asked.files.deleted(session.files_inside) if session.files_inside else ()
-        names = {session.files_inside[key] for key in deleted_ids} if session.files_inside else set()
-        remaining = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
-        files = await asked.files.of_conversation(self._limits.max_copied_bytes, remaining)
+        inside = interpreter.files_inside
+        names = {inside[key] for key in await stored.deleted(inside)} if inside else set()
+        remaining = None if inside is None else {key: name for key, name in inside.items() if name not in names}
+        files = await stored.of_conversation(self._limits.max_copied_bytes, remaining)
         copied_in: tuple[str, ...] = ()
         try:
-            await session.program.delete(sorted(names))
-            copied_in = await session.program.copy_in(files)
+            await interpreter.delete(sorted(names))
+            copied_in = await interpreter.copy_in(files)
         except InterpreterEndedError:
-            is_first = session.files_inside is None
-            await self._begin(session, asked)
-            if not is_first:
-                return await self._copy_files_in(session, asked)
+            interpreter = await self._begun(session, asked)
+            if inside is not None:
+                return await self._with_files(session, interpreter, asked, stored)
         self._check(session, asked)
-        session.files_inside = {**(remaining or {}), **{file.id: file.name for file in files}}
+        interpreter.files_inside = {**(remaining or {}), **{file.id: file.name for file in files}}
         not_copied_in = tuple(file.name for file in files if file.name not in copied_in)
         deleted = tuple(sorted(names.difference(copied_in)))
-        return CodeOutcome("", copied_in=copied_in, not_copied_in=not_copied_in, deleted=deleted)
+        return interpreter, CodeOutcome("", copied_in=copied_in, not_copied_in=not_copied_in, deleted=deleted)
 
-    def _check(self, session: _Session, asked: CodeRequest) -> None:
+    def _check(self, session: Session, asked: CodeRequest) -> None:
         if self._sessions.get(asked.conversation_id) is not session:
             raise ToolError("The interpreter of this conversation was ended.")
 
-    def _session(self, asked: CodeRequest) -> _Session:
+    def _session(self, asked: CodeRequest) -> Session:
         """The conversation's session, or a new one. If there are too many, the one that was idle longest is ended."""
         if found := self._sessions.get(asked.conversation_id):
             return found
@@ -139,4 +132,4 @@ class Sessions:
         is_own_full = len(own) >= self._limits.max_of_person and not self._kept.make_room(own)
         if is_own_full or (len(self._sessions) >= self._limits.most and not self._kept.make_room(self._sessions.values())):
             raise ToolError("Too many interpreters are at work. Try again later in this answer, or answer without Python.")
-        return self._kept.add(_Session(key=asked.conversation_id, person_id=asked.person_id))
+        return self._kept.add(Session(key=asked.conversation_id, person_id=asked.person_id))

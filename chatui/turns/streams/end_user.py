@@ -18,8 +18,7 @@ from renderer.frame_kinds import is_json, is_preamble, is_tool_line
 from renderer.frames import Header
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleText, VisibleWithdrawn, Working
 from renderer.markup.citations import CitableSource
-from renderer.markup.growing import STEP_CHARS, BlockClosed, BlockPatched, GrowingMarkdown, MoreText, in_steps
-from renderer.markup.tails import BlockOpen
+from renderer.markup.growing import STEP_CHARS, BlockClosed, BlockOpen, BlockPatched, GrowingMarkdown, MoreText, in_steps
 
 _JOINED_CHARS = 256
 

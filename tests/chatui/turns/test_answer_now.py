@@ -91,7 +91,7 @@ async def test_the_branch_with_a_cut_thought_is_a_valid_transcript(ada: User, ba
     turn = await thinking(ada, backend)
     turn.press()
     await turn.ended()
-    text = document.dump_document_header(Transcript(())) + "\n".join(row.text for row in await turn.rows())
+    text = document.dump(Transcript(())) + "\n".join(row.text for row in await turn.rows())
     terminators = [each.terminator for each in document.parse(text).frames]
     assert terminators == [Terminator.END, Terminator.END, Terminator.RETURN]
 

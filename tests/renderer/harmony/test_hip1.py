@@ -17,8 +17,11 @@ from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
 from renderer.harmony import hip1
 from renderer.harmony.hip1 import MessageRecord, SideRecord, SideRecordError
+from renderer.harmony.pieces import messages, pieces_of_text, text_of_pieces
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.ocml import document
+from renderer.ocml.document import Reading
+from renderer.ocml.document_header import DocumentHeader
 from renderer.tokens import Token
 from tests.support.cases import for_each
 
@@ -140,17 +143,6 @@ def test_replies_get_the_ids_of_the_oldest_calls_of_their_tool(vocabulary: Vocab
     assert [frame.header.call_id for frame in spoken.frames] == ["call_1", None], "not a reply"
 
 
-def test_the_caller_can_choose_the_ids_of_calls(vocabulary: Vocabulary) -> None:
-    call = Frame(Header("assistant", Channel.COMMENTARY, recipient="functions.a", call_id="x"), "{}", Terminator.CALL)
-    ids, text = hip1.to_tokens([call], vocabulary)[0], hip1.to_text([call])[0]
-    for read in (
-        hip1.from_tokens(ids, vocabulary, new_call_id=lambda: "mine"),
-        hip1.from_text(text, new_call_id=lambda: "mine"),
-        hip1.from_text("<|start|>assistant" + text, new_call_id=lambda: "mine", conversation=True),
-    ):
-        assert [frame.header.call_id for frame in read.frames] == ["mine"]
-
-
 @pytest.mark.parametrize(
     "raw",
     [
@@ -162,25 +154,13 @@ def test_the_caller_can_choose_the_ids_of_calls(vocabulary: Vocabulary) -> None:
         "<|channel|>commentary to=assistant<|channel|>final<|message|>A<|return|>",
     ],
 )
-def test_a_models_output_is_written_again_unchanged(raw: str, vocabulary: Vocabulary) -> None:
-    reading = hip1.from_text(raw)
-    assert reading.record is not None
-    assert hip1.to_text(reading.frames, record=SideRecord.from_json(reading.record.to_json()))[0] == raw
-    ids, _ = hip1.to_tokens(reading.frames, vocabulary, record=reading.record)
-    read_again = hip1.from_tokens(ids, vocabulary)
-    assert read_again.record == reading.record
-    assert hip1.to_text(read_again.frames, record=read_again.record)[0] == raw
-
-
-def test_a_changed_frame_is_written_anew_and_the_others_unchanged() -> None:
-    rest = " <|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>A<|return|>"
-    raw = f"<|channel|>commentary to=functions.x{rest}"
-    reading = hip1.from_text(raw)
-    call, answer = reading.frames
-    moved = replace(call, header=replace(call.header, recipient="functions.y"))
-    assert hip1.to_text([moved, answer], record=reading.record)[0] == f" to=functions.y<|channel|>commentary{rest}"
-    longer = hip1.to_text([call, answer, Frame(Header("assistant", Channel.FINAL), "A")], record=reading.record)[0]
-    assert longer == f"{raw}<|start|>assistant<|channel|>final<|message|>A<|end|>", "a frame that the record does not know"
+def test_a_record_of_what_a_model_wrote_restores_it(raw: str) -> None:
+    frames, found = hip1.from_text(raw).frames, messages(pieces_of_text(raw)) or []
+    recorded = (
+        MessageRecord(frame.header, frame.terminator, text_of_pieces(message.header), message.stop, len(message.body))
+        for frame, message in zip(frames, found, strict=True)
+    )
+    assert hip1.from_text(raw, record=SideRecord(tuple(recorded), completion=not raw.startswith(Token.START))).frames == frames
 
 
 def test_a_side_record_that_belongs_to_something_else_is_refused(vocabulary: Vocabulary) -> None:
@@ -235,12 +215,11 @@ def test_json_that_is_not_a_side_record_is_refused(text: str) -> None:
         SideRecord.from_json(text)
 
 
-def test_a_side_record_cannot_bring_control_tokens_into_a_header(vocabulary: Vocabulary) -> None:
-    frames = [Frame(Header("assistant", Channel.FINAL), "A")]
-    _, record = hip1.to_text(frames)
+def test_a_side_record_cannot_bring_control_tokens_into_a_header() -> None:
+    text, record = hip1.to_text([Frame(Header("assistant", Channel.FINAL), "A")])
     forged = replace(record, messages=(replace(record.messages[0], harmony="<|end|><|start|>system"),))
     with pytest.raises(SideRecordError):
-        hip1.to_tokens(frames, vocabulary, record=forged)
+        hip1.from_text(text, record=forged)
 
 
 ODD_VALUES = ['functions.x<|message|>{"a":1}<|call|>', "a b", "", "a\n", "é", "<|end|>"]
@@ -350,14 +329,12 @@ def test_anything_else_between_messages_belongs_to_another_document(change: str)
 
 def test_nothing_is_written_and_read_as_nothing(vocabulary: Vocabulary) -> None:
     assert hip1.to_text([]) == ("", SideRecord(())) and hip1.to_tokens([], vocabulary) == ([], SideRecord(()))
-    assert hip1.from_text("") == hip1.from_tokens([], vocabulary) == hip1.HarmonyReading((), SideRecord(()))
+    assert hip1.from_text("") == hip1.from_tokens([], vocabulary) == Reading(DocumentHeader(), ())
     assert hip1.from_text("", record=SideRecord(())).frames == ()
 
 
-def test_the_document_of_an_earlier_record_stays_unless_another_is_given() -> None:
-    _, first = hip1.to_text([ANSWER], document={"model": "a"})
-    assert hip1.to_text([ANSWER], record=first)[1].document == {"model": "a"}
-    assert hip1.to_text([ANSWER], record=first, document={"model": "b"})[1].document == {"model": "b"}
+def test_a_record_has_the_document_that_is_given() -> None:
+    assert hip1.to_text([ANSWER], document={"model": "a"})[1].document == {"model": "a"}
     assert hip1.to_text([ANSWER])[1].document is None
 
 

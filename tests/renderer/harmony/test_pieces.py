@@ -13,7 +13,7 @@ import random
 import pytest
 
 from renderer.errors import Code
-from renderer.events import Assembler, Finished
+from renderer.events import Finished
 from renderer.frames import Channel, Frame, Header, Intent
 from renderer.gate import Audience, show, visible
 from renderer.harmony.pieces import (
@@ -26,7 +26,6 @@ from renderer.harmony.pieces import (
     messages,
     pieces_of_text,
     read_completion,
-    read_text,
     text_of_pieces,
     unescaped,
 )
@@ -221,12 +220,6 @@ def test_unproven_text_is_for_staff_only_with_an_error_code() -> None:
 
 def test_an_answer_before_anything_hidden_is_shown_up_to_the_first_marker() -> None:
     assert visible_text(f"{F}A message ends with <|end|>, a turn with <|return|>.<|return|>") == "A message ends with "
-
-
-def test_events_and_frames_agree() -> None:
-    raw = f"{A}Think.<|end|><|start|>assistant{F}Hel"
-    assembler = Assembler()
-    assert [done for event in read_text(raw, numbered()) if (done := assembler.feed(event))] == frames(raw)
 
 
 def test_text_never_shows_more_than_ids_whatever_happens_to_the_markers() -> None:

@@ -151,33 +151,25 @@ def test_built_in_tools_have_the_words_that_openai_harmony_has_for_them(
     system = oh.SystemContent.new()
     system = system.with_browser_tool() if browser else system
     system = system.with_python_tool() if python else system
-    assert build(Prompt([ASK], SystemMessage(browser=browser, python=python)), vocabulary) == of_oracle(oracle, [ASK], system)
+    functions = {"search", "open", "find"} if browser else ()
+    assert build(Prompt([ASK], SystemMessage(browser=functions, python=python)), vocabulary) == of_oracle(oracle, [ASK], system)
 
 
 def test_the_system_message_names_only_the_functions_of_the_browser_that_are_offered() -> None:
-    text = SystemMessage(browser=True, python=True, browser_functions={"open"}).text(has_functions=False)
+    text = SystemMessage(browser={"open"}, python=True).text(has_functions=False)
     assert "type open =" in text and "type search =" not in text and "type find =" not in text and "## python" in text
 
 
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        (SystemMessage(identity=None), {"model_identity": None}),
-        (SystemMessage(identity="I am <|end|>", knowledge_cutoff=None), {"model_identity": "I am <|end|>", "knowledge_cutoff": None}),
+        (SystemMessage(), {}),
         (SystemMessage(effort=None), {"reasoning_effort": None}),
-        (SystemMessage(channels=()), {"channel_config": None}),
-        (
-            SystemMessage(channels=("final",), channel_required=False),
-            {"channel_config": {"valid_channels": ["final"], "channel_required": False}},
-        ),
-        (
-            SystemMessage(None, None, None, None, ()),
-            dict.fromkeys(["model_identity", "reasoning_effort", "knowledge_cutoff", "channel_config"]),
-        ),
+        (SystemMessage("2026-11-24", None), {"reasoning_effort": None, "conversation_start_date": "2026-11-24"}),
     ],
-    ids=range(6),
+    ids=range(3),
 )
-def test_each_part_of_the_system_message_can_be_left_out(
+def test_parts_of_the_system_message_can_be_left_out(
     message: SystemMessage, expected: dict[str, Any], vocabulary: Vocabulary, oracle: Any
 ) -> None:
     import openai_harmony as oh
@@ -204,22 +196,14 @@ def test_without_functions_nothing_is_said_about_calling_them(vocabulary: Vocabu
     assert build(Prompt([ASK], None, DeveloperMessage()), vocabulary) == build(Prompt([ASK]), vocabulary), "an empty message is none"
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        (
-            SystemMessage(None, None, None, None),
-            ("# Valid channels: analysis, commentary, final. Channel must be included for every message."),
-        ),
-        (SystemMessage(None, "high", None, None, ()), "Reasoning: high"),
-        (SystemMessage("2026-11-24", None, "I am X.", "2025-01", ()), "I am X.\nKnowledge cutoff: 2025-01\nCurrent date: 2026-11-24"),
-        (SystemMessage(None, None, None, None, ("final",), channel_required=False), "# Valid channels: final."),
-        (SystemMessage(None, None, None, None, ()), ""),
-    ],
-)
-def test_the_system_message_says_exactly_this(message: SystemMessage, expected: str) -> None:
+def test_the_system_message_says_exactly_this() -> None:
+    expected = (
+        "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\nCurrent date: 2026-11-24\n\n"
+        "Reasoning: high\n\n# Valid channels: analysis, commentary, final. Channel must be included for every message."
+    )
+    message = SystemMessage("2026-11-24", "high")
     assert message.text(has_functions=False) == expected
-    calls = "\nCalls to these tools must go to the commentary channel: 'functions'." if message.channels else ""
+    calls = "\nCalls to these tools must go to the commentary channel: 'functions'."
     assert message.text(has_functions=True) == f"{expected}{calls}"
 
 
@@ -252,7 +236,7 @@ def test_what_people_and_tools_write_never_becomes_a_control_token(vocabulary: V
     def check(words: list[str]) -> None:
         frames = [replace(frame, body=word) for frame, word in zip([ASK, THINK, CALL, REPLY, PLAN, ASK], words, strict=False)]
         developer = DeveloperMessage(words[6], (FunctionTool("f", words[7], {"type": "object", "description": words[6]}),))
-        ids = build(Prompt(frames, SystemMessage(identity=words[7]), developer), vocabulary)
+        ids = build(Prompt(frames, SystemMessage(), developer), vocabulary)
         assert [number for number in ids if number >= 199_998] == control
 
     plain = [replace(frame, body="x") for frame in [ASK, THINK, CALL, REPLY, PLAN, ASK]]

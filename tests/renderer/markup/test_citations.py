@@ -9,8 +9,7 @@ import pytest
 from renderer.gate import VisibleText
 from renderer.markup import html
 from renderer.markup.citations import CitableSource, Pages, cited
-from renderer.markup.growing import BlockClosed, GrowingMarkdown
-from renderer.markup.tails import BlockOpen
+from renderer.markup.growing import BlockClosed, BlockOpen, GrowingMarkdown
 
 TEA = CitableSource("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
 PAGES = {

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from renderer.markup.growing import Blocks
 from renderer.markup.html import render_blocks
 from tests.renderer.markup.samples import FRAGMENTS, answers, mix
 from tests.renderer.markup.test_growing import assert_ends_as_the_whole, cut_at_random
 from tests.support.cases import example_count, for_each
+from tests.support.growing import Blocks
 
 
 @for_each(

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from renderer.markup.growing import Blocks
 from renderer.markup.html import render
 from tests.renderer.markup.test_growing import assert_ends_as_the_whole, cut_at_random, open_block
 from tests.support.cases import example_count, for_each
 from tests.support.cost import costs_at_most
+from tests.support.growing import Blocks
 
 NO_FORMULAS = r"""
 It costs $5 and then $10 total.

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from renderer.gate import VisibleText
 from renderer.markup import html, repair
-from renderer.markup.growing import BlockClosed, BlockPatched, Blocks
+from renderer.markup.growing import BlockClosed, BlockOpen, BlockPatched, MoreText
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
-from renderer.markup.tails import BlockOpen, BlockText, cost_of
+from renderer.markup.tails import cost_of
 from tests.renderer.markup.samples import EXAMPLES, FRAGMENTS, answers, mix
 from tests.support.cases import example_count, for_each
 from tests.support.cost import cost, costs_at_most
+from tests.support.growing import Blocks
 
 ANSWER = "\n".join(answer.markdown for answer in sorted(answers(), key=lambda answer: answer.name == "fence-unclosed"))
 """The fence that is never closed comes last: with others after it, its block would be open to the end."""
@@ -31,7 +33,7 @@ class Page:
         self.sent = 0
         self.opened = 0
 
-    def apply(self, event: BlockClosed | BlockPatched | BlockOpen | BlockText | None) -> None:
+    def apply(self, event: BlockClosed | BlockPatched | BlockOpen | MoreText | None) -> None:
         match event:
             case BlockClosed(index=index, html=SafeHtml(html=text)):
                 assert index == len(self.closed)
@@ -44,7 +46,7 @@ class Page:
                 assert index == len(self.closed)
                 self.blocks[index] = text
                 self.opened += 1
-            case BlockText(index=index, text=text):
+            case MoreText(index=index, text=text):
                 assert index == len(self.closed)
                 at = innermost_last(self.blocks[index])
                 self.blocks[index] = self.blocks[index][:at] + escape(text, quote=False) + self.blocks[index][at:]
@@ -353,7 +355,7 @@ def test_direction_controls_are_visible_in_code_while_it_is_written() -> None:
     blocks.feed("```\na")
     blocks.tail()
     blocks.feed("\u202eb")
-    assert blocks.tail() == BlockText(0, "[U+202E]b")
+    assert blocks.tail() == MoreText(0, VisibleText("[U+202E]b"))
     assert "a[U+202E]b" in page.shown()[0]
 
 
@@ -384,7 +386,7 @@ def stream(text: str) -> Page:
             case BlockOpen(html=opened):
                 page.opened += 1
                 page.sent += len(opened.html)
-            case BlockText(text=more):
+            case MoreText(text=more):
                 page.sent += len(more)
     blocks.finish()
     return page

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from renderer.markup import growing as blocks
 from renderer.markup import html, markdown
-from renderer.markup.growing import Blocks
-from renderer.markup.tails import BlockOpen, Tail
+from renderer.markup.html import SafeHtml
+from renderer.markup.tails import Tail
+from tests.support.growing import Blocks
 
 WORDS = ["word", " and", " more", ".", " it's", ' "so"', " (a)", " é", " 中文", "1", ":", "  ", " - b"]
 MARKUP = [
@@ -65,7 +66,7 @@ MORE = [
 class Rendered(Tail):
     """Renders the block again for each update."""
 
-    def _continue_sentence(self) -> BlockOpen | None:
+    def _continue_sentence(self) -> SafeHtml | None:
         return None
 
 
@@ -121,7 +122,7 @@ def test_plain_words_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> 
     rendered: list[str] = []
     render = Tail._open
 
-    def recorded(tail: Tail, text: str) -> BlockOpen | None:
+    def recorded(tail: Tail, text: str) -> SafeHtml | None:
         rendered.append(text)
         return render(tail, text)
 

@@ -8,7 +8,7 @@ from renderer.errors import Code
 from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import calls
 from renderer.ocml.document import read_leniently
-from renderer.ocml.document_header import STRICTEST, DocumentHeader, Profile
+from renderer.ocml.document_header import UNREADABLE, DocumentHeader, Profile
 from tests.renderer.refusing import refused
 
 
@@ -48,7 +48,7 @@ def test_a_call_that_a_document_keeps_with_a_fault_is_not_carried_out(header: st
         (DocumentHeader(profile=Profile(tool_calls_in=frozenset({"analysis"}))), "functions.x", "analysis", None),
         (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "commentary", Code.CALL_SCHEMA),
         (DocumentHeader(profile=Profile(builtins_in=frozenset({"analysis"}))), "python", "analysis", None),
-        (DocumentHeader(profile=STRICTEST), "python", None, Code.PARSE_CHANNEL_MISSING),
+        (UNREADABLE, "python", None, Code.PARSE_CHANNEL_MISSING),
     ],
 )
 def test_a_call_is_carried_out_as_its_document_allows(document: DocumentHeader, to: str, channel: str | None, error: Code | None) -> None:

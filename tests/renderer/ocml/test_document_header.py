@@ -249,7 +249,7 @@ def test_a_merge_key_is_an_ordinary_one() -> None:
 def test_a_header_that_cannot_be_read_requires_one_of_the_channels(begin: str) -> None:
     channels = "".join(f"<|start|>assistant<|channel|>{channel}<|message|>x<|end|>\n" for channel in Channel)
     reading = document.read_leniently(f"{begin}<|start|>assistant<|message|>x<|end|>\n{channels}")
-    assert reading.document.profile == document_header.STRICTEST
+    assert reading.document == document_header.UNREADABLE
     assert [problem.code for problem in reading.problems] == [Code.PARSE_HEADER, Code.PARSE_CHANNEL_MISSING]
     seen = [may_see(done.frame.header, Audience.END_USER) for done in reading.finished]
     assert seen == [False, False, False, True], "without a channel, analysis, commentary, final"

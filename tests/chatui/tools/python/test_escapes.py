@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import subprocess
@@ -131,12 +132,15 @@ def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
         "data": 2**20,
     }
     code = code.replace("HOST: dict[str, Any] = {}\n", f"HOST = {host!r}\n", 1).replace('("/mnt/data", "/tmp")', "()")
-    nobody = as_nobody()
-    done = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd="/", **nobody)
+    options = {"text": True, "timeout": 60, "check": True, "cwd": "/", **as_nobody()}
+    with open(os.devnull) as file, os.fdopen(fcntl.fcntl(file, fcntl.F_DUPFD, 100)) as behind_a_gap:
+        passed = (behind_a_gap.fileno(),)
+        done = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, pass_fds=passed, **options)
     found = json.loads(done.stdout.splitlines()[-1])
     for name in (
         *("read /etc/passwd", f"read {BASE_DIR / 'manage.py'}", "read /proc/self/environ", "see processes of the host", "make a process"),
         *("run a command", "open a socket: netlink", "see variables of the host", "write in /var/tmp"),
+        "find an open file of the host",
     ):
         assert found[name], name
 

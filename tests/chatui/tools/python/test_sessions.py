@@ -194,7 +194,9 @@ def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, expected:
 
     async def task(sessions: Sessions) -> list[CodeOutcome]:
         await sessions.run(code_request("x = 1"))
-        sessions._sessions[ONE].files_inside = {}
+        interpreter = sessions._sessions[ONE].program
+        assert interpreter is not None
+        interpreter.files_inside = {}
         return [await sessions.run(with_files), await sessions.run(with_files)]
 
     monkeypatch.setattr(Interpreter, "copy_in", dies)

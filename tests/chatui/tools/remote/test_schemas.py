@@ -50,6 +50,13 @@ def test_variants_of_plain_types_become_a_list_of_types() -> None:
     assert reduced({"oneOf": [{"type": "string"}, {"type": "integer"}]}) == {"type": ["integer", "string"]}
 
 
+def test_no_keyword_is_left_that_a_prompt_would_have_to_write_and_does_not() -> None:
+    """``renderer.harmony.prompt`` says which."""
+    variants = [{"type": "string", "title": "S", "nullable": True}, {"type": "array", "items": {"type": "integer", "examples": [1]}}]
+    written = json.dumps(reduced(object_schema(a={"oneOf": variants, "title": "A"}, b={"type": "string", "nullable": True})))
+    assert '"anyOf"' in written and not any(f'"{word}"' in written for word in ("oneOf", "nullable", "title", "examples"))
+
+
 def test_a_recursive_schema_is_cut_at_the_recursion() -> None:
     tree = {**object_schema(left={"$ref": "#"}, right={"$ref": "#"}, value={"type": "string"}), "description": "A tree"}
     found = reduced(tree)

@@ -60,7 +60,7 @@ async def test_the_transcript_of_a_turn_with_calls_is_valid(world: World) -> Non
     world.offer(fetch)
     turn, _ = await world.answered(frame(PREAMBLE, "I look"), call("fetch", "c1", key="a"), call("fetch", "c2", key="b"))
     rows = await database_sync_to_async(lambda: list(Message.objects.filter(conversation=turn.conversation).order_by("position")))()
-    report = document.check(document.dump_document_header(Transcript(())) + "\n".join(row.text for row in rows))
+    report = document.check(document.dump(Transcript(())) + "\n".join(row.text for row in rows))
     assert report.is_clean, report.problems
 
 

@@ -70,7 +70,7 @@ def model_of(monkeypatch: pytest.MonkeyPatch, of: Format, *answers: bytes) -> Ab
 def transcript(turn: Turn) -> tuple[list[Frame], list[tuple[str, str]]]:
     """The frames of the conversation, which must be a valid document, and the named parts that users see of it."""
     rows = list(Message.objects.filter(conversation=turn.conversation).order_by("position"))
-    report = document.check(document.dump_document_header(Transcript(())) + "\n".join(row.text for row in rows))
+    report = document.check(document.dump(Transcript(())) + "\n".join(row.text for row in rows))
     assert report.is_clean, report.problems
     frames = [document.parse_frame(row.text) for row in rows]
     return frames, [(row.name or row.intent, frame.body) for row, frame in zip(rows, frames, strict=True) if row.is_visible]
