@@ -24,7 +24,7 @@ from chatui.models.user import User
 from chatui.operations.canary import fixtures
 from chatui.operations.canary.answers import SERVERS
 from chatui.operations.canary.browser import Deployment, origin_of
-from chatui.operations.canary.fixtures import BackendOffer, Guests
+from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.journey import Journey, Planted
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.scripts import Planter, Script
@@ -147,7 +147,7 @@ def _journey(run: str, planted: Planted, deployment: Deployment, peer: CanarySer
     journey: Journey | None = None
     made: Guests | None = None
     try:
-        servers = {name: BackendOffer(SERVERS[name], peer.url(name), tuple(one.name for one in of)) for name, of in planted.scripts.items()}
+        servers = {name: (peer.url(name), [script.name for script in scripts]) for name, scripts in planted.scripts.items()}
         made = fixtures.make(run, servers)
         journey = Journey(made, planted, deployment, peer)
         journey.go()
