@@ -26,7 +26,7 @@ from chatui.operations.canary.crawl import Crawl, Values
 from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.programs import Programs
-from chatui.operations.canary.scripts import Pause, Script
+from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import SHARED, SOCKET, Canary, CanaryError, look_at_rows
 from chatui.permissions import debug_views
 from renderer.errors import Code, ErrorCode
@@ -168,7 +168,7 @@ class Journey:
 
     def _pause(self, tab: Tab, kind: str, script: Script, accepted: Mapping[str, str]) -> None:
         playing = self._peer.playing(kind, script.name)
-        for _ in range(script.steps.count(Pause.HERE)):
+        for _ in range(script.steps.count(PAUSE)):
             if not playing.at_a_pause.acquire(timeout=self._deployment.clock.left(_STEP_SECONDS)):
                 raise CanaryError(f"The answer {kind} {script.name} was given up before it was complete.")
             # Other models have been asked about this answer, and what came of it could be shown.
