@@ -90,8 +90,25 @@ def code_of(value: str) -> ErrorCode:
         return Code(value)
 
 
-class Cause(StrEnum):
-    """What an answer failed for, as administrators read it: on pages, in logs, and in the doctor's reports, where the values are names.
+class Fault(StrEnum):
+    """Base class for lists of what may be wrong with a model server or its answers. The values are names, in reports and logs."""
+
+    _value_: str
+    sentence: str
+    """What is wrong, in English; empty for ``Cause.OTHER``."""
+    advice: str
+    """What an administrator can do about it, in English."""
+    may_pass: bool
+    """Whether the same question may be answered if it is asked again, with nothing changed."""
+
+    def __new__(cls, name: str, sentence: str = "", advice: str = "", may_pass: bool = True) -> Self:
+        member = str.__new__(cls, name)
+        member._value_, member.sentence, member.advice, member.may_pass = name, sentence, advice, may_pass
+        return member
+
+
+class Cause(Fault):
+    """What an answer failed for, as administrators read it: on pages, in logs, and in the doctor's reports.
 
     ``chatui.backends.failures`` decides it, from what a server says but never in its words. OTHER: the error code says all.
     """
@@ -268,19 +285,6 @@ class Cause(StrEnum):
     STORAGE = "storage-full", "The storage of this product is full.", "Make room on its disk, or in its database."
     INTERNAL = "internal", "This is a bug in the product.", "Find the number in its log, and report it."
     OTHER = "other", "", "Open the debug view of the conversation to see what was sent and what came back."
-
-    _value_: str
-    sentence: str
-    """What went wrong, in English; empty for OTHER."""
-    advice: str
-    """What an administrator can do about it, in English."""
-    may_pass: bool
-    """Whether the same question may be answered if it is asked again, with nothing changed."""
-
-    def __new__(cls, name: str, sentence: str = "", advice: str = "", may_pass: bool = True) -> Self:
-        member = str.__new__(cls, name)
-        member._value_, member.sentence, member.advice, member.may_pass = name, sentence, advice, may_pass
-        return member
 
     @property
     def is_of_server(self) -> bool:

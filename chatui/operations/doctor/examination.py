@@ -15,8 +15,8 @@ from chatui.backends.base import BackendError, Endpoint, SampleLimits, SampleReq
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from chatui.backends.route import DIRECT, Route
-from chatui.codes import Cause, ProductCode
-from chatui.operations.doctor.faults import AnyFault, DetectedFault, Level, ServerFault
+from chatui.codes import Cause, Fault, ProductCode
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity, identify, loaded_context
 from chatui.operations.doctor.judging import (
     fault_of,
@@ -99,7 +99,7 @@ class Answers:
 
 def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
     """The most serious finding of each fault, in order."""
-    found: dict[AnyFault, DetectedFault] = {}
+    found: dict[Fault, DetectedFault] = {}
     for finding in findings:
         if finding.fault not in found or finding.level > found[finding.fault].level:
             found[finding.fault] = finding
