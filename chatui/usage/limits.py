@@ -142,7 +142,8 @@ def lines(person: User, limits: UsageLimits, period: Period) -> list[LimitLine]:
         if limit is not None:
             counted = getattr(row, f"{span}_{what}") if getattr(row, span) >= getattr(period, span) else 0
             running = row.reserved_turns if what == "turns" else 0
-            found.append(LimitLine(_CODES[span], what, counted + running, limit, getattr(period, f"{span}_ends")))
+            code, until = (ProductCode.QUOTA_DAY, period.day_ends) if span == "day" else (ProductCode.QUOTA_MONTH, period.month_ends)
+            found.append(LimitLine(code, what, counted + running, limit, until))
     return found
 
 
@@ -156,6 +157,3 @@ def warning(person: User, limits: UsageLimits, period: Period) -> LimitLine | No
     """The limit to warn of with an accepted question: the one that is nearest; None below WARN_PERCENT."""
     near = [line for line in lines(person, limits, period) if line.percent >= WARN_PERCENT]
     return max(near, key=lambda line: (line.percent, line.until), default=None)
-
-
-_CODES = {"day": ProductCode.QUOTA_DAY, "month": ProductCode.QUOTA_MONTH}
