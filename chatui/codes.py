@@ -1,7 +1,8 @@
 """The product's own error codes, each with the message that people see: a closed list, in addition to the eight of the specification.
 
 An error keeps its code from the database to the page. The message never quotes a transcript. It is in English, for logs and commands;
-people read its translation (``chatui.site.languages``). Beside it is the one table of causes: what administrators read of a failed answer.
+people read its translation (``chatui.site.languages``). No sentence is marked for that, because backends use the codes and know no Django:
+``make messages`` reads the lists. Beside the codes is the one table of causes: what administrators read of a failed answer.
 """
 
 from __future__ import annotations
@@ -14,79 +15,65 @@ from typing import Self
 from renderer.errors import Code, ErrorCode
 
 
-def noop(sentence: str) -> str:
-    """Marks a sentence for translators. Django has the same function, but backends use these codes and must not import Django."""
-    return sentence
-
-
 class ProductCode(ErrorCode):
     """An error code of the product. Those of the specification are in ``renderer.errors.Code``."""
 
-    ACCOUNT_CLOSED = "E-X-ACCOUNT-CLOSED", noop("This account is closed. Ask an administrator.")
-    ANSWER_NOW = "E-X-ANSWER-NOW", noop("Thinking ended early because you asked for the answer now.")
-    BACKEND = "E-X-BACKEND", noop("The model server could not answer.")
-    BACKEND_BUSY = "E-X-BACKEND-BUSY", noop("The model server is busy. Try again in a moment.")
-    BACKEND_REFUSED = "E-X-BACKEND-REFUSED", noop("The model server rejected this request.")
-    BACKEND_SETUP = "E-X-BACKEND-SETUP", noop("This model is not configured correctly. Tell an administrator.")
-    BACKEND_UNREACHABLE = (
-        "E-X-BACKEND-UNREACHABLE",
-        noop("The model server cannot be reached. Try again in a moment, or choose another model."),
-    )
-    BUSY = "E-X-BUSY", noop("An answer is still being written in this conversation.")
-    CONTENT_REFUSED = "E-X-CONTENT-REFUSED", noop("The model server's content rules do not allow this. Try rephrasing your message.")
-    CONVERSATION_TOO_LONG = (
-        "E-X-CONVERSATION-TOO-LONG",
-        noop("The conversation is too long for the model, and nothing may be left out of it."),
-    )
-    CONTEXT_FULL = "E-X-CONTEXT-FULL", noop("The answer stopped because the conversation has reached the maximum length for this model.")
-    EMPTY = "E-X-EMPTY", noop("There is nothing to send yet.")
-    FORM_TOO_LARGE = "E-X-FORM-TOO-LARGE", noop("This form is too large, so nothing was done. Go back, shorten it, and send it again.")
-    FOUR_EYES = (
-        "E-X-FOUR-EYES",
-        noop("Somebody else must approve this, because one of you recently created or changed the other's account."),
-    )
-    INTERNAL = "E-X-INTERNAL", noop("Something went wrong on our side.")
-    LENGTH = "E-X-LENGTH", noop("The answer reached its length limit.")
-    LINK = "E-X-LINK", noop("This link does not work: it has expired, was revoked, or never existed.")
+    ACCOUNT_CLOSED = "E-X-ACCOUNT-CLOSED", "This account is closed. Ask an administrator."
+    ANSWER_NOW = "E-X-ANSWER-NOW", "Thinking ended early because you asked for the answer now."
+    BACKEND = "E-X-BACKEND", "The model server could not answer."
+    BACKEND_BUSY = "E-X-BACKEND-BUSY", "The model server is busy. Try again in a moment."
+    BACKEND_REFUSED = "E-X-BACKEND-REFUSED", "The model server rejected this request."
+    BACKEND_SETUP = "E-X-BACKEND-SETUP", "This model is not configured correctly. Tell an administrator."
+    BACKEND_UNREACHABLE = "E-X-BACKEND-UNREACHABLE", "The model server cannot be reached. Try again in a moment, or choose another model."
+    BUSY = "E-X-BUSY", "An answer is still being written in this conversation."
+    CONTENT_REFUSED = "E-X-CONTENT-REFUSED", "The model server's content rules do not allow this. Try rephrasing your message."
+    CONVERSATION_TOO_LONG = "E-X-CONVERSATION-TOO-LONG", "The conversation is too long for the model, and nothing may be left out of it."
+    CONTEXT_FULL = "E-X-CONTEXT-FULL", "The answer stopped because the conversation has reached the maximum length for this model."
+    EMPTY = "E-X-EMPTY", "There is nothing to send yet."
+    FORM_TOO_LARGE = "E-X-FORM-TOO-LARGE", "This form is too large, so nothing was done. Go back, shorten it, and send it again."
+    FOUR_EYES = "E-X-FOUR-EYES", "Somebody else must approve this, because one of you recently created or changed the other's account."
+    INTERNAL = "E-X-INTERNAL", "Something went wrong on our side."
+    LENGTH = "E-X-LENGTH", "The answer reached its length limit."
+    LINK = "E-X-LINK", "This link does not work: it has expired, was revoked, or never existed."
     LINKED_ELSEWHERE = (
         "E-X-LINKED-ELSEWHERE",
-        noop("This could not be connected: it is already connected to an account, or your account is connected to another one."),
+        "This could not be connected: it is already connected to an account, or your account is connected to another one.",
     )
-    NO_ANSWER = "E-X-NO-ANSWER", noop("The model stopped without writing an answer.")
-    NO_MORE = "E-X-NO-MORE", noop("The model had nothing to add to its answer.")
-    NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL", noop("This model is not available to you. Choose another one.")
-    NOT_FOUND = "E-X-NOT-FOUND", noop("This does not exist, or you do not have access to it.")
-    ONLY_THINKING = "E-X-ONLY-THINKING", noop("The model thought about this, but wrote no answer.")
-    OPT_IN = "E-X-OPT-IN", noop("Open the debug view of this conversation first.")
-    COMMAND = "E-X-COMMAND", noop("The server did not understand the page's request. Reload the page.")
-    QUESTION_TOO_LONG = "E-X-QUESTION-TOO-LONG", noop("This question alone is too long for the model.")
-    QUOTA_DAY = "E-X-QUOTA-DAY", noop("You have reached your limit for today.")
-    QUOTA_MONTH = "E-X-QUOTA-MONTH", noop("You have reached your limit for this month.")
-    RATE = "E-X-RATE", noop("Too many requests. Wait, then try again.")
-    REASON = "E-X-REASON", noop("Enter a reason of 10 to 180 characters, and choose a duration.")
-    SERVER_BUSY = "E-X-SERVER-BUSY", noop("The server is too busy to do this now. Try again in a moment.")
-    SIGN_IN_AWAY = "E-X-SIGN-IN-AWAY", noop("The sign-in service is not responding correctly. Try again in a moment.")
-    SIGN_IN_FAILED = "E-X-SIGN-IN-FAILED", noop("You could not be signed in. Start again on the sign-in page.")
+    NO_ANSWER = "E-X-NO-ANSWER", "The model stopped without writing an answer."
+    NO_MORE = "E-X-NO-MORE", "The model had nothing to add to its answer."
+    NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL", "This model is not available to you. Choose another one."
+    NOT_FOUND = "E-X-NOT-FOUND", "This does not exist, or you do not have access to it."
+    ONLY_THINKING = "E-X-ONLY-THINKING", "The model thought about this, but wrote no answer."
+    OPT_IN = "E-X-OPT-IN", "Open the debug view of this conversation first."
+    COMMAND = "E-X-COMMAND", "The server did not understand the page's request. Reload the page."
+    QUESTION_TOO_LONG = "E-X-QUESTION-TOO-LONG", "This question alone is too long for the model."
+    QUOTA_DAY = "E-X-QUOTA-DAY", "You have reached your limit for today."
+    QUOTA_MONTH = "E-X-QUOTA-MONTH", "You have reached your limit for this month."
+    RATE = "E-X-RATE", "Too many requests. Wait, then try again."
+    REASON = "E-X-REASON", "Enter a reason of 10 to 180 characters, and choose a duration."
+    SERVER_BUSY = "E-X-SERVER-BUSY", "The server is too busy to do this now. Try again in a moment."
+    SIGN_IN_AWAY = "E-X-SIGN-IN-AWAY", "The sign-in service is not responding correctly. Try again in a moment."
+    SIGN_IN_FAILED = "E-X-SIGN-IN-FAILED", "You could not be signed in. Start again on the sign-in page."
     SIGN_IN_REFUSED = (
         "E-X-SIGN-IN-REFUSED",
-        noop("The sign-in service recognized you, but you do not have access to this site. Ask an administrator."),
+        "The sign-in service recognized you, but you do not have access to this site. Ask an administrator.",
     )
-    SIGNED_OUT = "E-X-SIGNED-OUT", noop("You are signed out. Sign in again to continue.")
-    STORAGE_FULL = "E-X-STORAGE-FULL", noop("The server's storage is full, so this was not saved. Its operator must make room.")
-    SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED", noop("A line of a reasoning summary could not be shown.")
-    TIMEOUT = "E-X-TIMEOUT", noop("The model server took too long.")
-    TOOL = "E-X-TOOL", noop("The answer could not be finished: the model kept calling tools that are not available here.")
-    TOOL_DECLINED = "E-X-TOOL-DECLINED", noop("A tool call was declined.")
-    TOOL_FAILED = "E-X-TOOL-FAILED", noop("A tool failed.")
-    TOO_LARGE = "E-X-TOO-LARGE", noop("The message is too long.")
-    TOO_MANY = "E-X-TOO-MANY", noop("Several of your answers are still being written. Wait for one, or stop it.")
-    OTHER_RELEASE = "E-X-OTHER-RELEASE", noop("The server was updated. Reload this page; your text is kept.")
-    TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES", noop("Too many pages are open. Close some, then reload this one.")
-    WITHHELD = "E-X-WITHHELD", noop("Part of this answer was withheld because it looked like the model's private reasoning.")
-    WRONG_HOST = "E-X-WRONG-HOST", noop("This site is not set up for this address. Its operator can add the host name to CHATUI_HOSTS.")
+    SIGNED_OUT = "E-X-SIGNED-OUT", "You are signed out. Sign in again to continue."
+    STORAGE_FULL = "E-X-STORAGE-FULL", "The server's storage is full, so this was not saved. Its operator must make room."
+    SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED", "A line of a reasoning summary could not be shown."
+    TIMEOUT = "E-X-TIMEOUT", "The model server took too long."
+    TOOL = "E-X-TOOL", "The answer could not be finished: the model kept calling tools that are not available here."
+    TOOL_DECLINED = "E-X-TOOL-DECLINED", "A tool call was declined."
+    TOOL_FAILED = "E-X-TOOL-FAILED", "A tool failed."
+    TOO_LARGE = "E-X-TOO-LARGE", "The message is too long."
+    TOO_MANY = "E-X-TOO-MANY", "Several of your answers are still being written. Wait for one, or stop it."
+    OTHER_RELEASE = "E-X-OTHER-RELEASE", "The server was updated. Reload this page; your text is kept."
+    TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES", "Too many pages are open. Close some, then reload this one."
+    WITHHELD = "E-X-WITHHELD", "Part of this answer was withheld because it looked like the model's private reasoning."
+    WRONG_HOST = "E-X-WRONG-HOST", "This site is not set up for this address. Its operator can add the host name to CHATUI_HOSTS."
     WRONG_PROXY = (
         "E-X-WRONG-PROXY",
-        noop("This site or its proxy is not set up for this address. Its operator finds the reason in the server's log."),
+        "This site or its proxy is not set up for this address. Its operator finds the reason in the server's log.",
     )
 
 
@@ -103,194 +90,12 @@ def code_of(value: str) -> ErrorCode:
         return Code(value)
 
 
-class Cause(StrEnum):
-    """What an answer failed for, as administrators read it: on pages, in logs, and in the doctor's reports, where the values are names.
-
-    ``chatui.backends.failures`` decides it, from what a server says but never in its words. OTHER: the error code says all.
-    """
-
-    OUT_OF_MEMORY = (
-        "out-of-memory",
-        noop("The model server ran out of memory."),
-        noop("Give the model a smaller context or fewer slots, or the server more memory."),
-    )
-    LOADING = "loading", noop("The model server is still loading the model."), noop("Wait for it. If it goes on, read the server's log.")
-    BUSY = (
-        "busy",
-        noop("The model server is rejecting requests for now."),
-        noop("Give the server more slots or a larger plan, or set limits."),
-    )
-    QUOTA = (
-        "quota-used-up",
-        noop("The quota or credit at the provider of the model server is used up."),
-        noop("Raise it at the provider, or name the key of another account."),
-        False,
-    )
-    KEY_MISSING = (
-        "key-missing",
-        noop("The key for the model server is not available, so nothing was sent."),
-        noop("Put it where the configuration expects it."),
-        False,
-    )
-    KEY_REFUSED = (
-        "key-refused",
-        noop("The model server refuses the key, or does not allow this with it."),
-        noop(
-            "Configure the right one: in the settings of the model server, with key_env or key_file in the file, or CHATUI_BACKEND_KEY. "
-            "It is sent as a bearer token."
-        ),
-        False,
-    )
-    MODEL_UNKNOWN = (
-        "model-unknown",
-        noop("The model server does not have the requested model."),
-        noop("Configure one that it has, or leave the model out to take its first."),
-        False,
-    )
-    NO_MODELS = (
-        "no-models",
-        noop("The model server lists no model, and none is configured."),
-        noop("Load a model there, or name one in the configuration."),
-        False,
-    )
-    ADDRESS_OF_ENDPOINT = (
-        "address-of-endpoint",
-        noop("The configured address is that of one endpoint, not that of the model server."),
-        noop("Remove the end of the address, from /chat/completions or the like on; a final /v1 may stay."),
-        False,
-    )
-    KIND_NOT_SPOKEN = (
-        "kind-not-spoken",
-        noop("Nothing answers this wire format at the address."),
-        noop("Check the path of the address. If it is right, use a kind that the server supports, or enable this one there."),
-        False,
-    )
-    WEB_PAGE = (
-        "web-page",
-        noop("A web page answers instead of a model server."),
-        noop("Check the address. If it is right, a proxy in front of the server asks for a sign-in."),
-        False,
-    )
-    REDIRECTED = (
-        "redirected",
-        noop("The model server sends on to another address, which is not followed: the key would go there, too."),
-        noop("Configure the address that it sends on to."),
-        False,
-    )
-    CERTIFICATE = (
-        "certificate",
-        noop("The certificate of the model server is not trusted here."),
-        noop(
-            "If your own authority issued it, name that authority's file as ca_file or CHATUI_BACKEND_CA_FILE. "
-            "Otherwise it may have expired, or be for another host name."
-        ),
-        False,
-    )
-    WRONG_SCHEME = (
-        "wrong-scheme",
-        noop("No secure connection can be made: one side speaks TLS and the other does not."),
-        noop("Begin the address with http:// instead of https://, or the other way round; or check the port."),
-        False,
-    )
-    NAME_UNKNOWN = (
-        "name-unknown",
-        noop("The host name of the model server cannot be resolved."),
-        noop("Check the address, and this machine's name service."),
-    )
-    NOTHING_LISTENS = (
-        "nothing-listens",
-        noop("The connection to the model server is refused: nothing listens there."),
-        noop("Check that the server is running, and the address and the port."),
-    )
-    PROXY = (
-        "proxy",
-        noop("The proxy on the way to the model server does not let the request through."),
-        noop("Check the proxy's address, name and password, and that it allows this server."),
-    )
-    UNREACHABLE = (
-        "unreachable",
-        noop("No HTTP server answers at the model server's address."),
-        noop("Check the address and the port, that the server is running, and that this machine can reach it."),
-    )
-    GATEWAY = (
-        "gateway",
-        noop("A proxy answers, but the model server behind it does not."),
-        noop("Check that the model server is running, and the time limit of the proxy."),
-    )
-    SILENT = (
-        "silent",
-        noop("The model server accepted the question but did not answer in time."),
-        noop("It may still be loading the model or be overloaded. Otherwise allow it more time: first_token_seconds, or --seconds."),
-    )
-    CONTEXT_EXCEEDED = (
-        "context-exceeded",
-        noop("The conversation is longer than the model's context."),
-        noop(
-            "Give the model a larger context (llama.cpp: -c, which its slots share; Ollama: OLLAMA_CONTEXT_LENGTH; vLLM: --max-model-len)."
-        ),
-        False,
-    )
-    CONTENT_RULES = (
-        "content-rules",
-        noop("The content rules of the model server do not allow this question or answer."),
-        noop("Its provider decides these rules. The person can rephrase the question."),
-        False,
-    )
-    TOO_LARGE = (
-        "request-too-large",
-        noop("The request is too large for the model server, or for a proxy in front of it."),
-        noop("Raise the limit on request bodies there (nginx: client_max_body_size)."),
-        False,
-    )
-    REFUSED = (
-        "refused",
-        noop("The model server refuses this kind of request."),
-        noop("Examine the server, and apply the recommended settings. manage.py ask --as staff shows its message."),
-        False,
-    )
-    SETUP = (
-        "wrong-settings",
-        noop("The settings of the model server do not fit it."),
-        noop("Compare its address, key and model with the server, or examine it."),
-        False,
-    )
-    FAILED = (
-        "failed",
-        noop("The model server failed, and did not say why."),
-        noop("Read the server's log for that time, or examine it. manage.py ask --as staff shows its message."),
-    )
-    UNREADABLE = (
-        "unreadable",
-        noop("The model server sent something that cannot be read as an answer."),
-        noop("Examine the server: another kind or a newer version of it may help."),
-    )
-    BROKEN_OFF = (
-        "broken-off",
-        noop("The stream ended before the model server had said that the answer is over, or for a reason of its own."),
-        noop("Look for a proxy with its own time limit, and check the server's log."),
-    )
-    EMPTY = (
-        "empty-answer",
-        noop("The model ended without writing an answer."),
-        noop("Examine the server: its prompt template may not fit the model, or its limit for answers be too low."),
-    )
-    LENGTH = (
-        "length-limit",
-        noop("The answer reached its length limit."),
-        noop("Raise max_answer_tokens of the model server, or the server's own limit."),
-    )
-    PROCESS_ENDED = (
-        "process-ended",
-        noop("The process of this product that wrote the answer ended."),
-        noop("After a restart that is expected. Otherwise read this product's log for that time."),
-    )
-    STORAGE = "storage-full", noop("The storage of this product is full."), noop("Make room on its disk, or in its database.")
-    INTERNAL = "internal", noop("This is a bug in the product."), noop("Find the number in its log, and report it.")
-    OTHER = "other", "", noop("Open the debug view of the conversation to see what was sent and what came back.")
+class Fault(StrEnum):
+    """Base class for lists of what may be wrong with a model server or its answers. The values are names, in reports and logs."""
 
     _value_: str
     sentence: str
-    """What went wrong, in English; empty for OTHER."""
+    """What is wrong, in English; empty for ``Cause.OTHER``."""
     advice: str
     """What an administrator can do about it, in English."""
     may_pass: bool
@@ -300,6 +105,186 @@ class Cause(StrEnum):
         member = str.__new__(cls, name)
         member._value_, member.sentence, member.advice, member.may_pass = name, sentence, advice, may_pass
         return member
+
+
+class Cause(Fault):
+    """What an answer failed for, as administrators read it: on pages, in logs, and in the doctor's reports.
+
+    ``chatui.backends.failures`` decides it, from what a server says but never in its words. OTHER: the error code says all.
+    """
+
+    OUT_OF_MEMORY = (
+        "out-of-memory",
+        "The model server ran out of memory.",
+        "Give the model a smaller context or fewer slots, or the server more memory.",
+    )
+    LOADING = "loading", "The model server is still loading the model.", "Wait for it. If it goes on, read the server's log."
+    BUSY = "busy", "The model server is rejecting requests for now.", "Give the server more slots or a larger plan, or set limits."
+    QUOTA = (
+        "quota-used-up",
+        "The quota or credit at the provider of the model server is used up.",
+        "Raise it at the provider, or name the key of another account.",
+        False,
+    )
+    KEY_MISSING = (
+        "key-missing",
+        "The key for the model server is not available, so nothing was sent.",
+        "Put it where the configuration expects it.",
+        False,
+    )
+    KEY_REFUSED = (
+        "key-refused",
+        "The model server refuses the key, or does not allow this with it.",
+        (
+            "Configure the right one: in the settings of the model server, with key_env or key_file in the file, or CHATUI_BACKEND_KEY. "
+            "It is sent as a bearer token."
+        ),
+        False,
+    )
+    MODEL_UNKNOWN = (
+        "model-unknown",
+        "The model server does not have the requested model.",
+        "Configure one that it has, or leave the model out to take its first.",
+        False,
+    )
+    NO_MODELS = (
+        "no-models",
+        "The model server lists no model, and none is configured.",
+        "Load a model there, or name one in the configuration.",
+        False,
+    )
+    ADDRESS_OF_ENDPOINT = (
+        "address-of-endpoint",
+        "The configured address is that of one endpoint, not that of the model server.",
+        "Remove the end of the address, from /chat/completions or the like on; a final /v1 may stay.",
+        False,
+    )
+    KIND_NOT_SPOKEN = (
+        "kind-not-spoken",
+        "Nothing answers this wire format at the address.",
+        "Check the path of the address. If it is right, use a kind that the server supports, or enable this one there.",
+        False,
+    )
+    WEB_PAGE = (
+        "web-page",
+        "A web page answers instead of a model server.",
+        "Check the address. If it is right, a proxy in front of the server asks for a sign-in.",
+        False,
+    )
+    REDIRECTED = (
+        "redirected",
+        "The model server sends on to another address, which is not followed: the key would go there, too.",
+        "Configure the address that it sends on to.",
+        False,
+    )
+    CERTIFICATE = (
+        "certificate",
+        "The certificate of the model server is not trusted here.",
+        (
+            "If your own authority issued it, name that authority's file as ca_file or CHATUI_BACKEND_CA_FILE. "
+            "Otherwise it may have expired, or be for another host name."
+        ),
+        False,
+    )
+    WRONG_SCHEME = (
+        "wrong-scheme",
+        "No secure connection can be made: one side speaks TLS and the other does not.",
+        "Begin the address with http:// instead of https://, or the other way round; or check the port.",
+        False,
+    )
+    NAME_UNKNOWN = (
+        "name-unknown",
+        "The host name of the model server cannot be resolved.",
+        "Check the address, and this machine's name service.",
+    )
+    NOTHING_LISTENS = (
+        "nothing-listens",
+        "The connection to the model server is refused: nothing listens there.",
+        "Check that the server is running, and the address and the port.",
+    )
+    PROXY = (
+        "proxy",
+        "The proxy on the way to the model server does not let the request through.",
+        "Check the proxy's address, name and password, and that it allows this server.",
+    )
+    UNREACHABLE = (
+        "unreachable",
+        "No HTTP server answers at the model server's address.",
+        "Check the address and the port, that the server is running, and that this machine can reach it.",
+    )
+    GATEWAY = (
+        "gateway",
+        "A proxy answers, but the model server behind it does not.",
+        "Check that the model server is running, and the time limit of the proxy.",
+    )
+    SILENT = (
+        "silent",
+        "The model server accepted the question but did not answer in time.",
+        "It may still be loading the model or be overloaded. Otherwise allow it more time: first_token_seconds, or --seconds.",
+    )
+    CONTEXT_EXCEEDED = (
+        "context-exceeded",
+        "The conversation is longer than the model's context.",
+        "Give the model a larger context (llama.cpp: -c, which its slots share; Ollama: OLLAMA_CONTEXT_LENGTH; vLLM: --max-model-len).",
+        False,
+    )
+    CONTENT_RULES = (
+        "content-rules",
+        "The content rules of the model server do not allow this question or answer.",
+        "Its provider decides these rules. The person can rephrase the question.",
+        False,
+    )
+    TOO_LARGE = (
+        "request-too-large",
+        "The request is too large for the model server, or for a proxy in front of it.",
+        "Raise the limit on request bodies there (nginx: client_max_body_size).",
+        False,
+    )
+    REFUSED = (
+        "refused",
+        "The model server refuses this kind of request.",
+        "Examine the server, and apply the recommended settings. manage.py ask --as staff shows its message.",
+        False,
+    )
+    SETUP = (
+        "wrong-settings",
+        "The settings of the model server do not fit it.",
+        "Compare its address, key and model with the server, or examine it.",
+        False,
+    )
+    FAILED = (
+        "failed",
+        "The model server failed, and did not say why.",
+        "Read the server's log for that time, or examine it. manage.py ask --as staff shows its message.",
+    )
+    UNREADABLE = (
+        "unreadable",
+        "The model server sent something that cannot be read as an answer.",
+        "Examine the server: another kind or a newer version of it may help.",
+    )
+    BROKEN_OFF = (
+        "broken-off",
+        "The stream ended before the model server had said that the answer is over, or for a reason of its own.",
+        "Look for a proxy with its own time limit, and check the server's log.",
+    )
+    EMPTY = (
+        "empty-answer",
+        "The model ended without writing an answer.",
+        "Examine the server: its prompt template may not fit the model, or its limit for answers be too low.",
+    )
+    LENGTH = (
+        "length-limit",
+        "The answer reached its length limit.",
+        "Raise max_answer_tokens of the model server, or the server's own limit.",
+    )
+    PROCESS_ENDED = (
+        "process-ended",
+        "The process of this product that wrote the answer ended.",
+        "After a restart that is expected. Otherwise read this product's log for that time.",
+    )
+    STORAGE = "storage-full", "The storage of this product is full.", "Make room on its disk, or in its database."
+    INTERNAL = "internal", "This is a bug in the product.", "Find the number in its log, and report it."
+    OTHER = "other", "", "Open the debug view of the conversation to see what was sent and what came back."
 
     @property
     def is_of_server(self) -> bool:

@@ -77,8 +77,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # A scripted model answer must not be played a second time to generate a title. The tests of titles turn titles on.
 os.environ["CHATUI_TITLES"] = "false"
-# Without a token nothing is counted. Servers that tests start have none.
-os.environ["CHATUI_METRICS_TOKEN"] = "a token for tests"
 # Each test process counts (for example wrong passwords) in its own Redis database. Redis has 16 of them.
 if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.environ.get("CHATUI_TEST_REDIS_URL")):
     os.environ["CHATUI_TEST_REDIS_URL"] = urlsplit(_redis)._replace(path=f"/{int(_worker.removeprefix('gw')) % 16}").geturl()

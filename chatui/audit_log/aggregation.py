@@ -124,14 +124,10 @@ def counts_in_words(row: CountedLine) -> str:
     return f"{', '.join([*attempts, *views])}{networks}; last {row.last_at:%Y-%m-%d %H:%M:%S}"
 
 
-def attempts_in(detail: str) -> RepeatedAttempts:
-    """The attempts that a sum line stands for, read from its detail; 0 for a debug view."""
+def attempts_in(detail: str) -> RepeatedAttempts | None:
+    """The attempts that a sum line stands for, read from its detail; None for a debug view."""
     found = _ATTEMPTS_SUM.match(detail)
-    return (
-        RepeatedAttempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC))
-        if found
-        else RepeatedAttempts(0, datetime.min.replace(tzinfo=UTC))
-    )
+    return RepeatedAttempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC)) if found else None
 
 
 def sum_lines_among(lines: Iterable[int]) -> dict[int, int]:

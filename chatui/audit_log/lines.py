@@ -116,16 +116,14 @@ def page(filters: LineFilters, *, below: int | None = None, above: int | None = 
 
 def _page(filters: LineFilters, found: QuerySet[AuditEvent], below: int | None, above: int | None = None) -> LinePage:
     if above is not None:
-        taken = list(found.filter(number__gt=above).order_by("number").values_list(*_COLUMNS)[: PAGE_LINES + 1])
-        lines = tuple(LogLine(*row) for row in reversed(taken[:PAGE_LINES]))
-        return LinePage(_folded(filters, lines), lines[-1].number if lines else None, lines[0].number if len(taken) > PAGE_LINES else None)
-    if below is not None:
-        found = found.filter(number__lt=below)
-    taken = list(found.order_by("-number").values_list(*_COLUMNS)[: PAGE_LINES + 1])
-    lines = tuple(LogLine(*row) for row in taken[:PAGE_LINES])
-    is_first = below is None or not lines
-    older = lines[-1].number if len(taken) > PAGE_LINES else None
-    return LinePage(_folded(filters, lines), older, None if is_first else lines[0].number)
+        found = found.filter(number__gt=above).order_by("number")
+    else:
+        found = (found if below is None else found.filter(number__lt=below)).order_by("-number")
+    taken = [LogLine(*row) for row in found.values_list(*_COLUMNS)[: PAGE_LINES + 1]]
+    lines, has_more = tuple(sorted(taken[:PAGE_LINES], key=lambda line: -line.number)), len(taken) > PAGE_LINES
+    has_older, has_newer = (True, has_more) if above is not None else (has_more, below is not None)
+    older, newer = (lines[-1].number if lines and has_older else None), (lines[0].number if lines and has_newer else None)
+    return LinePage(_folded(filters, lines), older, newer)
 
 
 def _folded(filters: LineFilters, lines: tuple[LogLine, ...]) -> tuple[LogLine, ...]:
@@ -268,10 +266,12 @@ def _grouped(filters: LineFilters, names: list[str]) -> QuerySet[AuditEvent]:
     return rows(filters).annotate(**{name: _GROUPINGS[name] for name in names})
 
 
-def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: RepeatedAttempts, filters: LineFilters) -> None:
+def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: RepeatedAttempts | None, filters: LineFilters) -> None:
+    if attempts is None:
+        return
     is_early = filters.since is not None and attempts.last_at < filters.since
     is_late = filters.before is not None and attempts.last_at >= filters.before
-    if attempts.number and not is_early and not is_late:
+    if not is_early and not is_late:
         if "day" in group:
             group["day"] = f"{attempts.last_at:%Y-%m-%d}"
         times[tuple(group.values())] += attempts.number

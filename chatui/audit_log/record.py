@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from chatui.models.audit import AuditEvent
@@ -19,7 +19,6 @@ from chatui.models.user import User
 from renderer.characters import MOVING
 
 FIRST_HASH = "0" * 64
-_ATTEMPTS = 20
 _LOCK = 0x63686174  # any number that no other program uses
 
 
@@ -86,14 +85,7 @@ HASHED_COLUMNS = (
 """The columns that a line's hash covers, in this order: all except the hash itself and the row's primary key."""
 
 
-def record(
-    action: str,
-    visitor: Visitor,
-    about: About = None,
-    *,
-    code: str = "",
-    detail: str = "",
-) -> AuditEvent:
+def record(action: str, visitor: Visitor, about: About = None, *, code: str = "", detail: str = "") -> AuditEvent:
     """Append a line, in a transaction of its own, and return it.
 
     ``detail``: a few words from the product; the log never has text of a conversation. Raises a database error if the line cannot be
@@ -116,16 +108,9 @@ def record(
 
 def append(event: AuditEvent) -> AuditEvent:
     """Set a line's number, time and hashes, and write it. Raises a database error as ``record`` does."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            with transaction.atomic():
-                _append(event)
-            return event
-        except IntegrityError:
-            # Another process wrote a line with this number first. The chain must not fork, so try the next number.
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("unreachable")
+    with transaction.atomic():
+        _append(event)
+    return event
 
 
 def lock() -> None:
@@ -161,8 +146,7 @@ def _plain(value: object) -> object:
 
 
 def _append(event: AuditEvent) -> None:
-    # Without the lock, some of many simultaneous writers would find their number taken again and again.
-    lock()
+    lock()  # so that no other process writes a line with the same number
     last = AuditEvent.objects.select_for_update().order_by("-number").first()
     event.number = last.number + 1 if last else 1
     event.previous_hash = last.hash if last else FIRST_HASH

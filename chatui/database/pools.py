@@ -7,8 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Generic, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from chatui.database.connections import ThreadConnection
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
@@ -20,12 +19,6 @@ T = TypeVar("T")
 FIRST_PAUSE = 0.1
 MAX_PAUSE_SECONDS = 2.0
 """The pauses between two attempts of ``run_with_retries``, in seconds."""
-
-
-@dataclass(slots=True)
-class _Running(Generic[T]):
-    work: Callable[[], T]
-    deadline: float
 
 
 class Pool:
@@ -50,8 +43,7 @@ class Pool:
         """
         if not self._room.acquire(blocking=False):
             raise DatabaseBusyError
-        running = _Running(lambda: work(*arguments, **named), time.monotonic() + self._seconds)
-        submitted: Future[T] = self._threads.submit(self._carry_out, running)
+        submitted: Future[T] = self._threads.submit(self._carry_out, lambda: work(*arguments, **named), time.monotonic() + self._seconds)
         submitted.add_done_callback(lambda _: self._room.release())
         done = asyncio.wrap_future(submitted)
         try:
@@ -88,20 +80,20 @@ class Pool:
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
-    def _carry_out(self, running: _Running[T]) -> T:
-        if time.monotonic() > running.deadline:
+    def _carry_out(self, work: Callable[[], T], deadline: float) -> T:
+        if time.monotonic() > deadline:
             raise DatabaseBusyError
         if not hasattr(self._own, "connection"):
             self._own.connection = ThreadConnection(lock_seconds=self._lock_seconds, statement_seconds=self._seconds)
         try:
-            with self._own.connection.ready(running.deadline):
-                return running.work()
+            with self._own.connection.ready(deadline):
+                return work()
         except Exception as error:
-            if is_transient(error) and time.monotonic() > running.deadline:
+            if is_transient(error) and time.monotonic() > deadline:
                 raise DatabaseBusyError from None
             raise
         finally:
-            measures.DATABASE_SECONDS.labels(self._name).observe(time.monotonic() - running.deadline + self._seconds)
+            measures.DATABASE_SECONDS.labels(self._name).observe(time.monotonic() - deadline + self._seconds)
 
 
 commands = Pool("commands", threads=8, waiting=500, seconds=10)

@@ -152,20 +152,13 @@ class Writer:
             for position, entry in enumerate(batch):
                 if entry.order is not None and entry.order in blocked:
                     self._put_back([entry], error)
-                elif not self._write_alone(entry):
-                    blocked.add(entry.order)
+                else:
+                    self._carry_out([entry])
+                    if entry in self._waiting:
+                        blocked.add(entry.order)
                 if self._is_failing:
                     self._put_back(batch[position + 1 :], error)
                     return
-
-    def _write_alone(self, entry: _Entry) -> bool:
-        """Run one write in its own transaction. Returns whether it is settled, so that it need not be tried again."""
-        try:
-            done, failed = self._write([entry])
-        except _TransactionError as undone:
-            done, failed = [], [(entry, undone.__cause__ or undone)]
-        self._settle(done, failed)
-        return entry not in self._waiting
 
     def _write(self, batch: list[_Entry]) -> tuple[list[tuple[_Entry, Any]], list[tuple[_Entry, BaseException]]]:
         """Run a transaction. Returns the committed writes with their results, and those that failed without affecting the others."""

@@ -22,7 +22,7 @@ def text() -> str:
     """All metrics, in Prometheus's text format."""
     stored = CollectorRegistry()
     stored.register(StoredCounts())
-    return generate_latest(measures.registry()).decode() + generate_latest(stored).decode()
+    return generate_latest(measures.REGISTRY).decode() + generate_latest(stored).decode()
 
 
 class StoredCounts(Collector):

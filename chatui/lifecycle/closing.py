@@ -156,14 +156,9 @@ def _why_not_closable(person: User, cause: ClosingCause) -> str:
 
 
 def _cause_text(cause: ClosingCause, source: str) -> str:
-    texts = {
-        ClosingCause.STAFF: "by staff",
-        ClosingCause.OPERATOR: "by the operator",
-        ClosingCause.OWN: "by the account's owner",
-        ClosingCause.PROVISIONING: f"says the directory of {source}",
-        ClosingCause.LOGOUT: f"says {source}",
-    }
-    return texts[cause]
+    if cause is ClosingCause.PROVISIONING:
+        return f"says the directory of {source}"
+    return f"says {source}" if cause is ClosingCause.LOGOUT else str(cause.label)
 
 
 def close_own(visitor: Visitor) -> None:

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_noop as noop
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import ngettext_lazy, pgettext
 
 from chatui.accounts import account_managers
 from chatui.audit_log import aggregation
@@ -44,49 +46,44 @@ from chatui.permissions.access import NotFoundError
 from chatui.store import erasure, files, search_index
 from chatui.turns.calls import file_access
 
+_COUNTED = {
+    "conversations": ngettext_lazy("%(count)d conversation", "%(count)d conversations", "count"),
+    "folders": ngettext_lazy("%(count)d folder", "%(count)d folders", "count"),
+    "messages": ngettext_lazy("%(count)d message", "%(count)d messages", "count"),
+    "turns": ngettext_lazy("%(count)d turn", "%(count)d turns", "count"),
+    "files": ngettext_lazy("%(count)d file", "%(count)d files", "count"),
+    "share links": ngettext_lazy("%(count)d share link", "%(count)d share links", "count"),
+    "debug requests": ngettext_lazy("%(count)d debug request", "%(count)d debug requests", "count"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The number of rows of each kind, including conversations in the bin."""
+    """The number of rows of each kind, including conversations in the bin. English in text, for the audit log and commands."""
 
-    conversations: int
-    folders: int
-    messages: int
-    turns: int
-    files: int
-    share_links: int
-    debug_requests: int
+    counts: Mapping[str, int]
 
     def __str__(self) -> str:
-        return ", ".join(f"{getattr(self, field.name)} {field.name.replace('_', ' ')}" for field in fields(self))
+        return ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
 
     def in_words(self) -> str:
         """The counts for a page, in the reader's language."""
-        words = (
-            ngettext("%(count)d conversation", "%(count)d conversations", self.conversations) % {"count": self.conversations},
-            ngettext("%(count)d folder", "%(count)d folders", self.folders) % {"count": self.folders},
-            ngettext("%(count)d message", "%(count)d messages", self.messages) % {"count": self.messages},
-            ngettext("%(count)d turn", "%(count)d turns", self.turns) % {"count": self.turns},
-            ngettext("%(count)d file", "%(count)d files", self.files) % {"count": self.files},
-            ngettext("%(count)d share link", "%(count)d share links", self.share_links) % {"count": self.share_links},
-            ngettext("%(count)d debug request", "%(count)d debug requests", self.debug_requests) % {"count": self.debug_requests},
-        )
+        words = (_COUNTED[kind] % {"count": count} for kind, count in self.counts.items())
         return pgettext("between the things of a list", ", ").join(words)
 
 
 def contents_of(person: User) -> Contents:
     """Count a person's rows. Counts debug requests by them and about their conversations."""
-    own = Conversation.objects.filter(owner=person)
-    asked = DebugRequest.objects.filter(person=person)
-    return Contents(
-        conversations=own.count(),
-        folders=Folder.objects.filter(owner=person).count(),
-        messages=Message.objects.filter(conversation__owner=person).count(),
-        turns=Turn.objects.filter(conversation__owner=person).count(),
-        files=StoredFile.objects.filter(owner=person).count(),
-        share_links=ShareLink.objects.filter(created_by=person).count(),
-        debug_requests=asked.count() + DebugRequest.objects.filter(conversation__owner=person).exclude(person=person).count(),
-    )
+    rows: dict[str, QuerySet[Any]] = {
+        "conversations": Conversation.objects.filter(owner=person),
+        "folders": Folder.objects.filter(owner=person),
+        "messages": Message.objects.filter(conversation__owner=person),
+        "turns": Turn.objects.filter(conversation__owner=person),
+        "files": StoredFile.objects.filter(owner=person),
+        "share links": ShareLink.objects.filter(created_by=person),
+        "debug requests": DebugRequest.objects.filter(Q(person=person) | Q(conversation__owner=person)),
+    }
+    return Contents({kind: found.count() for kind, found in rows.items()})
 
 
 _TRIES = 3

@@ -5,13 +5,13 @@ Only the operator's table maps groups of a directory to groups of the product. M
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from chatui.accounts import account_linking, account_managers
 from chatui.accounts.sign_in_settings import Provider
@@ -61,20 +61,13 @@ MAX_GROUPS = 5000
 
 def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
     """The groups that match a filter; all if it is empty. Raises ScimError for an unsupported filter."""
-    rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
-    if not filter_text:
-        return rows
-    for attribute, value in scim_patches.parse_filters(filter_text, "displayName", "externalId", "id", "members"):
-        match attribute:
-            case "displayname":
-                rows = rows.filter(pk__in=_named(provider, value))
-            case "externalid":
-                rows = rows.filter(external_id=value)
-            case "members":
-                rows = rows.filter(members__in=uuids([value]))
-            case _:
-                rows = rows.filter(pk__in=uuids([value]))
-    return rows
+    conditions: dict[str, Callable[[str], Q]] = {
+        "displayName": lambda name: Q(pk__in=_named(provider, name)),
+        "externalId": lambda key: Q(external_id=key),
+        "id": lambda key: Q(pk__in=uuids([key])),
+        "members": lambda key: Q(members__in=uuids([key])),
+    }
+    return scim_patches.filtered(ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id"), filter_text, conditions)
 
 
 def _named(provider: Provider, name: str) -> list[UUID]:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 from uuid import UUID
+
+from django.db.models import Model, Q, QuerySet
 
 from chatui.accounts import mail
 from chatui.lifecycle.scim_resources import CORE, ScimError
+
+M = TypeVar("M", bound=Model)
 
 MAX_OPERATIONS = 1000
 MAX_MEMBERS = 10_000
@@ -49,20 +53,30 @@ def changes(body: Mapping[str, Any]) -> list[Change]:
     return [change for operation in operations for change in _changes_of(operation)]
 
 
+def filtered(rows: QuerySet[M], text: str, conditions: Mapping[str, Callable[[str], Q]]) -> QuerySet[M]:
+    """The rows that match a filter; all if it is empty. ``conditions``: for the value of each attribute that filters may have.
+
+    Raises ScimError for an unsupported filter.
+    """
+    for attribute, value in parse_filters(text, *conditions) if text else ():
+        rows = rows.filter(conditions[attribute](value))
+    return rows
+
+
 def parse_filters(text: str, *attributes: str) -> list[tuple[str, str]]:
-    """The attributes, in lower case, and values of a filter such as ``userName eq "ada" and active eq true``. All of them must match.
+    """Which of the attributes a filter has, such as ``userName eq "ada" and active eq true``, and their values. All of them must match.
 
     ``emails`` and ``members`` may be written with ``.value``, or with a filter of their own. Raises ScimError for any other form.
     """
-    known, found, rest = {name.lower() for name in attributes}, [], CORE.sub("", text.strip())
+    known, found, rest = {name.lower(): name for name in attributes}, [], CORE.sub("", text.strip())
     while match := _TERM.match(rest):
         name = (match["part"] or match["attribute"]).lower()
         found.append((name, _filter_value(match["value"])))
         rest = rest[match.end() :]
-    if rest or not found or not {name for name, _ in found} <= known:
+    if rest or not found or not {name for name, _ in found} <= known.keys():
         words = f'A filter must look like {attributes[0]} eq "value", joined by and, with: {", ".join(attributes)}.'
         raise ScimError(words, "invalidFilter")
-    return found
+    return [(known[name], value) for name, value in found]
 
 
 def _filter_value(text: str) -> str:

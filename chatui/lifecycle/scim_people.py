@@ -8,11 +8,11 @@ provisioned for them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace as replaced
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.accounts import account_linking, account_managers
@@ -92,22 +92,14 @@ def _is_unused(row: ProvisionedAccount) -> bool:
 
 def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]:
     """The accounts that match a filter; all if it is empty. Raises ScimError for an unsupported filter."""
-    rows = changeable_accounts(provider)
-    if not filter_text:
-        return rows
-    for attribute, value in scim_patches.parse_filters(filter_text, "userName", "externalId", "id", "active", "emails"):
-        match attribute:
-            case "username":
-                rows = rows.filter(name_key=_name_key(value))
-            case "externalid":
-                rows = rows.filter(external_id=value)
-            case "emails":
-                rows = rows.filter(email__iexact=value).exclude(email="")
-            case "active":
-                rows = rows.filter(user__is_active=value.lower() == "true")
-            case _:
-                rows = rows.filter(pk__in=uuids([value]))
-    return rows
+    conditions: dict[str, Callable[[str], Q]] = {
+        "userName": lambda name: Q(name_key=_name_key(name)),
+        "externalId": lambda key: Q(external_id=key),
+        "id": lambda key: Q(pk__in=uuids([key])),
+        "active": lambda value: Q(user__is_active=value.lower() == "true"),
+        "emails": lambda address: Q(email__iexact=address) & ~Q(email=""),
+    }
+    return scim_patches.filtered(changeable_accounts(provider), filter_text, conditions)
 
 
 def get(provider: Provider, key: str) -> ProvisionedAccount:

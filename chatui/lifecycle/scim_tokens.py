@@ -24,7 +24,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.lifecycle.scim_resources import ForbiddenAccountError, ResourceExistsError
-from chatui.limits import GuessLimit, Scope, Throttle
+from chatui.limits import GuessLimit, Throttle
 from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
 from chatui.models.user import User
 
@@ -64,7 +64,7 @@ MADE, REVOKED, REFUSED = "make directory token", "revoke directory token", "dire
 PER_MINUTE = 1200
 
 _PATTERN = re.compile(r"scim_[A-Za-z0-9_-]{43}")
-_wrong_tokens = GuessLimit("directory token", address=Scope(free=20, longest=60, window=3600))
+_wrong_tokens = GuessLimit("directory token")
 _refusals = RepeatedAction(REFUSED, per_key=5, total=200)
 _request_limit = Throttle("scim", attempts=PER_MINUTE, seconds=60)
 

@@ -1,87 +1,54 @@
 """The counters and timers of this process, for ``/metrics``, and spans of the product's work, for the operator's collector of traces.
 
-Counters contain no ids, no names and no content. Without a token nobody can read ``/metrics``. Then nothing is counted, and
-prometheus_client, which takes 1 MB, is not loaded. Spans have ids, codes, counts and seconds only. If tracing is off, they are discarded,
-OpenTelemetry is not loaded, and a span costs one global lookup.
+Counters contain no ids, no names and no content. Without a token nobody can read ``/metrics``. Spans have ids, codes, counts and seconds
+only. If tracing is off, they are discarded, OpenTelemetry is not loaded, and a span costs one global lookup.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, Unpack
+from functools import partial
+from typing import Literal, Protocol, TypedDict, Unpack
 from uuid import UUID
 
-if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+import prometheus_client
+from prometheus_client import CollectorRegistry, ProcessCollector
 
-
-class NotCounted:
-    """Stands for a counter, gauge or histogram, and does nothing."""
-
-    def labels(self, *_: str) -> Self:
-        return self
-
-    def inc(self, _: float = 1) -> None: ...
-
-    def dec(self, _: float = 1) -> None: ...
-
-    def observe(self, _: float) -> None: ...
-
-
-@cache
-def registry() -> CollectorRegistry:
-    from prometheus_client import CollectorRegistry, ProcessCollector
-
-    found = CollectorRegistry()
-    ProcessCollector(registry=found)
-    return found
-
-
-def _metric(kind: str, name: str, description: str, labels: Sequence[str], buckets: Sequence[float] = ()) -> Any:
-    # Not from the settings: backends count as well, and know no Django.
-    if not any(value for variable, value in os.environ.items() if variable.upper() == "CHATUI_METRICS_TOKEN"):
-        return NotCounted()
-    import prometheus_client
-
-    options = {"buckets": buckets} if buckets else {}
-    return getattr(prometheus_client, kind)(name, description, labels, registry=registry(), **options)
-
+REGISTRY = CollectorRegistry()
+ProcessCollector(registry=REGISTRY)
+_counter = partial(prometheus_client.Counter, registry=REGISTRY)
+_histogram = partial(prometheus_client.Histogram, registry=REGISTRY)
 
 _SHORT = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 _LONG = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800)
 
-TURNS: Counter = _metric("Counter", "chatui_turns_ended", "Turns that ended.", ["backend", "state", "code"])
-TURN_SECONDS: Histogram = _metric("Histogram", "chatui_turn_seconds", "From the question until the answer was stored.", ["backend"], _LONG)
-FIRST_TOKEN_SECONDS: Histogram = _metric(
-    "Histogram",
+TURNS = _counter("chatui_turns_ended", "Turns that ended.", ["backend", "state", "code"])
+TURN_SECONDS = _histogram("chatui_turn_seconds", "From the question until the answer was stored.", ["backend"], buckets=_LONG)
+FIRST_TOKEN_SECONDS = _histogram(
     "chatui_first_token_seconds",
     "From a request to a model server until it wrote something, hidden or not.",
     ["backend"],
-    _LONG,
+    buckets=_LONG,
 )
-QUEUE_SECONDS: Histogram = _metric("Histogram", "chatui_queue_seconds", "How long answers waited for a slot of this process.", (), _LONG)
-DATABASE_SECONDS: Histogram = _metric(
-    "Histogram", "chatui_database_seconds", "From asking the database until it was done, by kind of work.", ["work"], _SHORT
+QUEUE_SECONDS = _histogram("chatui_queue_seconds", "How long answers waited for a slot of this process.", buckets=_LONG)
+DATABASE_SECONDS = _histogram(
+    "chatui_database_seconds", "From asking the database until it was done, by kind of work.", ["work"], buckets=_SHORT
 )
-MODEL_SERVER_ERRORS: Counter = _metric(
-    "Counter",
+MODEL_SERVER_ERRORS = _counter(
     "chatui_model_server_errors",
     "Requests that a model server failed, after all attempts. status: of HTTP, or empty.",
     ["backend", "code", "status"],
 )
-ANSWERS_READ: Counter = _metric(
-    "Counter",
+ANSWERS_READ = _counter(
     "chatui_model_answers",
     "Answers of model servers: read as structured, plain or unproven, and whether something in them was withheld (yes or no).",
     ["backend", "separation", "withheld"],
 )
-TOKENS: Counter = _metric("Counter", "chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
-SOCKETS: Gauge = _metric("Gauge", "chatui_sockets", "Open sockets of people who are signed in.", ())
-SIGN_INS: Counter = _metric("Counter", "chatui_sign_ins", "Attempts to sign in.", ["outcome"])
-ERROR_PAGES: Counter = _metric("Counter", "chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
+TOKENS = _counter("chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
+SOCKETS = prometheus_client.Gauge("chatui_sockets", "Open sockets of people who are signed in.", registry=REGISTRY)
+SIGN_INS = _counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"])
+ERROR_PAGES = _counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])
 
 
 Kind = Literal["server", "client", "internal"]

@@ -23,8 +23,8 @@ from django.db.models.sql import InsertQuery
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks, versions
-from chatui.operations import sqlite_files
-from chatui.operations.sqlite_files import BackupError, Counts
+from chatui.operations import backups
+from chatui.operations.backups import BackupError, Counts
 
 ACTION = "database moved"
 MADE_BY_MIGRATIONS = (ContentType, Permission)
@@ -60,7 +60,7 @@ def move(source: Path, report_line: Callable[[str], None] = lambda _line: None) 
     try:
         # This lock keeps a server from starting on the file, and SQLite's lock in _source_database keeps commands from writing.
         with file_locks.take(source, file_locks.SERVING):
-            counts = sqlite_files.check(source)
+            counts = backups.check(source)
             _check_same_version(source)
             _check_target()
             return _move(source, counts, report_line)
@@ -78,7 +78,7 @@ def _check_target() -> None:
 
 
 def _check_same_version(source: Path) -> None:
-    with closing(sqlite_files.connect(source)) as database:
+    with closing(backups.connect(source)) as database:
         there = {(str(app), str(name)) for app, name in database.execute("SELECT app, name FROM django_migrations")}
     here = set(MigrationLoader(connection).disk_migrations)
     if newer := versions.unknown(there):

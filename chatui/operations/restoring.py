@@ -38,8 +38,8 @@ from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import ClosingCause, User
-from chatui.operations import backups, sqlite_files
-from chatui.operations.sqlite_files import BackupError, Counts
+from chatui.operations import backups
+from chatui.operations.backups import BackupError, Counts
 from chatui.store import temporary
 
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -56,14 +56,14 @@ class CurrentDatabase:
         """Atomically replace it with the database ``by``. Returns whether there was an old one, which is now at ``former``."""
         was_there = self.path.exists()
         # A damaged database keeps its write-ahead log, which must not be applied to the new one.
-        for suffix in sqlite_files.SIDECARS:
+        for suffix in backups.SIDECARS:
             if (sidecar := Path(f"{self.path}{suffix}")).exists():
                 os.replace(sidecar, f"{former}{suffix}")
         if was_there:
             _link(self.path, former)
             former.chmod(0o600)
         os.replace(by, self.path)
-        sqlite_files.sync(self.path.parent)
+        backups.sync(self.path.parent)
         return was_there
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ def lock(path: Path) -> CurrentDatabase:
     """Lock a database, and merge its write-ahead log into it. Raises BackupError if any other process has it open."""
     if not path.exists():
         return CurrentDatabase(path, None)
-    connection = sqlite_files.connect(path)
+    connection = backups.connect(path)
     try:
         # Leaving WAL mode only succeeds if this is the database's only connection.
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -94,7 +94,7 @@ def _link(path: Path, former: Path) -> None:
     try:
         os.link(path, former)
     except OSError:  # a file system without links
-        with path.open("rb") as source, sqlite_files.private_file(former) as target:
+        with path.open("rb") as source, backups.private_file(former) as target:
             shutil.copyfileobj(source, target, 1024 * 1024)
 
 
@@ -176,7 +176,7 @@ def restore(backup: Path, options: RestoreOptions) -> Restored:
         BackupError: the backup cannot be restored; the database is unchanged.
         CommandError: ``migrate`` refused the backup; the database is unchanged.
     """
-    database = sqlite_files.database_file()
+    database = backups.database_file()
     connection.close()
     try:
         with file_locks.take(database, file_locks.SERVING), closing(lock(database)) as current:
@@ -191,25 +191,25 @@ def restore(backup: Path, options: RestoreOptions) -> Restored:
 
 def _restore(backup: Path, current: CurrentDatabase, options: RestoreOptions) -> Restored:
     prepared = Path(f"{current.path}.restoring")
-    sqlite_files.discard(prepared)  # left by a process that was killed
+    backups.discard(prepared)  # left by a process that was killed
     try:
         _unpack(backup, prepared, options.keys)
-        sqlite_files.check(prepared)
+        backups.check(prepared)
         erasures = _erasures(prepared, current, options)
         access = (
             active_access(current.connection)
             if current.connection and _recorded_erasures(current.connection, prepared) is not None
             else None
         )
-        with sqlite_files.used_by_django(prepared):
+        with backups.used_by_django(prepared):
             erased = _prepare(current, erasures, options)
             revoked = revoke_again(access) if access else None
-        sqlite_files.merge_and_sync(prepared)
-        counts = sqlite_files.check(prepared)
+        backups.merge_and_sync(prepared)
+        counts = backups.check(prepared)
         former = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
         was_there = current.replace(prepared, former)
     finally:
-        sqlite_files.discard(prepared)
+        backups.discard(prepared)
         Path(f"{prepared}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # left by ``migrate``; no other process uses it
     return Restored(counts, erased, revoked, former if was_there else None)
 
@@ -218,7 +218,7 @@ def _unpack(backup: Path, prepared: Path, keys: Sequence[Any]) -> None:
     is_encrypted = backups.is_encrypted(backup)
     if is_encrypted and not keys:
         raise BackupError("The backup is encrypted: --identity must name the file with the private key.")
-    with backup.open("rb") as source, sqlite_files.private_file(prepared) as target:
+    with backup.open("rb") as source, backups.private_file(prepared) as target:
         if is_encrypted:
             backups.decrypt(source, target, list(keys))
         else:
@@ -226,7 +226,7 @@ def _unpack(backup: Path, prepared: Path, keys: Sequence[Any]) -> None:
     # A database that was copied by hand may have an unmerged write-ahead log, which is part of it.
     log = Path(f"{backup}-wal")
     if log.exists():
-        with log.open("rb") as source, sqlite_files.private_file(Path(f"{prepared}-wal")) as target:
+        with log.open("rb") as source, backups.private_file(Path(f"{prepared}-wal")) as target:
             shutil.copyfileobj(source, target, 1024 * 1024)
 
 
@@ -245,7 +245,7 @@ def _erasures(prepared: Path, current: CurrentDatabase, options: RestoreOptions)
 
 def _recorded_erasures(current: sqlite3.Connection, prepared: Path) -> list[Erasure] | None:
     """The erasures in the current database's audit log; None if it does not continue the backup's, or cannot be read."""
-    with closing(sqlite_files.connect(prepared)) as database:
+    with closing(backups.connect(prepared)) as database:
         head = database.execute(_HEAD).fetchone()
     try:
         if head is None or current.execute("SELECT 1 FROM chatui_auditevent WHERE number = ? AND hash = ?", head).fetchone() is None:

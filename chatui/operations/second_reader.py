@@ -439,14 +439,14 @@ def _where(numbers: list[int]) -> str:
 _MAX_NUMBERS = 5
 
 
-def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Comparison:
+def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None) -> Comparison:
     """Compare ``frames``, a function that is called when everything else is ready; None if there are too many to keep in memory. Blocks
     until the second reader finishes or times out.
     """
     if frames is None:
         return Comparison(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
     try:
-        return compare([frames()], vocabulary.load(environment().data_dir), second or SecondReader())[0]
+        return compare([frames()], vocabulary.load(environment().data_dir), SecondReader())[0]
     except OpenChatMLError as error:
         return Comparison(why=f"it cannot be written as Harmony: {error.hint}.")
     except (SecondReaderError, VocabularyError) as error:

@@ -16,6 +16,8 @@ from chatui.codes import ProductCode
 from chatui.models.usage import UsageCount, UsageLimit
 from chatui.models.user import User
 
+KINDS = (("day", "tokens"), ("day", "turns"), ("month", "tokens"), ("month", "turns"))
+"""What is limited. Limits and counts have a column for each, such as ``day_tokens``."""
 CACHE_SECONDS = 2.0
 """How long a process caches the limits: if there are none, a question needs no statement for them."""
 
@@ -113,20 +115,6 @@ WARN_PERCENT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """The current usage.
-
-    ``running``: how many answers are being written; they are included in ``day_turns`` and ``month_turns``, each as one turn.
-    """
-
-    day_tokens: int = 0
-    day_turns: int = 0
-    month_tokens: int = 0
-    month_turns: int = 0
-    running: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class LimitLine:
     """One limit and its usage, until ``until``."""
 
@@ -145,48 +133,27 @@ class LimitLine:
         return 100 if self.used >= self.limit else 100 * self.used // self.limit
 
 
-def lines(limits: UsageLimits, used: Used, period: Period) -> list[LimitLine]:
-    """The existing limits, each with its usage."""
-    numbers = astuple(used)[:4]
-    found = zip(_KINDS, numbers, astuple(limits), strict=True)
-    return [
-        LimitLine(code, of, count, limit, period.day_ends if code is ProductCode.QUOTA_DAY else period.month_ends)
-        for (code, of), count, limit in found
-        if limit is not None
-    ]
-
-
-def used_by(person: User, period: Period) -> Used:
-    """The person's usage so far. One statement."""
-    row = UsageCount.objects.filter(person=person).first()
-    if row is None:
-        return Used()
-    day, month = row.day >= period.day, row.month >= period.month
-    return Used(
-        day_tokens=row.day_tokens if day else 0,
-        day_turns=(row.day_turns if day else 0) + row.reserved_turns,
-        month_tokens=row.month_tokens if month else 0,
-        month_turns=(row.month_turns if month else 0) + row.reserved_turns,
-        running=row.reserved_turns,
-    )
+def lines(person: User, limits: UsageLimits, period: Period) -> list[LimitLine]:
+    """The existing limits, each with the person's usage so far: answers that are being written count as one turn each. One statement."""
+    row = UsageCount.objects.filter(person=person).first() or UsageCount(day=period.day, month=period.month)
+    found = []
+    for span, what in KINDS:
+        limit = getattr(limits, f"{span}_{what}")
+        if limit is not None:
+            counted = getattr(row, f"{span}_{what}") if getattr(row, span) >= getattr(period, span) else 0
+            running = row.reserved_turns if what == "turns" else 0
+            code, until = (ProductCode.QUOTA_DAY, period.day_ends) if span == "day" else (ProductCode.QUOTA_MONTH, period.month_ends)
+            found.append(LimitLine(code, what, counted + running, limit, until))
+    return found
 
 
 def status_of(person: User) -> list[LimitLine]:
     """The limits of a person, for their page. Empty if they have none."""
-    period = now()
     limits = limits_of(person)
-    return lines(limits, used_by(person, period), period) if limits else []
+    return lines(person, limits, now()) if limits else []
 
 
-def warning(limits: UsageLimits, used: Used, period: Period) -> LimitLine | None:
+def warning(person: User, limits: UsageLimits, period: Period) -> LimitLine | None:
     """The limit to warn of with an accepted question: the one that is nearest; None below WARN_PERCENT."""
-    near = [line for line in lines(limits, used, period) if line.percent >= WARN_PERCENT]
+    near = [line for line in lines(person, limits, period) if line.percent >= WARN_PERCENT]
     return max(near, key=lambda line: (line.percent, line.until), default=None)
-
-
-_KINDS = (
-    (ProductCode.QUOTA_DAY, "tokens"),
-    (ProductCode.QUOTA_DAY, "turns"),
-    (ProductCode.QUOTA_MONTH, "tokens"),
-    (ProductCode.QUOTA_MONTH, "turns"),
-)

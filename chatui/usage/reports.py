@@ -23,21 +23,20 @@ _MILLION = Decimal(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class PriceSpan:
-    """Days, the last one included, on which no price changes, with the price of each model."""
+class Days:
+    """A range of days, including the last one."""
 
     first: date
     last: date
-    prices: dict[str, ModelPrice]
 
 
-def spans(first: date, last: date) -> list[PriceSpan]:
-    """The spans of those days, in order. One statement."""
-    rows = list(ModelPrice.objects.filter(since__lte=last).order_by("since"))
-    begins = sorted({first, *(row.since for row in rows if row.since > first)})
-    ends = [*(day - timedelta(days=1) for day in begins[1:]), last]
+def spans(days: Days) -> list[tuple[Days, dict[str, ModelPrice]]]:
+    """The spans of those days on which no price changes, in order, each with the price of each model. One statement."""
+    rows = list(ModelPrice.objects.filter(since__lte=days.last).order_by("since"))
+    begins = sorted({days.first, *(row.since for row in rows if row.since > days.first)})
+    ends = [*(day - timedelta(days=1) for day in begins[1:]), days.last]
     return [
-        PriceSpan(begin, end, {row.model: row for row in rows if row.since <= begin})  # the later of two replaces the earlier
+        (Days(begin, end), {row.model: row for row in rows if row.since <= begin})  # the later of two replaces the earlier
         for begin, end in zip(begins, ends, strict=True)
     ]
 
@@ -57,14 +56,6 @@ class By(StrEnum):
     MODEL = "model"
     KEY = "key"
     KIND = "kind"
-
-
-@dataclass(frozen=True, slots=True)
-class Days:
-    """A range of days, including the last one."""
-
-    first: date
-    last: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +94,12 @@ class ReportRow:
 
 def lines_of(days: Days, person: User | None = None) -> QuerySet[UsageEntry]:
     """The lines of some days, of one person or of everybody."""
-    found = UsageEntry.objects.filter(day__gte=days.first, day__lte=days.last).order_by()
+    found = _within(UsageEntry.objects.order_by(), days)
     return found.filter(person=person) if person else found
+
+
+def _within(lines: QuerySet[UsageEntry], days: Days) -> QuerySet[UsageEntry]:
+    return lines.filter(day__range=(days.first, days.last))
 
 
 def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[ReportRow]:
@@ -113,12 +108,11 @@ def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Repor
     One statement for each span of days without a change of prices, and one for those.
     """
     found: dict[object, ReportRow] = {}
-    for span in spans(days.first, days.last):
-        columns = {"model", *([_COLUMN[by]] if by else [])}
-        rows = lines.filter(day__gte=span.first, day__lte=span.last).values(*columns).annotate(**_SUMS)
-        for row in rows:
-            name = row[_COLUMN[by]] if by else None
-            found[name] = found.get(name, ReportRow(name)) + _row(name, row, span)
+    column = _COLUMNS.get(by, by.value) if by else "model"
+    for span, prices in spans(days):
+        for row in _within(lines, span).values(*{"model", column}).annotate(**_SUMS):
+            name = row[column] if by else None
+            found[name] = found.get(name, ReportRow(name)) + _row(name, row, prices)
     if by is None:
         return list(found.values()) or [ReportRow(None)]
     if by is By.DAY:
@@ -131,11 +125,11 @@ def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, An
     and no cursor stays open in between, because the client may read slowly.
     """
     columns = ("day", "person__username", "key__prefix", "backend", "model", "kind")
-    for span in spans(days.first, days.last):
-        within = lines.filter(day__gte=span.first, day__lte=span.last)
+    for span, prices in spans(days):
+        within = _within(lines, span)
         for day in list(within.values_list("day", flat=True).distinct().order_by("day")):
             for row in list(within.filter(day=day).values(*columns).annotate(**_SUMS).order_by(*columns)):
-                yield {**{name: row[name] for name in columns}, "sums": _row(None, row, span)}
+                yield {**{name: row[name] for name in columns}, "sums": _row(None, row, prices)}
 
 
 def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:
@@ -144,22 +138,16 @@ def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:
     return {key: f"{name} ({prefix}…)" for key, name, prefix in rows}
 
 
-def _row(name: object, row: dict[str, Any], span: PriceSpan) -> ReportRow:
+def _row(name: object, row: dict[str, Any], prices: dict[str, ModelPrice]) -> ReportRow:
     tokens_in, cached, out = row["sum_in"], row["sum_cached"], row["sum_out"]
-    price = span.prices.get(row["model"])
+    price = prices.get(row["model"])
     cost = cost_of(price, tokens_in, cached, out) if price else None
     unpriced = 0 if price else tokens_in + out
     return ReportRow(name, row["sum_turns"], tokens_in, cached, out, row["estimates"], cost, unpriced)
 
 
-_COLUMN = {
-    By.DAY: "day",
-    By.PERSON: "person__username",
-    By.GROUP: "person__groups__name",
-    By.MODEL: "model",
-    By.KEY: "key",
-    By.KIND: "kind",
-}
+_COLUMNS = {By.PERSON: "person__username", By.GROUP: "person__groups__name"}
+"""The columns that are called otherwise."""
 _SUMS = {
     "sum_turns": Sum("turns"),
     "sum_in": Sum("input_tokens"),

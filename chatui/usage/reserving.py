@@ -56,16 +56,15 @@ def reserve(person: User, limits: UsageLimits, tokens: int) -> Reserved:
         _begin(person, period)
         if not _try_to_reserve(person, limits, tokens, period):
             raise _reached(person, limits, period)
-    return Reserved(tokens, usage_limits.warning(limits, usage_limits.used_by(person, period), period))
+    return Reserved(tokens, usage_limits.warning(person, limits, period))
 
 
 def _try_to_reserve(person: User, limits: UsageLimits, tokens: int, period: Period) -> bool:
     """Run the statement that decides. Returns whether the tokens and the answer are reserved now."""
     within = Q(person=person)
-    for name, limit, wanted in (("tokens", limits.day_tokens, tokens), ("turns", limits.day_turns, 1)):
-        within &= _within("day", period.day, name, limit, wanted)
-    for name, limit, wanted in (("tokens", limits.month_tokens, tokens), ("turns", limits.month_turns, 1)):
-        within &= _within("month", period.month, name, limit, wanted)
+    for span, name in usage_limits.KINDS:
+        wanted = tokens if name == "tokens" else 1
+        within &= _within(span, getattr(period, span), name, getattr(limits, f"{span}_{name}"), wanted)
     more = {"reserved_tokens": F("reserved_tokens") + tokens, "reserved_turns": F("reserved_turns") + 1}
     return bool(UsageCount.objects.filter(within).update(**more))
 
@@ -98,7 +97,7 @@ def _begin(person: User, period: Period) -> None:
 
 def _reached(person: User, limits: UsageLimits, period: Period) -> LimitReachedError:
     """The limit that was reached; of several, the one that lasts longest. If none is reached, only running answers are in the way."""
-    over = [line for line in usage_limits.lines(limits, usage_limits.used_by(person, period), period) if line.used >= line.limit]
+    over = [line for line in usage_limits.lines(person, limits, period) if line.used >= line.limit]
     if not over:
         return LimitReachedError(ProductCode.TOO_MANY, None)
     last = max(over, key=lambda line: line.until)

@@ -82,13 +82,11 @@ def _entry(attribution: Attribution, charge: Charge) -> UsageEntry:
 def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:
     period = limits.Period(attribution.day)
     values = {"person": attribution.person_id, "day": period.day, "month": period.month, "tokens": tokens, "turns": turns}
-    change = _ADD
-    if attribution.reserved_tokens is not None:
-        change, values["reserved"] = _ADD_AND_RELEASE, attribution.reserved_tokens
-    if not change.run(**values):
+    values |= {"released_tokens": attribution.reserved_tokens or 0, "released_turns": int(attribution.reserved_tokens is not None)}
+    if not _ADD.run(**values):
         first = UsageCount(person_id=attribution.person_id, day=period.day, month=period.month)
         UsageCount.objects.bulk_create([first], ignore_conflicts=True)
-        change.run(**values)
+        _ADD.run(**values)
 
 
 def _adding() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
@@ -97,14 +95,9 @@ def _adding() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
         begins = Parameter(span, DateField())
         changed[span] = Case(When(**{f"{span}__lt": begins}, then=begins), default=F(span))
         changed |= {f"{span}_{name}": _increased(span, begins, name) for name in ("tokens", "turns")}
+    for name in ("tokens", "turns"):
+        changed[f"reserved_{name}"] = Greatest(F(f"reserved_{name}") - Parameter(f"released_{name}", BigIntegerField()), Value(0))
     return UsageCount.objects.filter(person=Parameter("person", UUIDField())), changed
-
-
-def _adding_and_releasing() -> tuple[QuerySet[UsageCount], dict[str, Combinable]]:
-    rows, changed = _adding()
-    changed["reserved_tokens"] = Greatest(F("reserved_tokens") - Parameter("reserved", BigIntegerField()), Value(0))
-    changed["reserved_turns"] = Greatest(F("reserved_turns") - 1, Value(0))
-    return rows, changed
 
 
 def _increased(span: str, begins: Parameter, name: str) -> Combinable:
@@ -115,7 +108,6 @@ def _increased(span: str, begins: Parameter, name: str) -> Combinable:
 
 _ENTRIES = CompiledInsert(UsageEntry)
 _ADD = CompiledUpdate(_adding)
-_ADD_AND_RELEASE = CompiledUpdate(_adding_and_releasing)
 
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from chatui.codes import Fault
 from chatui.operations.doctor.examination import ExaminedServer, examine
-from chatui.operations.doctor.faults import AnyFault, Level, ServerFault
+from chatui.operations.doctor.faults import Level, ServerFault
 from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 
@@ -18,7 +19,7 @@ async def examined(url: str, vocabulary: Vocabulary, kind: str) -> DoctorReport:
     return await examine(ExaminedServer("here", url, lambda: vocabulary, kind))
 
 
-def found(report: DoctorReport) -> dict[str, dict[AnyFault, Level]]:
+def found(report: DoctorReport) -> dict[str, dict[Fault, Level]]:
     return {one.kind: {finding.fault: finding.level for finding in one.findings} for one in report.formats}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chatui.operations.canary.scripts import ENDS_OF_A_CALL, JSON, Event, Harmony, Pause, Planter, Script, Shape, Step, all_shapes
+from chatui.operations.canary.scripts import ENDS_OF_A_CALL, JSON, PAUSE, Event, Harmony, Planter, Script, Shape, Step, all_shapes
 from renderer.activities.lines import TICKS
 from renderer.harmony.vocabulary import MARKER_IDS
 from renderer.tokens import Token
@@ -90,10 +90,10 @@ def chat(planter: Planter) -> list[Script]:
         row(
             "paused",
             _said("{?reasoning before a reload}", "reasoning_content"),
-            Pause.HERE,
+            PAUSE,
             _said("{?reasoning after a reload}", "reasoning_content"),
             _chunk({"content": "First {+before the pause}, "}),
-            Pause.HERE,
+            PAUSE,
             _chunk({"content": "then {+after the pause}."}),
             *_STOP,
         ),
@@ -109,7 +109,7 @@ def chat(planter: Planter) -> list[Script]:
             _DONE,
             ends=("incomplete",),
         ),
-        row("stopped", _said("{?reasoning that was stopped}", "reasoning_content"), Pause.HERE, ends=()),
+        row("stopped", _said("{?reasoning that was stopped}", "reasoning_content"), PAUSE, ends=()),
         row("broken-off", _chunk({"reasoning": "{?reasoning of a stream that broke}"}), ends=BROKEN),
         row(
             "error-inside",
@@ -310,7 +310,7 @@ def summarized(planter: Planter) -> list[Script]:
         planter.script(
             "summarized",
             _said(f"{_LOOKS}What does {word} mean? {word} is a secret. {_LOOKS}", "reasoning"),
-            Pause.HERE,
+            PAUSE,
             _chunk({"content": "Answer {+answer after a summary}."}),
             _chunk({}, "stop"),
             asides=(COPIER,),
@@ -338,7 +338,7 @@ def _with_summary(thought: str, text: str, name: str) -> Iterator[Step]:
     added, done = _at_once(0, item, summary=[])
     at = {"item_id": "r1", "output_index": 0, "summary_index": 0}
     yield from (added, (thought, _event("reasoning_text.delta", **at, delta=...)))
-    yield from ((text, _event("reasoning_summary_text.delta", **at, delta=...)), done, Pause.HERE)
+    yield from ((text, _event("reasoning_summary_text.delta", **at, delta=...)), done, PAUSE)
     yield from (*_at_once(1, message), _completed(item, message))
 
 

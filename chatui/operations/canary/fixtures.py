@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ from chatui.models.model_servers import StoredBackend
 from chatui.models.sign_in import BegunSession
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.operations.canary.answers import Played
+from chatui.operations.canary.answers import SERVERS
 
 LEFT_OVER_AFTER = timedelta(hours=1)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -45,15 +45,6 @@ class Guests:
     password: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class BackendOffer:
-    """A model server of a run: what is played, at which address, and the models."""
-
-    server: Played
-    url: str
-    models: tuple[str, ...]
-
-
 def new_run() -> str:
     """A name for a run."""
     return "canary-" + "".join(secrets.choice(_LETTERS) for _ in range(16))
@@ -64,8 +55,8 @@ def choice(run: str, kind: str, model: str) -> str:
     return f"{run}-{kind}/{model}"
 
 
-def make(run: str, offers: Mapping[str, BackendOffer]) -> Guests:
-    """Create all rows of a run, or none. ``offers``: its model servers by name, as in ``choice``."""
+def make(run: str, servers: Mapping[str, tuple[str, Sequence[str]]]) -> Guests:
+    """Create all rows of a run, or none. ``servers``: the address and the models of each of ``answers.SERVERS`` that is played."""
     password = secrets.token_urlsafe(24)
     with transaction.atomic():
         group = Group.objects.create(name=run)
@@ -75,14 +66,14 @@ def make(run: str, offers: Mapping[str, BackendOffer]) -> Guests:
         for person in (owner, stranger, trusted):
             person.groups.add(group)
         owner.groups.add(*_needed())
-        for name, offer in offers.items():
-            summaries, summarizer = offer.server.summaries
+        for name, (url, models) in servers.items():
+            summaries, summarizer = SERVERS[name].summaries
             row = StoredBackend.objects.create(
                 name=f"{run}-{name}",
                 label="Canary",
-                kind=offer.server.kind,
-                url=offer.url,
-                model_names="\n".join(offer.models),
+                kind=SERVERS[name].kind,
+                url=url,
+                model_names="\n".join(models),
                 summaries=summaries,
                 summarizer=summarizer and choice(run, name, summarizer),
                 position=_LAST_POSITION,

@@ -26,7 +26,7 @@ from chatui.operations.canary.crawl import Crawl, Values
 from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.programs import Programs
-from chatui.operations.canary.scripts import Pause, Script
+from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import SHARED, SOCKET, Canary, CanaryError, look_at_rows
 from chatui.permissions import debug_views
 from renderer.errors import Code, ErrorCode
@@ -58,9 +58,9 @@ class Planted:
 
 
 class Journey:
-    """Call ``go`` once. ``problems``: failed steps, because of which finding nothing would prove nothing."""
+    """Call ``go`` once. ``problems``: receives a sentence for each failed step, because of which finding nothing would prove nothing."""
 
-    def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: CanaryServer) -> None:
+    def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: CanaryServer, problems: list[str]) -> None:
         self._guests = guests
         self._planted = planted
         self._deployment = deployment
@@ -68,7 +68,7 @@ class Journey:
         self._watch = deployment.watch
         self._refused: Counter[str] = Counter()
         self._many: set[str] = set()
-        self.problems: list[str] = []
+        self._problems = problems
 
     def go(self) -> None:
         """Run all steps. Raises CanaryError if the run cannot continue."""
@@ -94,7 +94,7 @@ class Journey:
                 try:
                     part()
                 except CanaryError as error:
-                    self.problems.append(str(error))
+                    self._problems.append(str(error))
 
     def _sign_in(self) -> None:
         address = reverse("sign_in")
@@ -146,9 +146,9 @@ class Journey:
         playing.may_continue.release()
         received = "".join(tab.heard[count_before:])
         if end.get("state") not in (script.ends or ("stopped",)):
-            self.problems.append(f"{kind} {script.name} ended as {end.get('state')}.")
+            self._problems.append(f"{kind} {script.name} ended as {end.get('state')}.")
         if missing := sum(marker not in received for marker in script.shows):
-            self.problems.append(f"{kind} {script.name}: {missing} of {len(script.shows)} visible markers did not arrive live.")
+            self._problems.append(f"{kind} {script.name}: {missing} of {len(script.shows)} visible markers did not arrive live.")
         return accepted
 
     def _accepted(self, tab: Tab, how: str, choice: str, fields: Mapping[str, str | None]) -> Mapping[str, str]:
@@ -168,7 +168,7 @@ class Journey:
 
     def _pause(self, tab: Tab, kind: str, script: Script, accepted: Mapping[str, str]) -> None:
         playing = self._peer.playing(kind, script.name)
-        for _ in range(script.steps.count(Pause.HERE)):
+        for _ in range(script.steps.count(PAUSE)):
             if not playing.at_a_pause.acquire(timeout=self._deployment.clock.left(_STEP_SECONDS)):
                 raise CanaryError(f"The answer {kind} {script.name} was given up before it was complete.")
             # Other models have been asked about this answer, and what came of it could be shown.
@@ -213,7 +213,7 @@ class Journey:
         try:
             answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")
         except NoEventError as error:
-            self.problems.append(f"{command}, which was to be refused, was not answered. {error}")
+            self._problems.append(f"{command}, which was to be refused, was not answered. {error}")
             return
         if answer.get("code") != code:
             self._watch.note(f"{command} was not refused", viewer, SOCKET, str(answer["type"]))
@@ -227,7 +227,7 @@ class Journey:
         file = ("canary.ocml", self._planted.transcript.encode(), "text/plain")
         answer = self._owner.post(address, f"POST {address}", {}, {"file": file})
         if answer.status_code != 302:
-            self.problems.append(f"The transcript could not be imported: the page answered {answer.status_code}.")
+            self._problems.append(f"The transcript could not be imported: the page answered {answer.status_code}.")
 
     def _share(self) -> Values:
         """Create a share link to the first conversation; returns the known parameters with those of the link. None if sharing is off."""
@@ -242,7 +242,7 @@ class Journey:
         token = _SHARED.search(self._owner.get(target, "share").text) if target.startswith(address) else None
         link = ShareLink.objects.filter(created_by=self._guests.owner).values_list("pk", flat=True).first()
         if token is None or link is None:
-            self.problems.append("No share link could be made.")
+            self._problems.append("No share link could be made.")
             return {}
         return {"token": token[1], "link_id": str(link)}
 
@@ -253,7 +253,7 @@ class Journey:
         words = self._planted.visible.plant("instructions of a folder")
         fields = {"name": "A canary's folder", "instructions": words, "conversation": self._known()[0]["conversation_id"]}
         if self._owner.post(address, f"POST {address}", fields).status_code != 302:
-            self.problems.append("No folder could be made.")
+            self._problems.append("No folder could be made.")
         key = self._guests.owner.folders.values_list("pk", flat=True).first()
         return {"folder_id": str(key)} if key else {}
 
@@ -262,7 +262,7 @@ class Journey:
         self._watch.seen.clear()
         look_at_rows(self._watch, self._guests.owner)
         if not self._watch.seen["owner"]:
-            self.problems.append("No visible marker is kept in the database that this command sees.")
+            self._problems.append("No visible marker is kept in the database that this command sees.")
 
     def _crawl(self) -> None:
         shared, folder = self._share(), self._folder()
@@ -275,7 +275,7 @@ class Journey:
         stranger.everything(few)
         Crawl(self._nobody, signed_in=False).everything(few)
         if missing := set(self._planted.visible.planted.values()) - self._watch.seen["owner"]:
-            self.problems.append(f"{len(missing)} visible markers were on no page of the owner's: {', '.join(sorted(missing)[:3])}.")
+            self._problems.append(f"{len(missing)} visible markers were on no page of the owner's: {', '.join(sorted(missing)[:3])}.")
         if shared:
             self._follow_share_link(shared["token"])
         owner.last(known[0])
@@ -291,7 +291,7 @@ class Journey:
         for browser in (self._holder, self._stranger):
             Crawl(browser).page(path, f"{SHARED}…/")
         if not self._watch.seen[_HOLDER] | self._watch.seen["stranger"]:
-            self.problems.append("The share link showed nothing of the conversation.")
+            self._problems.append("The share link showed nothing of the conversation.")
 
     def _search(self) -> None:
         """A search for a word next to hidden text must reveal no more than one for a word that does not exist; in one conversation, too."""
@@ -307,7 +307,7 @@ class Journey:
                 if found and found[bait] != found[nowhere]:
                     self._watch.note(f"a {place} tells that a hidden word is there", "owner", place)
                 if place == "search" and found[words[-1]] == found[nowhere]:
-                    self.problems.append("A search does not even find what is visible.")
+                    self._problems.append("A search does not even find what is visible.")
 
     def _found(self, browser: SimulatedBrowser, path: str, word: str, place: str) -> str:
         answer = browser.get(path, place)
@@ -315,7 +315,7 @@ class Journey:
 
     def _programs(self) -> None:
         """API clients at every endpoint, with every kind of key."""
-        Programs(self._guests, self._deployment, self._peer, self.problems).visit(self._planted.scripts)
+        Programs(self._guests, self._deployment, self._peer, self._problems).visit(self._planted.scripts)
 
     def _check_recorded(self) -> None:
         """Check that each refused access to hidden channels is recorded in the audit log, in a line or a count."""

@@ -13,7 +13,7 @@ from typing import Self
 
 from chatui import prompts
 from chatui.model_servers import connected
-from chatui.operations.canary.scripts import ENDS_OF_A_CALL, Pause, Script
+from chatui.operations.canary.scripts import ENDS_OF_A_CALL, PAUSE, Script
 from chatui.operations.canary.watch import CanaryError
 from renderer.harmony.vocabulary import VocabularyError
 
@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         for step in script.steps:
-            if step is not Pause.HERE:
+            if step is not PAUSE:
                 self.wfile.write(step)
             elif playing is not None:
                 playing.at_a_pause.release()

@@ -24,7 +24,7 @@ from chatui.models.user import User
 from chatui.operations.canary.browser import Deployment, HttpVisitor
 from chatui.operations.canary.fixtures import Guests, choice
 from chatui.operations.canary.peer import CanaryServer
-from chatui.operations.canary.scripts import Pause, Script
+from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import CanaryError
 from chatui.permissions import debug_views
 from chatui.permissions import programs as permissions_programs
@@ -166,5 +166,5 @@ def _key(person: User, viewer: str) -> str:
 
 def _plain(scripts: Sequence[Script]) -> list[Script]:
     """Scripts that end normally, without a pause or text that is marked as hidden too late."""
-    ending = (script for script in scripts if script.ends == ("completed",) and script.shows and Pause.HERE not in script.steps)
+    ending = (script for script in scripts if script.ends == ("completed",) and script.shows and PAUSE not in script.steps)
     return [script for script in ending if not (script.is_aside or script.asides or script.withdrawn)][:ANSWERS]

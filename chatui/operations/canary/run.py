@@ -24,7 +24,7 @@ from chatui.models.user import User
 from chatui.operations.canary import fixtures
 from chatui.operations.canary.answers import SERVERS
 from chatui.operations.canary.browser import Deployment, origin_of
-from chatui.operations.canary.fixtures import BackendOffer, Guests
+from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.journey import Journey, Planted
 from chatui.operations.canary.peer import CanaryServer
 from chatui.operations.canary.scripts import Planter, Script
@@ -92,7 +92,7 @@ def run_canary(url: str, listen: tuple[str, int], seconds: float, shapes: int | 
     record("canary run", SHELL, run, detail="begins")
     try:
         with CanaryServer(listen, planted.scripts) as peer:
-            problems += _journey(run, planted, Deployment(origin, watch, clock), peer)
+            _travel(run, planted, Deployment(origin, watch, clock), peer, problems)
     except CanaryError as error:
         problems.append(str(error))
     except KeyboardInterrupt:
@@ -142,24 +142,19 @@ def _secrets() -> dict[str, str]:
     return {name: secret for name, secret in secrets.items() if len(secret) >= _MIN_SECRET_CHARS}
 
 
-def _journey(run: str, planted: Planted, deployment: Deployment, peer: CanaryServer) -> list[str]:
-    """Run the journey; returns problems. Always removes everything but the run's lines in the audit log from the database."""
-    journey: Journey | None = None
+def _travel(run: str, planted: Planted, deployment: Deployment, peer: CanaryServer, problems: list[str]) -> None:
+    """Run the journey. Always removes everything but the run's lines in the audit log from the database."""
     made: Guests | None = None
     try:
-        servers = {name: BackendOffer(SERVERS[name], peer.url(name), tuple(one.name for one in of)) for name, of in planted.scripts.items()}
+        servers = {name: (peer.url(name), [script.name for script in scripts]) for name, scripts in planted.scripts.items()}
         made = fixtures.make(run, servers)
-        journey = Journey(made, planted, deployment, peer)
-        journey.go()
-    except CanaryError as error:
-        return [*(journey.problems if journey else ()), str(error)]
+        Journey(made, planted, deployment, peer, problems).go()
     finally:
         with _undisturbed():
             peer.release()
             if made is not None:
                 _settle(made)
             fixtures.remove(run)
-    return journey.problems
 
 
 def _settle(made: Guests) -> None:

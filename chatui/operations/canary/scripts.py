@@ -12,7 +12,6 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from types import EllipsisType
@@ -31,12 +30,8 @@ _MAX_PIECE_BYTES = 240
 _PLACE = re.compile(r"\{([?!+])([^{}]*)\}")
 _FILE = Path(__file__).with_name("shapes.jsonl")
 One = TypeVar("One")
-
-
-class Pause(Enum):
-    """Marks a point in a script where the server waits for a command to continue."""
-
-    HERE = auto()
+PAUSE = None
+"""A point in a script where the server waits for a command to continue."""
 
 
 class Harmony:
@@ -47,7 +42,7 @@ class Harmony:
 
 
 Event = Mapping[str, Any]
-Step = Pause | str | Event | tuple[str | Harmony, Event]
+Step = None | str | Event | tuple[str | Harmony, Event]
 """A pause; bytes as they are; an event, or a whole answer; or a text in pieces, and the event in which ``...`` stands for each of them."""
 
 
@@ -62,7 +57,7 @@ class Script:
     """
 
     name: str
-    steps: tuple[bytes | Pause, ...] = field(repr=False)
+    steps: tuple[bytes | None, ...] = field(repr=False)
     shows: tuple[str, ...] = ()
     ends: tuple[str, ...] = ("completed",)
     status: int = 200
@@ -98,12 +93,12 @@ class Planter:
         Raises:
             VocabularyError: the row has token ids, and the vocabulary is not on this machine.
         """
-        self._shown, sent = {}, list[bytes | Pause]()
+        self._shown, sent = {}, list[bytes | None]()
         is_ascii = self.chooser.random() < 0.5
         frame = partial(_event, is_ascii=is_ascii) if options.get("content_type", EVENTS) == EVENTS else _whole
-        for pauses, group in itertools.groupby(steps, lambda step: step is Pause.HERE):
+        for pauses, group in itertools.groupby(steps, lambda step: step is PAUSE):
             if pauses:
-                sent += [Pause.HERE for _ in group]
+                sent += [PAUSE for _ in group]
             else:  # as a network may deliver it: cut at random bytes, even inside a character
                 sent += self._pieces(b"".join(self._sent(group, frame)), _MAX_PIECE_BYTES)
         places = (f"{self.kind}: {withdrawn}",) if withdrawn else ()

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from typing import Self
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from chatui.backends.separation import REMEDY
-from chatui.codes import Cause
+from chatui.codes import Fault
 
 
 class Level(IntEnum):
@@ -48,17 +48,8 @@ class Level(IntEnum):
         return min(self.value, 3)
 
 
-class ServerFault(StrEnum):
-    """The faults of answers, by the names that reports and scripts use. ``sentence``: what is wrong. ``advice``: what can be done."""
-
-    _value_: str
-    sentence: str
-    advice: str
-
-    def __new__(cls, name: str, sentence: str = "", advice: str = "") -> Self:
-        member = str.__new__(cls, name)
-        member._value_, member.sentence, member.advice = name, sentence, advice
-        return member
+class ServerFault(Fault):
+    """The faults of answers."""
 
     OUT_OF_TIME = ("out-of-time", "Some questions were not asked, because the time was up.", "Allow more time with --seconds.")
     MODEL_OTHER = (
@@ -194,14 +185,11 @@ class ServerFault(StrEnum):
     )
 
 
-AnyFault = ServerFault | Cause
-
-
 @dataclass(frozen=True, slots=True)
 class DetectedFault:
     """One detected fault. ``seen``: the evidence; it quotes only names and numbers from the server."""
 
-    fault: AnyFault
+    fault: Fault
     level: Level
     seen: str = ""
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from chatui.backends.base import BackendError
-from chatui.codes import Cause, ProductCode
+from chatui.codes import Cause, Fault, ProductCode
 from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
+from chatui.operations.doctor.identity import ServerIdentity
+from chatui.operations.doctor.report import FormatReport
 from chatui.operations.doctor.trial import CUT_AT, MAX_TOKENS, Observed, Questions, Trial
 from renderer.errors import Code
 from renderer.frame_kinds import is_preamble
@@ -265,3 +268,73 @@ def _why_in_one_piece(observed: Observed) -> str | None:
     if observed.pieces >= _MIN_PIECES and observed.reads <= _MAX_READS and (observed.ended or 0.0) >= _MIN_SECONDS:
         return f"All {observed.pieces} events came at once, after {observed.began or 0.0:.1f} seconds."
     return None
+
+
+@dataclass(slots=True)
+class Answers:
+    """The answers in one wire format.
+
+    ``kind`` as configured. ``not_tried``: why no question was asked. ``findings``: those from before the first question. ``trials``: the
+    questions that were asked and answered, by name; ``summary`` is the first again, with a summary requested. ``read_again``: the findings
+    of the second reading of token ids.
+    """
+
+    kind: str
+    not_tried: str = ""
+    findings: list[DetectedFault] = field(default_factory=list)
+    trials: dict[str, Trial] = field(default_factory=dict)
+    out_of_time: bool = False
+    read_again: list[DetectedFault] = field(default_factory=list)
+
+    @property
+    def family(self) -> str:
+        return self.kind.split("-")[0]
+
+    def report(self, identity: ServerIdentity, words: Questions, *, by_ids: Trial | None) -> FormatReport:
+        """``by_ids``: the third question by token ids, for comparison."""
+        findings = [*self.findings, *_once(self._found(identity, words, by_ids))]
+        waits = [trial.observed.began for trial in self.trials.values() if trial.observed.began is not None]
+        return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
+
+    def _found(self, identity: ServerIdentity, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
+        trials, is_by_ids = [*self.trials.values()], self.family == "harmony"
+        for trial in trials:
+            if failure := judge_failure(trial, by_ids=is_by_ids):
+                is_about_names = failure.fault is Cause.MODEL_UNKNOWN and identity.models
+                yield replace(failure, seen=f"{failure.seen} {identity.named}") if is_about_names else failure
+            if leak := judge_leak(trial):
+                yield leak
+        yield from self._about_each(words, by_ids)
+        if is_by_ids:
+            yield from filter(None, (judge_ids(trial, identity.product) for trial in trials))
+        yield from self.read_again
+        yield from judge_pace(trials)
+        yield from judge_repetition(trials)
+        if self.out_of_time:
+            yield DetectedFault(ServerFault.OUT_OF_TIME, Level.FAULT)
+
+    def _about_each(self, words: Questions, by_ids: Trial | None) -> Iterator[DetectedFault]:
+        """What each question was asked for."""
+        first, cut, plan, again = (self.trials.get(name) for name in ("sum", "count", "plan", "summary"))
+        if first:
+            yield from judge_sum(first, words)
+            yield from judge_summary(first, words, was_asked_for=self.family == "chat")
+        if again and not (first and first.observed.summary):
+            yield from judge_summary(again, words, was_asked_for=True)
+        if cut:
+            yield from judge_cut(cut)
+        if self.family == "harmony":
+            return
+        if plan:
+            yield from judge_plan(plan, words, by_ids)
+        if first and first.visible and not any(trial.thought for trial in self.trials.values()):
+            yield DetectedFault(ServerFault.SEPARATION_UNPROVEN, Level.NOTE)
+
+
+def _once(findings: Iterator[DetectedFault]) -> Iterator[DetectedFault]:
+    """The most serious finding of each fault, in order."""
+    found: dict[Fault, DetectedFault] = {}
+    for finding in findings:
+        if finding.fault not in found or finding.level > found[finding.fault].level:
+            found[finding.fault] = finding
+    yield from found.values()

@@ -27,13 +27,13 @@ from chatui.audit_log.record import Visitor, record
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.route import origin
 from chatui.backends.spec import BackendSpec, is_model_name
-from chatui.codes import Cause
+from chatui.codes import Cause, Fault
 from chatui.database import connections as clock
 from chatui.model_servers import connected
 from chatui.models.keys import new_key
 from chatui.models.model_servers import Examination
 from chatui.operations.doctor.examination import SECONDS, ExaminedServer, examine
-from chatui.operations.doctor.faults import AnyFault, DetectedFault, Level, ServerFault
+from chatui.operations.doctor.faults import DetectedFault, Level, ServerFault
 from chatui.operations.doctor.identity import ServerIdentity
 from chatui.operations.doctor.report import DoctorReport, FormatReport, unasked
 from chatui.operations.second_reader import SecondReader
@@ -80,7 +80,7 @@ def _shown(stored: dict[str, Any]) -> DoctorReport:
 
 
 def _findings(stored: list[list[Any]]) -> tuple[DetectedFault, ...]:
-    known: dict[str, AnyFault] = {fault.value: fault for fault in (*Cause, *ServerFault)}
+    known: dict[str, Fault] = {fault.value: fault for fault in (*Cause, *ServerFault)}
     return tuple(DetectedFault(known[name], Level(number), seen) for name, number, seen in stored if name in known)
 
 

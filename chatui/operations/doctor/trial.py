@@ -233,8 +233,8 @@ MAX_BYTES = 4 << 20
 class Trial:
     """The result of one question. Its texts are not in the repr.
 
-    ``status``: 0 if there was no response. ``error_text``: the message of a server that refused.
-    ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``observed`` covers all of it.
+    ``status``: 0 if there was no response. ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``:
+    ``observed`` covers all of it.
     """
 
     frames: tuple[Frame, ...] = field(repr=False)
@@ -242,7 +242,6 @@ class Trial:
     ended: SampleEnded | None = None
     error: BackendError | None = None
     status: int = 0
-    error_text: str = field(default="", repr=False)
     is_flawed: bool = False
     is_recorded_whole: bool = True
 
@@ -291,14 +290,12 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
     if left := assembler.finish():
         finished.append(left)
     exchange = recorder.exchange or RecordedExchange("POST", "", None)
-    error_text = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
     return Trial(
         tuple(done.frame for done in finished),
         observe(exchange),
         ended,
         error,
         exchange.status,
-        error_text,
         is_flawed=any(done.error for done in finished),
         is_recorded_whole=len(exchange.raw) < MAX_BYTES,
     )

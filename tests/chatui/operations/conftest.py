@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from chatui.models.user import User
-from chatui.operations import sqlite_files
+from chatui.operations import backups
 from chatui.operations.second_reader import SecondReader
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.deployments import prepared
@@ -33,7 +33,7 @@ def database(tmp_path: Path, django_db_blocker: Any) -> Iterator[Path]:
     """The path of a migrated database with two people and their conversations, which Django's models use until the test ends."""
     path = tmp_path / "chatui.sqlite3"
     shutil.copy2(prepared.migrated(), path)
-    with django_db_blocker.unblock(), sqlite_files.used_by_django(path):
+    with django_db_blocker.unblock(), backups.used_by_django(path):
         call_command("audit", "head")
         for name in ("ada", "bela"):
             long_conversation(User.objects.create_user(name, password="correct horse battery"), 4, f"{WORD} {name}")

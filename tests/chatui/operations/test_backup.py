@@ -16,8 +16,8 @@ from django.db import connection
 
 from chatui.audit_log.lines import LineFilters, rows
 from chatui.database import file_locks
-from chatui.operations import backups, sqlite_files
-from chatui.operations.sqlite_files import BackupError
+from chatui.operations import backups
+from chatui.operations.backups import BackupError
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.operations.conftest import WORD
 
@@ -69,8 +69,8 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
         assert started.wait(60)
         sizes = []
         for number in range(20):
-            sqlite_files.copy_live(database, tmp_path / f"{number}")
-            sqlite_files.check(tmp_path / f"{number}")
+            backups.copy_live(database, tmp_path / f"{number}")
+            backups.check(tmp_path / f"{number}")
             sizes.append(count(tmp_path / f"{number}", "pairs"))
     finally:
         ended.set()
@@ -127,9 +127,9 @@ def test_a_broken_audit_log_is_backed_up_and_reported(database: Path, tmp_path: 
 
 
 def test_a_damaged_database_is_not_backed_up(database: Path, tmp_path: Path) -> None:
-    sqlite_files.copy_live(database, tmp_path / "copy")
+    backups.copy_live(database, tmp_path / "copy")
     with (tmp_path / "copy").open("r+b") as file:
         file.seek(4096 * 20)
         file.write(b"\xff" * 4096 * 20)
     with pytest.raises(BackupError, match="damaged"):
-        sqlite_files.check(tmp_path / "copy")
+        backups.check(tmp_path / "copy")

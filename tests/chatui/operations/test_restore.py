@@ -32,7 +32,7 @@ from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import ClosingCause, User
-from chatui.operations import backups, sqlite_files
+from chatui.operations import backups
 from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
 from tests.chatui.audit_log.triggers import without_triggers
@@ -153,7 +153,7 @@ def test_on_a_new_machine_the_list_of_erasures_is_required(database: Path, backu
     output_of("erasures", "export", tmp_path / "list")
     connection.close()
     for wrong in (b"", b"no database"):
-        sqlite_files.discard(database)
+        backups.discard(database)
         if wrong:
             database.write_bytes(wrong)
             Path(f"{database}-wal").write_bytes(b"of the database that was destroyed")
@@ -168,7 +168,7 @@ def test_on_a_new_machine_the_list_of_erasures_is_required(database: Path, backu
     output_of("restore", backup, "--without-erasures")
     assert names() == ["bela"], "the log of the restored database also records the erasure"
     connection.close()
-    sqlite_files.discard(database)
+    backups.discard(database)
     output_of("restore", backup, "--without-erasures")
     assert names() == ["ada", "bela"]
 
@@ -288,7 +288,7 @@ def test_errors_of_sqlite_are_reported_and_leave_no_files(database: Path, backup
         patch.setattr("chatui.operations.restoring.call_command", full)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("restore", backup)
-        patch.setattr("chatui.operations.sqlite_files.copy_live", full)
+        patch.setattr("chatui.operations.backups.copy_live", full)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("backup", backup.parent / "second")
     assert files_next_to(database) <= {"chatui.sqlite3-shm", "chatui.sqlite3-wal"} and not (backup.parent / "second").exists()

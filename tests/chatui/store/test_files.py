@@ -159,7 +159,7 @@ def test_erasing_a_person_erases_their_files_only(ada: User, bela: User) -> None
         row = long_conversation(person, 2)
         store_files.save(place_in(row, turn_in(row)), CSV)
     erased = lifecycle_erasure.erase(Visitor(None, "127.0.0.1", "shell"), ada)
-    assert erased.contents.files == 1 and left() == (1, 1, 1)
+    assert erased.contents.counts["files"] == 1 and left() == (1, 1, 1)
     assert StoredFile.objects.get().owner == bela
 
 

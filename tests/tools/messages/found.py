@@ -12,6 +12,7 @@ from pathlib import Path
 from babel.messages.extract import extract
 from django.utils.translation.template import templatize
 
+from chatui.codes import Cause, ProductCode
 from renderer.errors import Code
 from tests.support.places import ROOT
 
@@ -46,8 +47,11 @@ def server_sentences() -> Iterator[Found]:
     for path in sorted(path for room in ("chatui", "renderer") for path in (ROOT / room).rglob("*.py")):
         yield from in_python(path.read_text(encoding="utf-8"), _name(path))
 
+    # Closed lists whose modules know no Django, and so mark nothing.
     for code in Code:
         yield Found(code.sentence, "", "", (), "renderer/errors.py")
+    for said in (*(code.sentence for code in ProductCode), *(text for cause in Cause for text in (cause.sentence, cause.advice) if text)):
+        yield Found(said, "", "", (), "chatui/codes.py")
     for why in reasons_of_gate():
         yield Found(why, "", "", (), "renderer/gate.py")
 

@@ -20,13 +20,11 @@ from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from chatui.operations.canary import fixtures, run
-from chatui.operations.canary.answers import SERVERS
-from chatui.operations.canary.fixtures import BackendOffer
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
 
-BACKENDS = {"chat": BackendOffer(SERVERS["chat"], "http://127.0.0.1:9/secret/chat", ("fields", "paused"))}
+BACKENDS = {"chat": ("http://127.0.0.1:9/secret/chat", ("fields", "paused"))}
 
 
 def counts() -> tuple[int, ...]:
@@ -70,7 +68,7 @@ def test_rows_are_made_all_or_none() -> None:
     before = counts()
     fixture = fixtures.make(fixtures.new_run(), BACKENDS)
     with pytest.raises(IntegrityError), transaction.atomic():
-        fixtures.make(fixture.run, {"other": BACKENDS["chat"]})
+        fixtures.make(fixture.run, {"responses": BACKENDS["chat"]})
     fixtures.remove(fixture.run)
     assert counts() == before
 
@@ -108,10 +106,10 @@ def test_a_person_who_is_called_like_one_of_a_run_but_is_not_of_its_group_is_lef
 
 
 def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() -> None:
-    fixture = fixtures.make(fixtures.new_run(), {"one": BackendOffer(SERVERS["summarized"], "http://127.0.0.1:9/", ("thinker", "copier"))})
+    fixture = fixtures.make(fixtures.new_run(), {"summarized": ("http://127.0.0.1:9/", ("thinker", "copier"))})
     row = StoredBackend.objects.get()
-    assert (row.summaries, row.summarizer) == ("model", f"{fixture.run}-one/copier")
-    assert of_row(row, [fixture.run]).summarizer == fixtures.choice(fixture.run, "one", "copier"), (
+    assert (row.summaries, row.summarizer) == ("model", f"{fixture.run}-summarized/copier")
+    assert of_row(row, [fixture.run]).summarizer == fixtures.choice(fixture.run, "summarized", "copier"), (
         "and it is a spec that the product accepts"
     )
 

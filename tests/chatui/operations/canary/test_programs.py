@@ -12,7 +12,7 @@ import pytest
 from chatui.operations.canary import fixtures, programs
 from chatui.operations.canary.browser import Deployment
 from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
-from chatui.operations.canary.scripts import Pause, Script
+from chatui.operations.canary.scripts import PAUSE, Script
 from chatui.operations.canary.watch import Canary, Clock, LeakWatch
 from tests.chatui.operations.canary.test_fixtures import BACKENDS
 
@@ -50,7 +50,7 @@ def visited(statuses: Mapping[str, int]) -> tuple[LeakWatch, list[str], dict[str
 
 def test_only_answers_that_end_well_without_a_pause_are_asked_for() -> None:
     bad = [
-        Script("paused", (Pause.HERE,), shows=("word",)),
+        Script("paused", (PAUSE,), shows=("word",)),
         Script("cut", (b"x",), shows=("word",), ends=("incomplete",)),
         Script("aside", (b"x",), shows=("word",), is_aside=True),
         Script("late", (b"x",), shows=("word",), withdrawn=("place",)),

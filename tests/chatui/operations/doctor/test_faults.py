@@ -12,10 +12,10 @@ import pytest
 
 from chatui.backends.base import Endpoint
 from chatui.backends.registry import build
-from chatui.codes import Cause
+from chatui.codes import Cause, Fault
 from chatui.operations.doctor import examination, trial
 from chatui.operations.doctor.examination import ExaminedServer, examine
-from chatui.operations.doctor.faults import AnyFault, Level, ServerFault
+from chatui.operations.doctor.faults import Level, ServerFault
 from chatui.operations.doctor.judging import judge_pace
 from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from chatui.operations.doctor.trial import attempt
@@ -60,13 +60,13 @@ async def examined(
         return await examine(ExaminedServer("here", running.url, vocabulary, **target), seconds=seconds, questions=WORDS)
 
 
-def found(report: DoctorReport) -> dict[AnyFault, Level]:
+def found(report: DoctorReport) -> dict[Fault, Level]:
     """What is about the model server as it is configured."""
     configured = [finding for one in report.formats if one.kind == report.configured for finding in one.findings]
     return {finding.fault: finding.level for finding in (*report.general, *configured)}
 
 
-def detail_of(report: DoctorReport, fault: AnyFault) -> str:
+def detail_of(report: DoctorReport, fault: Fault) -> str:
     return next(finding.seen for one in report.formats for finding in one.findings if finding.fault is fault)
 
 
@@ -121,7 +121,7 @@ COLLAPSED = f"analysis{THOUGHT}assistantfinal4"
     ],
 )
 async def test_reasoning_in_the_answer_is_named_by_its_form_and_by_whether_people_would_see_it(
-    answer: str, expected: dict[AnyFault, Level]
+    answer: str, expected: dict[Fault, Level]
 ) -> None:
     report = await examined(chat_answers(sum=content_event(answer)))
     assert found(report) == expected
@@ -175,13 +175,13 @@ async def test_a_model_that_says_the_word_although_it_was_told_not_to_is_no_leak
         ({"sum": b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n'}, {Cause.FAILED: U}),
     ],
 )
-async def test_other_faults_of_chat(changes: dict[str, Answer], expected: dict[AnyFault, Level]) -> None:
+async def test_other_faults_of_chat(changes: dict[str, Answer], expected: dict[Fault, Level]) -> None:
     report = await examined(chat_answers(**changes))
     assert found(report) == expected
     assert report.level.exit_code == (0 if not expected else max(expected.values()).exit_code)
 
 
-REFUSALS: list[tuple[str, bytes, dict[AnyFault, Level], int]] = [
+REFUSALS: list[tuple[str, bytes, dict[Fault, Level], int]] = [
     ("401 Unauthorized", b'{"error": "bad key"}', {Cause.KEY_REFUSED: U}, 3),
     ("403 Forbidden", b"", {Cause.KEY_REFUSED: U}, 3),
     ("404 Not Found", b'{"error": {"message": "The model `gpt` does not exist."}}', {Cause.MODEL_UNKNOWN: U}, 3),
@@ -203,7 +203,7 @@ REFUSALS: list[tuple[str, bytes, dict[AnyFault, Level], int]] = [
 
 
 @pytest.mark.parametrize(("status", "body", "expected", "code"), REFUSALS)
-async def test_refusals_are_told_apart(status: str, body: bytes, expected: dict[AnyFault, Level], code: int) -> None:
+async def test_refusals_are_told_apart(status: str, body: bytes, expected: dict[Fault, Level], code: int) -> None:
     report = await examined({"chat": stub.responds(status, body), **responses_answers()})
     assert (found(report), report.level.exit_code) == (expected, code)
 
@@ -325,7 +325,7 @@ async def test_a_long_wait_for_the_first_word_is_named(delays: tuple[float, ...]
 @pytest.mark.parametrize(
     ("length", "expected"), [(2048, {ServerFault.CONTEXT_SMALL: F}), (8192, {ServerFault.CONTEXT_SMALL: N}), (32_768, {})]
 )
-async def test_a_small_context_is_named(length: int, expected: dict[AnyFault, Level]) -> None:
+async def test_a_small_context_is_named(length: int, expected: dict[Fault, Level]) -> None:
     models = {"data": [{"id": "gpt-oss-20b", "owned_by": "vllm", "max_model_len": length}]}
     assert found(await examined({**chat_answers(), "tokenize": tokenize()}, models=models)) == expected
 
@@ -356,7 +356,7 @@ PROVED = {ServerFault.SUMMARY_RAW: F}
     ],
 )
 async def test_a_summary_that_is_raw_reasoning_is_named_and_is_no_leak_because_nobody_reads_it(
-    changes: dict[str, Answer], expected: dict[AnyFault, Level]
+    changes: dict[str, Answer], expected: dict[Fault, Level]
 ) -> None:
     answers = {**responses_answers(**changes)}
     for summaries in ("built-in", "server"):
@@ -383,7 +383,7 @@ async def test_summaries_in_chat_are_judged_too() -> None:
         ({"sum": b'data: {"type": "response.created", "response": {}}\n\n'}, {Cause.BROKEN_OFF: U}),
     ],
 )
-async def test_other_faults_of_responses(changes: dict[str, Answer], expected: dict[AnyFault, Level]) -> None:
+async def test_other_faults_of_responses(changes: dict[str, Answer], expected: dict[Fault, Level]) -> None:
     assert found(await examined(responses_answers(**changes), kind="responses")) == expected
 
 

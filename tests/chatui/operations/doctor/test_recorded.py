@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from chatui.codes import Cause
+from chatui.codes import Cause, Fault
 from chatui.operations.doctor.examination import ExaminedServer, examine
-from chatui.operations.doctor.faults import AnyFault, Level, ServerFault
+from chatui.operations.doctor.faults import Level, ServerFault
 from chatui.operations.doctor.report import as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.operations.doctor.peers import VLLM, WORDS, Answer, chat_answers, peer, responses_answers, tokenize
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 CAUGHT, UNUSABLE = Level.FAULT, Level.UNUSABLE
 # recording: by which kind and as the answer to which question it is played, and what is found
-FOUND: dict[str, tuple[str, dict[AnyFault, Level]]] = {
+FOUND: dict[str, tuple[str, dict[Fault, Level]]] = {
     "vllm/v-chat-greet.sse": ("chat sum", {}),
     "llamacpp/x-chat-greet.sse": ("chat sum", {}),
     "llamacpp/x-chat-trip-reasoning-format-none.sse": ("chat sum", {ServerFault.LEAK_MARKERS: CAUGHT, ServerFault.ANSWER_HIDDEN: UNUSABLE}),

@@ -10,8 +10,9 @@ import pytest
 
 from chatui.backends.base import Endpoint
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.codes import Fault
 from chatui.operations.doctor.examination import ExaminedServer, examine, read_again
-from chatui.operations.doctor.faults import AnyFault, Level, ServerFault
+from chatui.operations.doctor.faults import Level, ServerFault
 from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from chatui.operations.doctor.trial import IdEvent, Trial, attempt, sampled_ids
 from chatui.operations.second_reader import SecondReader
@@ -42,7 +43,7 @@ async def examined(answers: dict[str, Answer], vocabulary: Vocabulary, second: S
         return await examine(target, seconds=seconds, questions=WORDS)
 
 
-def found(report: DoctorReport) -> dict[AnyFault, tuple[Level, str]]:
+def found(report: DoctorReport) -> dict[Fault, tuple[Level, str]]:
     return {finding.fault: (finding.level, finding.seen) for finding in report.formats[0].findings}
 
 
