@@ -28,7 +28,7 @@ from chatui.models.sign_in import Invitation, Passkey, RequiredFactor, SecondFac
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
-from chatui.permissions.access import NotFoundError, person_of
+from chatui.permissions.access import NotFoundError, existing, person_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +235,9 @@ def changeable(visitor: Visitor, person_id: UUID) -> User:
 
     Permissions are read again, not taken from the request. Raises NotFoundError for all others.
     """
-    person: User | None = User.objects.filter(pk=person_id).first()
-    staff: User | None = User.objects.filter(pk=person_of(visitor).pk).first()
-    if person is None or staff is None or not administration.may_change(staff, person):
+    person: User = existing(User.objects.filter(pk=person_id).first())
+    staff: User = existing(User.objects.filter(pk=person_of(visitor).pk).first())
+    if not administration.may_change(staff, person):
         raise NotFoundError
     return person
 

@@ -135,9 +135,7 @@ def cursor(at: datetime, key: UUID) -> str:
 
 
 def parse_cursor(start: str) -> tuple[datetime, UUID]:
-    found = _CURSOR.fullmatch(start)
-    if found is None:
-        raise access.NotFoundError
+    found = access.existing(_CURSOR.fullmatch(start))
     return _EPOCH + timedelta(microseconds=int(found[1])), UUID(found[2])
 
 

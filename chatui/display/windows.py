@@ -48,10 +48,7 @@ def later(row: Conversation, message: Message) -> ShownWindow:
     Raises:
         NotFoundError: the message is not on that branch.
     """
-    found = exchanges.at(row, range(-EXCHANGES, 0), anchor=message.pk)
-    if found is None:
-        raise access.NotFoundError
-    return _shown(found)
+    return _shown(access.existing(exchanges.at(row, range(-EXCHANGES, 0), anchor=message.pk)))
 
 
 def whole(row: Conversation) -> Iterator[ShownWindow]:

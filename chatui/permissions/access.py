@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -35,6 +35,8 @@ from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from renderer.errors import Code
 
+_Row = TypeVar("_Row")
+
 
 def listed(owner: User) -> QuerySet[Conversation]:
     """The person's conversations except temporary ones, including those in folders, the archive and the bin."""
@@ -50,6 +52,13 @@ class NotFoundError(Exception):
     """The object does not exist, or belongs to somebody else."""
 
     code = ProductCode.NOT_FOUND
+
+
+def existing(row: _Row | None) -> _Row:
+    """This row, such as the first of a query. Raises NotFoundError if there is none."""
+    if row is None:
+        raise NotFoundError
+    return row
 
 
 class RefusedError(Exception):
@@ -77,10 +86,7 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
     """
     if user is None or not user.is_active:
         raise NotFoundError
-    try:
-        return owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**annotations).get()
-    except Conversation.DoesNotExist:
-        raise NotFoundError from None
+    return existing(owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**annotations).first())
 
 
 def own_opened(user: User | None, conversation_id: object) -> tuple[Conversation, bool]:
@@ -97,9 +103,7 @@ def late_turn() -> Exists:
 def own_conversation_by(query: CompiledQuery[Conversation], user: User, conversation_id: object) -> Conversation:
     """As ``own_conversation``, with a compiled query of ``owned_by`` that has the parameters ``owner`` and ``key``."""
     found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []
-    if not found:
-        raise NotFoundError
-    return found[0]
+    return existing(next(iter(found), None))
 
 
 def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = False) -> QuerySet[Conversation]:
@@ -146,10 +150,7 @@ def _waiting() -> QuerySet[Turn]:
 def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder:
     """The person's own folder with that id. ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
     folders = Folder.objects.select_for_update(no_key=True) if locked else Folder.objects
-    try:
-        return folders.get(owner=user, pk=_key(folder_id))
-    except Folder.DoesNotExist:
-        raise NotFoundError from None
+    return existing(folders.filter(owner=user, pk=_key(folder_id)).first())
 
 
 def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
@@ -232,19 +233,13 @@ def message_of(conversation: Conversation, message_id: object, **annotations: Co
 
     Raises NotFoundError if there is none, also for an id from another conversation.
     """
-    try:
-        return Message.objects.annotate(**annotations).get(pk=_key(message_id), conversation=conversation)
-    except Message.DoesNotExist:
-        raise NotFoundError from None
+    return existing(Message.objects.annotate(**annotations).filter(pk=_key(message_id), conversation=conversation).first())
 
 
 def turn_of(conversation: Conversation, turn_id: object, **annotations: Combinable) -> Turn:
     """The turn with that id in the conversation. ``annotations``: values to compute in the same statement. Raises NotFoundError."""
     turns = Turn.objects.annotate(**annotations).select_related("question", "continued_message").defer("request")
-    try:
-        return turns.get(pk=_key(turn_id), conversation=conversation)
-    except Turn.DoesNotExist:
-        raise NotFoundError from None
+    return existing(turns.filter(pk=_key(turn_id), conversation=conversation).first())
 
 
 def is_staff_with(user: User | None, *permissions: str) -> bool:
@@ -352,12 +347,12 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
     if not can_see_hidden(user):
         raise RefusedError
     try:
-        conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
-    except (Conversation.DoesNotExist, NotFoundError):
+        conversation = existing(Conversation.objects.select_related("owner").filter(pk=_key(conversation_id), deleted_at=None).first())
+    except NotFoundError:
         # To people without permission for other people's conversations, "does not exist" must look like "not yours".
         if not can_view_any(user):
             raise RefusedError from None
-        raise NotFoundError from None
+        raise
     if not may_view_hidden(user, conversation):
         raise RefusedError
     return conversation
@@ -403,16 +398,11 @@ def visible_message(visitor: Visitor, conversation_id: object, message_id: objec
 
 def person_of(visitor: Visitor) -> User:
     """The visitor's account. Raises NotFoundError if nobody is signed in, so that the page seems not to exist."""
-    if visitor.user is None:
-        raise NotFoundError
-    return visitor.user
+    return existing(visitor.user)
 
 
 def _key(value: object) -> UUID:
-    key = _as_uuid(value)
-    if key is None:
-        raise NotFoundError
-    return key
+    return existing(_as_uuid(value))
 
 
 def _as_uuid(value: object) -> UUID | None:

@@ -146,9 +146,7 @@ def pending_requests(visitor: Visitor) -> list[ShownRequest]:
     Raises:
         NotFoundError: they may not see hidden channels.
     """
-    user = visitor.user
-    if user is None or not access.can_see_hidden(user):
-        raise NotFoundError
+    user = access.required(visitor.user, access.can_see_hidden)
     return [_shown(asked, user) for asked in _listed(user).order_by("asked_at")[:_SHOWN]]
 
 

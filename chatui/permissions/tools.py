@@ -103,7 +103,4 @@ def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> 
     """
     conversation = access.own_conversation(visitor.user, conversation_id)
     found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation).exclude(arguments="")
-    row = found.select_related("turn__conversation__owner").defer("turn__request").first()
-    if row is None:
-        raise access.NotFoundError
-    return row
+    return access.existing(found.select_related("turn__conversation__owner").defer("turn__request").first())

@@ -31,7 +31,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentText, FileSource, StoredFile
 from chatui.models.user import User
 from chatui.permissions import files
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, existing
 from chatui.store import documents, file_names, passages, transcripts, uploads
 from chatui.store import files as store_files
 from chatui.store.documents import AnsweringError as AnsweringError
@@ -141,9 +141,8 @@ def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> Stored
     """
     with short_transaction():
         store_files.lock_owner(person.pk)
-        known = files.own_documents(person).filter(content__document__state=ReadingState.READ, pk=file_id).select_related("content").first()
-        if known is None:
-            raise NotFoundError
+        sent = files.own_documents(person).filter(content__document__state=ReadingState.READ, pk=file_id)
+        known = existing(sent.select_related("content").first())
         same = uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
         file = same or StoredFile.objects.create(
             owner=person, content=known.content, name=known.name, source=FileSource.PERSON, brought_in=brought_in
@@ -315,9 +314,7 @@ def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContex
         NotFoundError: as ``files.own_file``, and if it has no such passage.
     """
     file = files.own_file(user, file_id)
-    found = passages.surroundings(file.content_id, number)
-    if found is None:
-        raise NotFoundError
+    found = existing(passages.surroundings(file.content_id, number))
     before, text, after = (transcripts.own_words(each) for each in (found.before, found.text, found.after))
     return PassageInContext(file.name, file.pk, found.label, before, text, after, found.number, found.count)
 

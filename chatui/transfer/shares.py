@@ -132,8 +132,8 @@ def create(visitor: Visitor, conversation_id: object, leaf_id: object, days: int
     Raises:
         access.NotFoundError: no such conversation or message, the lifetime is not offered, sharing is off, or this person may not share.
     """
-    person = visitor.user
-    if person is None or days not in days_to_choose():
+    person = access.person_of(visitor)
+    if days not in days_to_choose():
         raise access.NotFoundError
     leaf = access.visible_message(visitor, conversation_id, leaf_id, action="make share link")
     row = _shareable(person, conversation_id)
@@ -181,13 +181,12 @@ def links(person: User, conversation_id: object | None = None) -> list[Link]:
 
 def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UUID | None = None) -> int:
     """Revoke one of the person's links, those to one conversation, or all. Each is recorded. Returns the number of links."""
-    if visitor.user is None:
-        raise access.NotFoundError
-    found = shares.own_share_links(visitor.user)
+    person = access.person_of(visitor)
+    found = shares.own_share_links(person)
     if link_id is not None:
         found = found.filter(pk=link_id)
     if conversation_id is not None:
-        found = found.filter(conversation=access.own_conversation(visitor.user, conversation_id))
+        found = found.filter(conversation=access.own_conversation(person, conversation_id))
     revoked = list(found)
     if link_id is not None and not revoked:
         raise access.NotFoundError

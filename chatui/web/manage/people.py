@@ -35,7 +35,7 @@ from chatui.lifecycle.erasure import contents_of
 from chatui.lifecycle.erasure import erase as erase_person
 from chatui.model_servers import choice
 from chatui.permissions import administration, programs
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, existing
 from chatui.permissions.administration import AdminPart
 from chatui.proxies import public_address
 from chatui.web.api_keys import KeyForm
@@ -350,10 +350,9 @@ def key(request: HttpRequest, person_id: UUID) -> HttpResponse:
 @for_part(AdminPart.PEOPLE, "GET", "POST")
 def erase(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Show what would be deleted, and erase it once the name has been typed."""
-    found = accounts_people.find_person(person_id)
-    if found is None or not administration.may_erase(person_of(request), found[0]):
+    account, _shown = existing(accounts_people.find_person(person_id))
+    if not administration.may_erase(person_of(request), account):
         raise NotFoundError
-    account = found[0]
     form = ConfirmNameForm(account, request.POST if request.method == "POST" else None)
     context: dict[str, object] = {"account": account, "contents": contents_of(account).in_words(), "form": form}
     if request.method == "POST" and form.is_valid():
@@ -362,10 +361,7 @@ def erase(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = accounts_people.find_person(person_id)
-    if found is None:
-        raise NotFoundError
-    account, shown = found
+    account, shown = existing(accounts_people.find_person(person_id))
     staff = person_of(request)
     may_change = administration.may_change(staff, account)
     if may_change:
@@ -422,9 +418,7 @@ def _close(request: HttpRequest, person_id: UUID) -> bool:
 
 
 def _add(request: HttpRequest, person_id: UUID) -> bool:
-    group = administration.assignable_groups(person_of(request)).filter(pk=number(request.POST.get("group"), 0)).first()
-    if group is None:
-        raise NotFoundError
+    group = existing(administration.assignable_groups(person_of(request)).filter(pk=number(request.POST.get("group"), 0)).first())
     notify_sockets(accounts_people.set_member(_staff(request), person_id, group, is_in=True))
     return True
 

@@ -14,7 +14,7 @@ from chatui.accounts import passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
-from chatui.permissions.access import NotFoundError, as_person
+from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.site.brand import brand
 from chatui.web.guards import for_anybody, person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
@@ -68,8 +68,7 @@ def picture(request: HttpRequest) -> HttpResponse:
         person = person if session.is_recent(request) else None
     elif (person := session.person_of(request)) is not None and accounts_second_factor.is_on(person):
         person = None  # people with a passkey must use that first
-    if person is None:
-        raise NotFoundError
+    person = existing(person)
     try:
         secret = accounts_second_factor.secret_of(person)
     except WrongCodeError:
