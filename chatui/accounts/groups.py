@@ -182,9 +182,7 @@ def change(visitor: Visitor, group_id: int, name: str, permissions: Collection[P
         if problem_with_name(staff, name, group):
             raise NotFoundError
         before = people.snapshot(group)
-        offered = administration.group_permissions(staff)
-        kept = group.permissions.exclude(pk__in=offered)
-        group.permissions.set([*kept, *offered.filter(pk__in=[each.pk for each in permissions])])
+        people.set_offered(group.permissions, administration.group_permissions(staff), [each.pk for each in permissions])
         group.name = name
         group.save(update_fields=["name"])
         people.record_changed(visitor, group, before)

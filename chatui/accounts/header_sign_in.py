@@ -12,6 +12,7 @@ from django.utils.crypto import constant_time_compare
 
 from chatui.accounts import account_linking
 from chatui.accounts.account_linking import PersonClaims
+from chatui.accounts.openid import SingleSignOnError
 from chatui.accounts.sessions import SignedIn, signed_in
 from chatui.accounts.sign_in_settings import HeaderRule, Provider, sign_in_file
 from chatui.audit_log.record import Visitor
@@ -27,12 +28,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,149}")
 _MAX_SECRET_BYTES = 1000
 
 
-class ForgedHeaderError(Exception):
-    """The header was sent but must not be trusted. ``why`` is for the audit log."""
+class ForgedHeaderError(SingleSignOnError):
+    """The header was sent but must not be trusted."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    status = 403
 
 
 def rule() -> HeaderRule | None:

@@ -139,9 +139,9 @@ def set_rights(
     """
     with _changing(visitor, person_id) as person:
         before, staff = snapshot(person), User.objects.get(pk=person_of(visitor).pk)
-        _set(person.groups, administration.assignable_groups(staff), groups)
+        set_offered(person.groups, administration.assignable_groups(staff), groups)
         if permissions is not None:
-            _set(person.user_permissions, administration.group_permissions(staff), permissions)
+            set_offered(person.user_permissions, administration.group_permissions(staff), permissions)
         User.objects.filter(pk=person.pk).update(is_staff=is_staff)
         record_changed(visitor, person, before)
 
@@ -291,7 +291,7 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
         raise
 
 
-def _set(held: Any, offered: QuerySet[Any], chosen: Collection[int]) -> None:
+def set_offered(held: Any, offered: QuerySet[Any], chosen: Collection[int]) -> None:
     """Of what is offered, exactly what was chosen; what is not offered stays."""
     held.set([*held.exclude(pk__in=offered), *offered.filter(pk__in=chosen)])
 
@@ -303,8 +303,6 @@ def heir() -> User | None:
 
 
 PAGE = 50
-FILTERS = ("", "active", "closed", "staff", "debug")
-"""The filters of the list: everybody, people whose account is open or closed, staff, and staff who may see hidden channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +331,7 @@ class ListedPerson:
 def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page[Any]:
     """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements.
 
+    ``show``: ``active``, ``closed``, ``staff``, or ``debug`` for staff who may see hidden channels; anything else selects everybody.
     Its ``object_list`` has a ListedPerson for each.
     """
     shown = {

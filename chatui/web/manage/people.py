@@ -168,7 +168,7 @@ def people(request: HttpRequest) -> HttpResponse:
             "manage/invited.html",
             context | {"invited": invited, "ended": ended, "assignable_group_ids": assignable_group_ids},
         )
-    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", number(request.GET.get("page"), 1))
+    found = accounts_people.page(str(context["words"]), show, number(request.GET.get("page"), 1))
     context |= {
         "found": found,
         "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
