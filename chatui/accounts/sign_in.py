@@ -10,7 +10,6 @@ import secrets
 from datetime import timedelta
 
 from django.conf import settings
-from django.contrib.auth.models import Permission
 from django.core import signing
 from django.db import transaction
 from django.utils import timezone
@@ -188,8 +187,7 @@ def create(username: str, password: str) -> User | None:
         return None
     FirstAccountCode.objects.all().delete()
     person: User = User.objects.create_user(username, password=password, is_staff=True)
-    rows = Permission.objects.select_related("content_type")
-    person.user_permissions.set([row for row in rows if administration.name_of(row) in administration.DESCRIPTIONS])
+    person.user_permissions.set(administration.named(administration.DESCRIPTIONS))
     return person
 
 
