@@ -49,7 +49,6 @@ class ShownConversation:
     has_news: bool = False
     is_pinned: bool = False
     is_archived: bool = False
-    is_temporary: bool = False
     folder_name: str = ""
     gone_at: datetime | None = None
     is_overdue: bool = False
@@ -86,7 +85,6 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
         has_news=row.has_news,
         is_pinned=row.is_pinned,
         is_archived=row.archived_at is not None,
-        is_temporary=row.temporary_until is not None,
     )
 
 

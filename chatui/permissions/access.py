@@ -86,7 +86,7 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
     """
     if user is None or not user.is_active:
         raise NotFoundError
-    return existing(owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**annotations).first())
+    return existing(owned_by(user.pk, key_of(conversation_id), deleted=deleted).annotate(**annotations).first())
 
 
 def own_opened(user: User | None, conversation_id: object) -> tuple[Conversation, bool]:
@@ -102,7 +102,7 @@ def late_turn() -> Exists:
 
 def own_conversation_by(query: CompiledQuery[Conversation], user: User, conversation_id: object) -> Conversation:
     """As ``own_conversation``, with a compiled query of ``owned_by`` that has the parameters ``owner`` and ``key``."""
-    found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []
+    found = query.models(owner=user.pk, key=key_of(conversation_id)) if user.is_active else []
     return existing(next(iter(found), None))
 
 
@@ -150,7 +150,7 @@ def _waiting() -> QuerySet[Turn]:
 def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder:
     """The person's own folder with that id. ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
     folders = Folder.objects.select_for_update(no_key=True) if locked else Folder.objects
-    return existing(folders.filter(owner=user, pk=_key(folder_id)).first())
+    return existing(folders.filter(owner=user, pk=key_of(folder_id)).first())
 
 
 def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
@@ -233,13 +233,13 @@ def message_of(conversation: Conversation, message_id: object, **annotations: Co
 
     Raises NotFoundError if there is none, also for an id from another conversation.
     """
-    return existing(Message.objects.annotate(**annotations).filter(pk=_key(message_id), conversation=conversation).first())
+    return existing(Message.objects.annotate(**annotations).filter(pk=key_of(message_id), conversation=conversation).first())
 
 
 def turn_of(conversation: Conversation, turn_id: object, **annotations: Combinable) -> Turn:
     """The turn with that id in the conversation. ``annotations``: values to compute in the same statement. Raises NotFoundError."""
     turns = Turn.objects.annotate(**annotations).select_related("question", "continued_message").defer("request")
-    return existing(turns.filter(pk=_key(turn_id), conversation=conversation).first())
+    return existing(turns.filter(pk=key_of(turn_id), conversation=conversation).first())
 
 
 def is_staff_with(user: User | None, *permissions: str) -> bool:
@@ -347,7 +347,7 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
     if not can_see_hidden(user):
         raise RefusedError
     try:
-        conversation = existing(Conversation.objects.select_related("owner").filter(pk=_key(conversation_id), deleted_at=None).first())
+        conversation = existing(Conversation.objects.select_related("owner").filter(pk=key_of(conversation_id), deleted_at=None).first())
     except NotFoundError:
         # To people without permission for other people's conversations, "does not exist" must look like "not yours".
         if not can_view_any(user):
@@ -401,7 +401,8 @@ def person_of(visitor: Visitor) -> User:
     return existing(visitor.user)
 
 
-def _key(value: object) -> UUID:
+def key_of(value: object) -> UUID:
+    """The key that an address or a form names. Raises NotFoundError for anything that is no key."""
     return existing(_as_uuid(value))
 
 

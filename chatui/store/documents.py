@@ -92,23 +92,13 @@ class TooLargeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedPart:
-    """A part of a document: ``number`` from 1; ``label`` such as "page 3"; ``tokens`` of its text."""
-
-    number: int
-    label: str
-    tokens: int
-    text: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
     """The extracted text of a file, to be sent to a model. ``name``: cleaned. ``is_cut``: the file has more text than its parts.
     ``left_out``: see there."""
 
     name: str = field(repr=False)
     kind: str
-    parts: tuple[NumberedPart, ...] = field(repr=False)
+    parts: tuple[DocumentPart, ...] = field(repr=False)
     is_cut: bool = False
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
 
@@ -152,7 +142,7 @@ def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, 
         takes = part.tokens + (MARK_TOKENS if part.label else 0)
         if takes > left:
             text, tokens = begin(part.text, max(left - MARK_TOKENS, 0))
-            parts += [NumberedPart(part.number, part.label, tokens, text)] if text else []
+            parts += [DocumentPart(number=part.number, label=part.label, tokens=tokens, text=text)] if text else []
             break
         parts.append(part)
         left -= takes
@@ -182,8 +172,8 @@ def give(document: Document, use: str, wanted: str) -> DocumentFrame:
     return whole(document)
 
 
-def _document_frame(document: Document, parts: Sequence[NumberedPart], note: str, written: str = "") -> DocumentFrame:
-    body = "\n\n".join([_line(document, note), *_pages(parts)])
+def _document_frame(document: Document, parts: Sequence[DocumentPart], note: str, written: str = "") -> DocumentFrame:
+    body = "\n\n".join([_line(document, note), *labelled(parts)])
     return DocumentFrame(Frame(DOCUMENT, body), Document(document.name, document.kind, tuple(parts)).tokens, written)
 
 
@@ -213,7 +203,8 @@ def _size(document: Document) -> str:
     return f" It has {count} {_PLACES[document.kind]}." if count > 1 else ""
 
 
-def _pages(parts: Iterable[NumberedPart]) -> list[str]:
+def labelled(parts: Iterable[DocumentPart]) -> list[str]:
+    """The text of each part, with its label above it."""
     return [f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts]
 
 
@@ -278,8 +269,7 @@ def parts_of(file: StoredFile) -> list[DocumentPart]:
 
 
 def document_of(file: StoredFile, text: DocumentText) -> Document:
-    parts = tuple(NumberedPart(part.number, part.label, part.tokens, part.text) for part in parts_of(file))
-    return Document(file.name, text.kind, parts, text.is_cut, tuple(left_out(text).items()))
+    return Document(file.name, text.kind, tuple(parts_of(file)), text.is_cut, tuple(left_out(text).items()))
 
 
 def left_out(text: DocumentText) -> dict[HiddenPart, str]:
@@ -334,7 +324,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
 def prepare(person_id: UUID, wanted: Sequence[QuestionFile], room: Room, in_question: Collection[UUID] = ()) -> list[PreparedDocument]:
     """Prepare the frames of documents that a person sends, in order, without storing anything.
 
-    ``kept``: files sent before that may be attached to another version of their question.
+    ``in_question``: files sent before that may be attached to another version of their question.
 
     Raises:
         NoSuchFileError: see there.

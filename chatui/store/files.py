@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
@@ -265,11 +265,6 @@ def delete_texts(contents: Sequence[int]) -> None:
         rows._raw_delete(rows.db)
 
 
-_TOGETHER = 100
-_TOGETHER_BYTES = 4 * 1024 * 1024
-"""The most files, and bytes, read in one statement."""
-
-
 def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]]:
     """The files of each turn, with their contents, in order of creation. One statement; none for no turns."""
     return _by_turn(StoredFile.objects.filter(turn__in=turn_ids)) if turn_ids else {}
@@ -306,40 +301,15 @@ def pieces(file: StoredFile) -> Iterator[bytes]:
     """
     number = 0
     while (data := FilePiece.objects.filter(content=file.content_id, number=number).values_list("data", flat=True).first()) is not None:
-        yield decrypted(file.content, number, bytes(data)) if file.content.is_encrypted else bytes(data)
+        yield _plain(file.content, number, data)
         number += 1
 
 
-def with_data(files: Iterable[StoredFile]) -> Iterator[tuple[StoredFile, bytes]]:
-    """Each file with all of its bytes, in the same order.
-
-    Small files are read together, to save statements. At most ``_TOGETHER_BYTES``, or one file, are in memory. Raises as ``pieces``.
-    """
-    together: list[StoredFile] = []
-    for file in files:
-        if sum(each.content.size for each in (*together, file)) > _TOGETHER_BYTES or len(together) == _TOGETHER:
-            yield from _read_together(together)
-            together = []
-        together.append(file)
-    yield from _read_together(together)
-
-
-def _read_together(files: Sequence[StoredFile]) -> Iterator[tuple[StoredFile, bytes]]:
-    if len(files) < 2:
-        yield from ((file, data_of(file)) for file in files)
-        return
-    found: dict[int, list[bytes]] = defaultdict(list)
-    rows = FilePiece.objects.filter(content__in={file.content_id for file in files}).order_by("content", "number")
-    for content_id, data in rows.values_list("content_id", "data"):
-        found[content_id].append(bytes(data))
-    for file in files:
-        stored = found[file.content_id]
-        if file.content.is_encrypted:
-            yield file, b"".join(decrypted(file.content, number, data) for number, data in enumerate(stored))
-        else:
-            yield file, b"".join(stored)
-
-
 def data_of(file: StoredFile) -> bytes:
-    """All bytes of a file: at most the ``CHATUI_FILE_MB`` in force when it was stored."""
-    return b"".join(pieces(file))
+    """All bytes of a file: at most the ``CHATUI_FILE_MB`` in force when it was stored. One statement. Raises as ``pieces``."""
+    stored = FilePiece.objects.filter(content=file.content_id).order_by("number").values_list("data", flat=True)
+    return b"".join(_plain(file.content, number, data) for number, data in enumerate(stored))
+
+
+def _plain(content: FileContent, number: int, stored: bytes) -> bytes:
+    return decrypted(content, number, bytes(stored)) if content.is_encrypted else bytes(stored)

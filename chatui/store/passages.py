@@ -184,18 +184,13 @@ def _best_of_each(scores: Mapping[int, float]) -> list[int]:
 
 
 def _having(contents: Collection[int], term: Term) -> list[int]:
-    # A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
-    words = [_prefix(content) + term.text for content in contents]
+    asked = search_index.expression(((_prefix(content), term) for content in contents), needs_all=False)
     with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            asked = " OR ".join(f'"{word}"{"*" if term.is_prefix else ""}' for word in words)
-            cursor.execute("SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s", [asked, _MAX_ROWS])
-        else:
-            asked = " | ".join(f"'{word}'{':*' if term.is_prefix else ''}" for word in words)
-            cursor.execute(_POSTGRESQL, [asked, _MAX_ROWS])
+        cursor.execute(_SQLITE if connection.vendor == "sqlite" else _POSTGRESQL, [asked, _MAX_ROWS])
         return [row for (row,) in cursor]
 
 
+_SQLITE = "SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s"
 _POSTGRESQL = "SELECT id FROM chatui_documentpassage WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ %s::tsquery LIMIT %s"
 
 

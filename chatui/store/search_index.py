@@ -256,12 +256,10 @@ def find(person: User, query: Query, limit: int, before: int | None = None) -> l
     """
     if not query.wanted:
         return []
-    is_sqlite = connection.vendor == "sqlite"
-    prefix = _prefix(person.pk)
-    asked = (_sqlite if is_sqlite else _postgresql)(prefix, query.terms)
-    owner = person.pk.hex if is_sqlite else person.pk
+    asked = expression(((_prefix(person.pk), term) for term in query.terms), needs_all=True)
+    sql, owner = (_FIND_SQLITE, person.pk.hex) if connection.vendor == "sqlite" else (_FIND_POSTGRESQL, person.pk)
     with connection.cursor() as cursor:
-        cursor.execute(_FIND_SQLITE if is_sqlite else _FIND_POSTGRESQL, [asked, before or _NEWEST, owner, limit])
+        cursor.execute(sql, [asked, before or _NEWEST, owner, limit])
         return [Entry(number, _uuid(conversation), _uuid(message) if message else None) for number, conversation, message in cursor]
 
 
@@ -318,15 +316,16 @@ def _prefix(owner: UUID) -> str:
     return hashlib.sha256(owner.bytes).hexdigest()[:10]
 
 
-# A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
+def expression(prefixed: Iterable[tuple[str, Term]], *, needs_all: bool) -> str:
+    """A query in the database's own language, for all or any of these terms, each with its prefix.
 
-
-def _sqlite(prefix: str, terms: tuple[Term, ...]) -> str:
-    return " AND ".join(f'"{prefix}{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
-
-
-def _postgresql(prefix: str, terms: tuple[Term, ...]) -> str:
-    return " & ".join(f"'{prefix}{term.text}'{':*' if term.is_prefix else ''}" for term in terms)
+    A term consists of letters, digits and marks, which have no special meaning in either language, quoted or not.
+    """
+    if connection.vendor == "sqlite":
+        words, quote, more = (" AND " if needs_all else " OR "), '"', "*"
+    else:
+        words, quote, more = (" & " if needs_all else " | "), "'", ":*"
+    return words.join(f"{quote}{prefix}{term.text}{quote}{more if term.is_prefix else ''}" for prefix, term in prefixed)
 
 
 def _uuid(value: UUID | str) -> UUID:

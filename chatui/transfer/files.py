@@ -76,8 +76,8 @@ def _download(file: StoredFile) -> Download:
 
 def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
     """The path below ``folder`` and the bytes of each file of a conversation, one at a time; for each name, the newest file."""
-    for file, data in store_files.with_data(store_files.of_conversation(row.pk)):
-        yield f"{folder}/{file.name}", data
+    for file in store_files.of_conversation(row.pk):
+        yield f"{folder}/{file.name}", store_files.data_of(file)
 
 
 log = logging.getLogger(__name__)
@@ -290,7 +290,7 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
     parts = documents.parts_of(files.own_file(user, file_id))
     if not parts:
         raise NotFoundError
-    return transcripts.own_words("\n\n".join(f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts))
+    return transcripts.own_words("\n\n".join(documents.labelled(parts)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import ProductCode, counted
 from chatui.models.conversation import Conversation, Effort
-from chatui.models.message import Author
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import bulk_append, document_headers, erasure, transcripts
@@ -102,7 +101,7 @@ def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int
         ImportedMeanwhileError: another upload imported the same conversation first; this one is erased.
     """
     try:
-        keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: bulk_append.renew(conversation))
+        keys = bulk_append.append_tree(conversation, frames)
         bulk_append.complete(conversation, keys[leaf])
     except ImportLostError:
         refuse(ProductCode.NOT_FOUND, gettext("the import was removed while it was being written"))

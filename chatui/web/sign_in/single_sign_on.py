@@ -119,9 +119,7 @@ def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, p
 def _connected(
     request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
 ) -> HttpResponse:
-    visitor = visitor_of(request, "page")
-    if visitor.user is None or str(visitor.user.pk) != started.connects:
-        raise BadSignInError("somebody else is signed in now")
+    visitor = _still(request, started.connects)
     if not session.is_recent(request):
         # It was when they were sent there, but they may have been away for long, or have a second factor since.
         return redirect("sign_in_confirm")
@@ -132,12 +130,17 @@ def _connected(
 def _confirmed(
     request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
 ) -> HttpResponse:
-    visitor = visitor_of(request, "page")
-    if visitor.user is None or str(visitor.user.pk) != started.confirms:
-        raise BadSignInError("somebody else is signed in now")
+    visitor = _still(request, started.confirms)
     scim_people.confirm(visitor, provider, person_claims)
     session.mark_authenticated(request)
     return redirect(started.after or "sign_in_ways")
+
+
+def _still(request: HttpRequest, key: str) -> Visitor:
+    visitor = visitor_of(request, "page")
+    if visitor.user is None or str(visitor.user.pk) != key:
+        raise BadSignInError("somebody else is signed in now")
+    return visitor
 
 
 def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError) -> HttpResponse:

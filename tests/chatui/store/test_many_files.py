@@ -103,14 +103,6 @@ def test_large_contents_are_deleted_one_by_one_in_short_transactions(ada: User, 
     assert not FileContent.objects.exists() and locked == [2, 1, 1, 1, 0]
 
 
-def test_files_read_together_are_whole_and_in_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_files, "PIECE_BYTES", 4)
-    monkeypatch.setattr(store_files, "_TOGETHER_BYTES", 30)
-    data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
-    stored = [store_files.save(FileDestination(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
-    assert [(file.name, found) for file, found in store_files.with_data(stored)] == [(f"{at}", each) for at, each in enumerate(data)]
-
-
 def test_a_conversation_page_needs_as_many_queries_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:
     client = signed_in(ada)
 
