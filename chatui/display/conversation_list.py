@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from uuid import UUID
 
-from django.urls import get_script_prefix, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -54,19 +53,8 @@ class ShownConversation:
     is_overdue: bool = False
 
 
-_ANY_KEY = UUID(int=0)
-"""Also the placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
-
-
-def conversation_url(key: UUID) -> str:
-    """The path of a conversation's page, as ``reverse`` returns it, which would search all patterns for each question."""
-    return _around_key(get_script_prefix()).replace(str(_ANY_KEY), str(key))
-
-
-@lru_cache(maxsize=8)
-def _around_key(_prefix: str) -> str:
-    """The path of the conversation ``_ANY_KEY``, under the prefix of this thread, which is a part of it."""
-    return reverse("conversation", args=[_ANY_KEY])
+_BLANK_KEY = UUID(int=0)
+"""The placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
 
 
 def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownConversation:
@@ -74,7 +62,7 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
     return ShownConversation(
         str(row.pk),
         row.title if row.temporary_until is None else gettext("Temporary chat"),
-        conversation_url(row.pk),
+        reverse("conversation", args=[row.pk]),
         row.active_at,
         row.effort,
         is_imported=row.imported_at is not None,
@@ -90,7 +78,7 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
 
 def blank_conversation() -> ShownConversation:
     """A conversation that does not exist yet: for the top bar of the page that starts it, and a line of the list that scripts copy."""
-    return ShownConversation(str(_ANY_KEY), "", conversation_url(_ANY_KEY), timezone.now())
+    return ShownConversation(str(_BLANK_KEY), "", reverse("conversation", args=[_BLANK_KEY]), timezone.now())
 
 
 PAGE_SIZE = 60
@@ -177,7 +165,7 @@ def _place(row: Conversation) -> list[wire.Event]:
 
 def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
-    url, is_imported = conversation_url(row.pk), row.imported_at is not None
+    url, is_imported = reverse("conversation", args=[row.pk]), row.imported_at is not None
     at, folder = row.active_at.isoformat(), str(row.folder_id or "")
     return wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder)
 

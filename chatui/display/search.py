@@ -97,19 +97,14 @@ def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | No
     """The result for each entry; None if the text does not contain the words after all, or the row was deleted meanwhile."""
     messages = access.own_messages(person, {entry.message_id for entry in entries if entry.message_id})
     titled = access.own_conversations_of(person, {entry.conversation_id for entry in entries if not entry.message_id})
-    found: list[Hit | None] = []
-    for entry in entries:
-        if entry.message_id is None:
-            found.append(_in_title(query, titled.get(entry.conversation_id)))
-        else:
-            found.append(_in_message(query, messages.get(entry.message_id)))
-    return found
+    return [
+        _in_message(query, messages.get(entry.message_id)) if entry.message_id else _in_title(query, titled.get(entry.conversation_id))
+        for entry in entries
+    ]
 
 
 def _in_title(query: Query, row: Conversation | None) -> Hit | None:
-    title = transcripts.title_text(row) if row else None
-    spans = query.spans(title) if title is not None else []
-    if row is None or title is None or not spans:
+    if row is None or not (spans := query.spans(title := transcripts.title_text(row))):
         return None
     return Hit(reverse("conversation", args=[row.pk]), excerpt(title, spans), (), "", row.active_at, row.archived_at is not None)
 
@@ -118,8 +113,7 @@ def _in_message(query: Query, message: Message | None) -> Hit | None:
     if message is None:
         return None
     text = show(transcripts.frame_of(message), Audience.END_USER)
-    spans = query.spans(text)
-    if not spans:
+    if not (spans := query.spans(text)):
         return None
     row = message.conversation
     title = excerpt(transcripts.title_text(row), [])

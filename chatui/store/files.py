@@ -311,5 +311,5 @@ def data_of(file: StoredFile) -> bytes:
     return b"".join(_plain(file.content, number, data) for number, data in enumerate(stored))
 
 
-def _plain(content: FileContent, number: int, stored: bytes) -> bytes:
+def _plain(content: FileContent, number: int, stored: bytes | memoryview) -> bytes:
     return decrypted(content, number, bytes(stored)) if content.is_encrypted else bytes(stored)

@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
 
@@ -85,30 +84,20 @@ log = logging.getLogger(__name__)
 SECONDS = 60.0
 
 
-class ScanVerdict(StrEnum):
-    """The scanner's verdict. Only clean files are stored."""
-
-    CLEAN = "clean"
-    INFECTED = "infected"
-    UNCHECKED = "unchecked"
-
-
-def scan(command: str, data: bytes) -> ScanVerdict:
-    """Pass a file to the command's standard input. Exit code 0 means clean, 1 infected; any other, or a timeout, means not checked.
-
-    Without a command every file counts as clean.
-    """
+def scan(command: str, data: bytes) -> str:
+    """Pass a file to the command's standard input, and return why it is refused: ``infected`` (exit code 1), ``unchecked`` (any other, or a
+    timeout); empty if it is clean (exit code 0), or there is no command."""
     if not command:
-        return ScanVerdict.CLEAN
+        return ""
     try:
         # The operator's own command line, without a shell; it contains nothing from the file.
         done = subprocess.run(shlex.split(command), input=data, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         log.warning("a file could not be checked by the scanner (%s)", type(error).__name__)
-        return ScanVerdict.UNCHECKED
+        return "unchecked"
     if done.returncode not in (0, 1):
         log.warning("a file could not be checked by the scanner (exit code %d)", done.returncode)
-    return {0: ScanVerdict.CLEAN, 1: ScanVerdict.INFECTED}.get(done.returncode, ScanVerdict.UNCHECKED)
+    return {0: "", 1: "infected"}.get(done.returncode, "unchecked")
 
 
 MAX_RESULTS = 50
@@ -225,9 +214,8 @@ def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
     detected = kinds.detect(file_names.clean(name), data)
     if detected.reason:
         raise UploadRefusedError(detected.reason)
-    verdict = scan(environment().file_scanner, data)
-    if verdict is not ScanVerdict.CLEAN:
-        raise UploadRefusedError(verdict)
+    if why := scan(environment().file_scanner, data):
+        raise UploadRefusedError(why)
     new = NewFile.of(name, data, "" if detected.kind == "text" else detected.kind)
     file = _with_room(place.owner_id, lambda: store_files.save(place, new))
     uploads.trim(place.owner_id)

@@ -341,7 +341,7 @@ def test_a_virus_scanner_decides(command: str, why: str | None, ada: User, monke
 
 def test_a_scanner_that_times_out_counts_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SECONDS", 0.1)
-    assert files.scan("sleep 5", b"") is files.ScanVerdict.UNCHECKED and files.scan("cat", b"x") is files.ScanVerdict.CLEAN
+    assert files.scan("sleep 5", b"") == "unchecked" and files.scan("cat", b"x") == ""
 
 
 @pytest.mark.slow
