@@ -140,10 +140,8 @@ def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozens
 
     ``said`` None: as it said last; the table may have changed since. Groups that staff gave stay, and so does what another provider gives.
     ``is_admitted``: whether the person may enter with this provider, None for what its last sign-in showed. Whoever may not is given
-    nothing by it, however else they sign in, but what was said is kept.
-
-    Raises:
-        LastAccountManagerError: no account manager would be left. Nothing was changed.
+    nothing by it, however else they sign in, but what was said is kept. Raises LastAccountManagerError, with nothing changed, if no account
+    manager would be left.
     """
     was_staff, name = person.is_staff, person.get_username()
     # Whoever manages no accounts cannot be the last one who does.

@@ -41,10 +41,7 @@ def rule() -> HeaderRule | None:
 
 def name_in(headers: Headers, peer: str) -> str | None:
     """The name that a trusted proxy passes on; None without such a header. ``peer``: the address at the other end of the connection.
-
-    Raises:
-        ForgedHeaderError: the header comes from another peer, occurs twice, is not just a name, or lacks the secret.
-    """
+    Raises ForgedHeaderError if the header comes from another peer, occurs twice, is not just a name, or lacks the secret."""
     header_rule = rule()
     if header_rule is None:
         return None

@@ -53,11 +53,8 @@ class TooManyInvitedError(Exception):
 
 
 def admit(inviter: User, count: int) -> None:
-    """Count ``count`` invitations before they are created.
-
-    Raises:
-        TooManyInvitedError: there are too many for now, or they cannot be counted. None may be created then.
-    """
+    """Count ``count`` invitations before they are created. Raises TooManyInvitedError if there are too many for now, or they cannot be
+    counted: then none may be created."""
     try:
         seconds = _throttle.take(count, str(inviter.pk))
     except CACHE_ERRORS as error:
@@ -84,10 +81,7 @@ def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
 
 def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User) -> None:
     """Use an invitation for an account that has just been created. Call it in the transaction that creates the account. Recorded.
-
-    Raises:
-        NotFoundError: as ``find_valid``; also if somebody else has just used it.
-    """
+    Raises NotFoundError as ``find_valid``, and if somebody else has just used it."""
     row = _find_valid(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
     row.used_at, row.used_by = timezone.now(), person
     row.save(update_fields=["used_at", "used_by"])

@@ -256,10 +256,8 @@ def may_remove_one(person: User) -> bool:
 def add(visitor: Visitor, person: User, site: Site, new: VerifiedRegistration, name: str) -> tuple[Passkey, list[str]]:
     """Add a passkey that ``verify_registration`` has checked. Recorded.
 
-    Returns it, and recovery codes, which are shown once; none if the person already has some.
-
-    Raises:
-        RefusedPasskeyError: it is already known, the person may have none, or they have too many.
+    Returns it, and recovery codes, which are shown once; none if the person already has some. Raises RefusedPasskeyError if it is already
+    known, the person may have none, or they have too many.
     """
     with transaction.atomic():
         added = _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)

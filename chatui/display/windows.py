@@ -43,11 +43,8 @@ def earlier(row: Conversation, message: Message) -> ShownWindow:
 
 
 def later(row: Conversation, message: Message) -> ShownWindow:
-    """The exchanges below the one that contains a message, on the branch that its owner has open.
-
-    Raises:
-        NotFoundError: the message is not on that branch.
-    """
+    """The exchanges below the one that contains a message, on the branch that its owner has open. Raises NotFoundError if the message is
+    not on that branch."""
     return _shown(access.existing(exchanges.at(row, range(-EXCHANGES, 0), anchor=message.pk)))
 
 

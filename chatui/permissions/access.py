@@ -79,11 +79,8 @@ def as_person(user: object) -> User | None:
 
 
 def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **annotations: Combinable) -> Conversation:
-    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``annotations``: values to compute with it.
-
-    Raises:
-        NotFoundError: there is none, or nobody is signed in.
-    """
+    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``annotations``: values to compute with it. Raises
+    NotFoundError if there is none, or nobody is signed in."""
     if user is None or not user.is_active:
         raise NotFoundError
     return existing(owned_by(user.pk, key_of(conversation_id), deleted=deleted).annotate(**annotations).first())
@@ -380,11 +377,8 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
 
 
 def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:
-    """A visible message of the visitor's own conversation.
-
-    Raises:
-        NotFoundError: for any other message. A request for a hidden message, in anybody's conversation, is recorded as an attempt.
-    """
+    """A visible message of the visitor's own conversation. Raises NotFoundError for any other message. A request for a hidden message, in
+    anybody's conversation, is recorded as an attempt."""
     with contextlib.suppress(NotFoundError):
         message = message_of(own_conversation(visitor.user, conversation_id), message_id)
         if message.is_visible and not message.is_old_summary:
@@ -414,11 +408,8 @@ def _as_uuid(value: object) -> UUID | None:
 
 
 def own_permanent(user: User | None, conversation_id: object) -> Conversation:
-    """The person's own permanent conversation, which can be listed, renamed, moved, shared and exported.
-
-    Raises:
-        NotFoundError: there is none with that id.
-    """
+    """The person's own permanent conversation, which can be listed, renamed, moved, shared and exported. Raises NotFoundError if there is
+    none with that id."""
     row = own_conversation(user, conversation_id)
     if row.temporary_until is not None:
         raise NotFoundError

@@ -14,11 +14,8 @@ from chatui.permissions.access import NotFoundError, existing
 
 
 def own_file(user: User | None, file_id: UUID) -> StoredFile:
-    """The person's own file, with its content.
-
-    Raises:
-        NotFoundError: the file does not exist, is in the bin, or is somebody else's. All look the same.
-    """
+    """The person's own file, with its content. Raises NotFoundError if the file does not exist, is in the bin, or is somebody else's: all
+    look the same."""
     if user is None or not user.is_active:
         raise NotFoundError
     # The conversation is checked as well: nobody may read unfinished imports, or conversations that are being erased. A file that was not

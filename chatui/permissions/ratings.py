@@ -15,11 +15,8 @@ EXPORT, HIDDEN_EXPORT = "ratings export", "ratings export with hidden channels"
 
 
 def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Message:
-    """An answer that the visitor may rate: a finished answer of a model in their own conversation, which was not imported.
-
-    Raises:
-        NotFoundError: for any other message. A request for a hidden message is recorded, as everywhere.
-    """
+    """An answer that the visitor may rate: a finished answer of a model in their own conversation, which was not imported. Raises
+    NotFoundError for any other message. A request for a hidden message is recorded, as everywhere."""
     message = access.visible_message(visitor, conversation_id, message_id, action="rate an answer")
     turn = message.turn
     # Nothing from a temporary conversation may be exported.

@@ -25,12 +25,8 @@ def may_share(person: User | None) -> bool:
 
 
 def share_link(token: str) -> ShareLink:
-    """The share link with that token. Whoever has the token may read it, without signing in.
-
-    Raises:
-        NotFoundError: there is none, it has expired or was revoked, its conversation or its creator is gone, sharing is off, or its creator
-            may no longer share.
-    """
+    """The share link with that token. Whoever has the token may read it, without signing in. Raises NotFoundError if there is none, it has
+    expired or was revoked, its conversation or its creator is gone, sharing is off, or its creator may no longer share."""
     return existing(_readable().select_related("conversation", "leaf").filter(token=token).first())
 
 

@@ -40,11 +40,8 @@ class PlacesError(ValueError):
 
 
 def read(text: str, most: int) -> tuple[int, ...]:
-    """The page numbers in order, each once; ``most``: the last existing one.
-
-    Raises:
-        PlacesError: it cannot be parsed, or contains a number that does not exist.
-    """
+    """The page numbers in order, each once; ``most``: the last existing one. Raises PlacesError if it cannot be parsed, or contains a
+    number that does not exist."""
     if len(text) > MAX_CHARS:
         raise PlacesError
     found: set[int] = set()
@@ -132,11 +129,8 @@ def chosen(document: Document, wanted: str) -> DocumentFrame:
 
 
 def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, int]]) -> DocumentFrame:
-    """The frame with the beginning, up to ``most`` tokens. ``begin``: cuts a text to a number of tokens, and counts them.
-
-    Raises:
-        TooLargeError: no text fits.
-    """
+    """The frame with the beginning, up to ``most`` tokens. ``begin``: cuts a text to a number of tokens, and counts them. Raises
+    TooLargeError if no text fits."""
     left, parts = most - FRAME_TOKENS, []
     for part in document.parts:
         takes = part.tokens + (MARK_TOKENS if part.label else 0)
@@ -375,11 +369,8 @@ def _begin(text: str, most: int) -> tuple[str, int]:
 
 
 def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
-    """Store the frames at a place, in the caller's transaction. Returns the place after them.
-
-    Raises:
-        NoSuchFileError: one was sent or deleted meanwhile.
-    """
+    """Store the frames at a place, in the caller's transaction. Returns the place after them. Raises NoSuchFileError if one was sent or
+    deleted meanwhile."""
     _take([each.file for each in documents], conversation)
     frame_keys = [new_key() for _ in documents]
     rows = [(each.given.frame, Author.PERSON, FrameMetadata(key=key)) for each, key in zip(documents, frame_keys, strict=True)]

@@ -134,11 +134,8 @@ class FileDestination:
 
 
 def save(place: FileDestination, new: NewFile) -> StoredFile:
-    """Store a file, in the caller's transaction. In one turn, the last file of a name replaces earlier ones. Idempotent.
-
-    Raises:
-        FileRefusedError: it is too large, the turn has too many, or the person has too much.
-    """
+    """Store a file, in the caller's transaction. In one turn, the last file of a name replaces earlier ones. Idempotent. Raises
+    FileRefusedError if it is too large, the turn has too many, or the person has too much."""
     if len(new.data) > environment().file_mb * MEBIBYTE:
         raise FileRefusedError(f"it is larger than {environment().file_mb} MB", "too-long")
     lock_owner(place.owner_id)
@@ -193,11 +190,8 @@ def bytes_of(owner_id: UUID) -> int:
 
 
 def check_room(owner_id: UUID, more: int) -> None:
-    """Check that ``more`` bytes fit into a person's quota, in the caller's transaction, which has locked the person.
-
-    Raises:
-        FileRefusedError: they do not.
-    """
+    """Check that ``more`` bytes fit into a person's quota, in the caller's transaction, which has locked the person. Raises
+    FileRefusedError if they do not."""
     most = environment().files_of_person_mb
     if bytes_of(owner_id) + more > most * MEBIBYTE:
         raise FileRefusedError(f"the person's files already take the {most} MB that they may", "quota")

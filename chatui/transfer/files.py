@@ -123,11 +123,8 @@ def search(person: User, words: str) -> tuple[list[StoredFile], bool]:
 
 
 def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
-    """Attach a file that was sent before to a message box, with its content and extracted text, unless it already waits there.
-
-    Raises:
-        NotFoundError: ``search`` would not return it.
-    """
+    """Attach a file that was sent before to a message box, with its content and extracted text, unless it already waits there. Raises
+    NotFoundError if ``search`` would not return it."""
     with short_transaction():
         store_files.lock_owner(person.pk)
         sent = files.own_documents(person).filter(content__document__state=ReadingState.READ, pk=file_id)
@@ -160,11 +157,8 @@ class UploadQueue:
 
     @contextmanager
     def place(self, person_id: UUID) -> Iterator[threading.Lock]:
-        """A place in the queue for one file. The file is read while the returned lock is held.
-
-        Raises:
-            UploadRefusedError: too many files are in it, of this person or of all people together.
-        """
+        """A place in the queue for one file. The file is read while the returned lock is held. Raises UploadRefusedError if too many files
+        are in it, of this person or of all people together."""
         with self._mutex:
             lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
             if count >= self._max_per_person or sum(each for _, each in self._waiting.values()) >= self._max_waiting:
@@ -200,11 +194,8 @@ class UploadRefusedError(Exception):
 def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:
     """Store an uploaded file with its extracted text until it is sent. Blocks while the file is read, which takes seconds for a long one,
     and before that while the person's earlier uploads are read. ``load`` returns the bytes, and is called when the file's turn comes. If
-    too many files wait to be sent, the oldest are deleted.
-
-    Raises:
-        UploadRefusedError: the file is refused, or has no text. Nothing is stored.
-    """
+    too many files wait to be sent, the oldest are deleted. Raises UploadRefusedError, with nothing stored, if the file is refused, or has
+    no text."""
     release_request_connection()
     with _queue.place(place.owner_id) as lock, lock, _queue.memory_slots:
         return _stored(place, name, load())
@@ -270,11 +261,8 @@ def _read(file: StoredFile, data: bytes) -> None:
 
 
 def text_of(user: User | None, file_id: UUID) -> VisibleText:
-    """The extracted text of the person's own file, with a label above each part.
-
-    Raises:
-        NotFoundError: as ``files.own_file``, and if there is no text.
-    """
+    """The extracted text of the person's own file, with a label above each part. Raises NotFoundError as ``files.own_file``, and if there
+    is no text."""
     parts = documents.parts_of(files.own_file(user, file_id))
     if not parts:
         raise NotFoundError
@@ -296,11 +284,7 @@ class PassageInContext:
 
 
 def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContext:
-    """A passage of the person's own file.
-
-    Raises:
-        NotFoundError: as ``files.own_file``, and if it has no such passage.
-    """
+    """A passage of the person's own file. Raises NotFoundError as ``files.own_file``, and if it has no such passage."""
     file = files.own_file(user, file_id)
     found = existing(passages.surroundings(file.content_id, number))
     before, text, after = (transcripts.own_words(each) for each in (found.before, found.text, found.after))

@@ -47,11 +47,7 @@ _RESERVED = {SUMMARY_NAME: SUMMARY, TOOL_LINE_NAME: TOOL_LINE}
 
 
 def check_no_other_import(person: User) -> None:
-    """Erase unfinished imports of dead processes.
-
-    Raises:
-        ImportRefusedError: another import of this person is running.
-    """
+    """Erase unfinished imports of dead processes. Raises ImportRefusedError if another import of this person is running."""
     erasure.sweep()
     if bulk_append.is_in_progress(person):
         refuse(ProductCode.RATE, gettext("another of your imports is still running"))
@@ -142,11 +138,7 @@ class Imported:
 
 
 def import_transcript(person: User, data: bytes) -> Imported:
-    """Store an uploaded transcript as a conversation.
-
-    Raises:
-        ImportRefusedError: see ``look_at``; or another import of this person is running.
-    """
+    """Store an uploaded transcript as a conversation. Raises ImportRefusedError as ``look_at`` and ``check_no_other_import``."""
     check_no_other_import(person)
     conversation, frames, found, codes = _read(person, data)
     bulk_append.begin(conversation)
@@ -158,11 +150,8 @@ def import_transcript(person: User, data: bytes) -> Imported:
 
 
 def look_at(person: User, data: bytes) -> Found:
-    """What an uploaded transcript has, without storing anything.
-
-    Raises:
-        ImportRefusedError: it is too large, not a transcript, or has nothing that its owner may see.
-    """
+    """What an uploaded transcript has, without storing anything. Raises ImportRefusedError if it is too large, not a transcript, or has
+    nothing that its owner may see."""
     return _read(person, data)[2]
 
 
@@ -260,11 +249,7 @@ class ImportedExport:
 
 
 def import_export(person: User, data: bytes) -> ImportedExport:
-    """Store the conversations of an export.
-
-    Raises:
-        ImportRefusedError: it cannot be read at all, or another import of this person is running.
-    """
+    """Store the conversations of an export. Raises ImportRefusedError if it cannot be read at all, and as ``check_no_other_import``."""
     check_no_other_import(person)
     result, limit = ImportedExport(), _Limit()
     known = access.own_import_keys(person)

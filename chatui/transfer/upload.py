@@ -67,11 +67,7 @@ class Upload:
 
 
 def read(data: bytes) -> Upload:
-    """Read an upload.
-
-    Raises:
-        ImportRefusedError: it is too large in any respect, or not a transcript.
-    """
+    """Read an upload. Raises ImportRefusedError if it is too large in any respect, or not a transcript."""
     if len(data) > MAX_BYTES:
         refuse(ProductCode.TOO_LARGE, _("the file is larger than %(count)d MB") % {"count": MAX_BYTES // (1024 * 1024)})
     try:
