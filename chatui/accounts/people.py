@@ -369,14 +369,6 @@ def ended_invitations() -> QuerySet[Invitation]:
     return Invitation.objects.filter(ended).select_related("made_by", "group", "used_by").order_by("-made_at")
 
 
-def is_key(text: str) -> bool:
-    """Whether a text from a form is the key of an account, as pages write it."""
-    try:
-        return str(UUID(text)) == text
-    except ValueError:
-        return False
-
-
 def is_alone(person: User) -> bool:
     """Whether nobody else has an account or an invitation."""
     return not User.objects.exclude(pk=person.pk).exists() and not pending_invitations().exists()

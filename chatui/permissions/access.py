@@ -367,7 +367,7 @@ def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[
 
 def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     """Record the attempt, then raise RefusedError."""
-    key = _as_uuid(conversation_id)
+    key = key_in(conversation_id)
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
     if conversation and visitor.way == "socket" and open_request(visitor, conversation):
         # The page was open when the permission was revoked, and its socket has reconnected by itself.
@@ -383,7 +383,7 @@ def visible_message(visitor: Visitor, conversation_id: object, message_id: objec
         message = message_of(own_conversation(visitor.user, conversation_id), message_id)
         if message.is_visible and not message.is_old_summary:
             return message
-    key = _as_uuid(message_id)
+    key = key_in(message_id)
     hidden = Message.objects.select_related("conversation__owner").filter(pk=key, is_visible=False).first() if key else None
     if hidden is not None and not may_view_hidden(visitor.user, hidden.conversation):
         debug_views.record_attempt(visitor, hidden.conversation, action)
@@ -396,11 +396,12 @@ def person_of(visitor: Visitor) -> User:
 
 
 def key_of(value: object) -> UUID:
-    """The key that an address or a form names. Raises NotFoundError for anything that is no key."""
-    return existing(_as_uuid(value))
+    """As ``key_in``. Raises NotFoundError for anything that is no key."""
+    return existing(key_in(value))
 
 
-def _as_uuid(value: object) -> UUID | None:
+def key_in(value: object) -> UUID | None:
+    """The key that an address or a form names; None for anything that is no key."""
     try:
         return UUID(str(value))
     except ValueError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -128,14 +128,13 @@ def chosen(document: Document, wanted: str) -> DocumentFrame:
     return _document_frame(document, parts, note, written)
 
 
-def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, int]]) -> DocumentFrame:
-    """The frame with the beginning, up to ``most`` tokens. ``begin``: cuts a text to a number of tokens, and counts them. Raises
-    TooLargeError if no text fits."""
+def first(document: Document, most: int) -> DocumentFrame:
+    """The frame with the beginning, up to ``most`` tokens. Raises TooLargeError if no text fits."""
     left, parts = most - FRAME_TOKENS, []
     for part in document.parts:
         takes = part.tokens + (MARK_TOKENS if part.label else 0)
         if takes > left:
-            text, tokens = begin(part.text, max(left - MARK_TOKENS, 0))
+            text, tokens = uploads.begin_of(part.text, max(left - MARK_TOKENS, 0))
             parts += [DocumentPart(number=part.number, label=part.label, tokens=tokens, text=text)] if text else []
             break
         parts.append(part)
@@ -349,7 +348,7 @@ def _given(file: StoredFile, use: QuestionFile, left: int) -> DocumentFrame:
     document = document_of(file, text)
     if use.use != DocumentUse.FIRST:
         return give(document, use.use, use.places)
-    given = first(document, left, _begin)
+    given = first(document, left)
     if given.tokens > left:
         raise TooLargeError
     return given
@@ -358,14 +357,6 @@ def _given(file: StoredFile, use: QuestionFile, left: int) -> DocumentFrame:
 def _tokens(file: StoredFile) -> int:
     text: DocumentText | None = getattr(file.content, "document", None)
     return text.tokens if text else 0
-
-
-def _begin(text: str, most: int) -> tuple[str, int]:
-    def count(each: str) -> int:
-        return uploads.tokens_of([each])[0][0]
-
-    cut = uploads.begin_of(text, most, count)
-    return cut, count(cut)
 
 
 def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:

@@ -92,11 +92,6 @@ def query(text: str, limit: int = 8) -> Query:
 
 def terms(text: str, limit: int) -> list[str]:
     """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether."""
-    if text.isascii():
-        # Without a step per word: the answers of all turns pass here.
-        words_of_ascii = dict.fromkeys(word[:WORD_CHARS] for word in _ASCII_WORD.findall(text.lower()))
-        if sum(map(len, words_of_ascii)) + len(words_of_ascii) <= limit:
-            return list(words_of_ascii)
     found: dict[str, None] = {}
     room = limit
     for folded, is_run in map(_folded, _WORD.finditer(text)):
@@ -196,7 +191,6 @@ def _marks() -> str:
 
 _LETTERS = rf"[^\W_{_WITHOUT_SPACES}]"
 _WORD = re.compile(rf"(?P<run>[{_WITHOUT_SPACES}]+)|{_LETTERS}(?:{_LETTERS}|[{_marks()}])*")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _IN_A_WORD = re.compile(rf"[^\W_]|[{_marks()}]")
 
 

@@ -66,10 +66,8 @@ def shares(request: HttpRequest) -> HttpResponse:
 @signed_in("POST")
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
     transfer_shares.revoke(visitor_of(request, "page"), link_id=link_id)
-    try:
-        return _page_of(request, UUID(request.POST.get("conversation", "")))
-    except ValueError:
-        return redirect("shares")
+    conversation_id = access.key_in(request.POST.get("conversation"))
+    return _page_of(request, conversation_id) if conversation_id else redirect("shares")
 
 
 @signed_in("POST")

@@ -35,7 +35,7 @@ from chatui.lifecycle.erasure import contents_of
 from chatui.lifecycle.erasure import erase as erase_person
 from chatui.model_servers import choice
 from chatui.permissions import administration, programs
-from chatui.permissions.access import NotFoundError, existing
+from chatui.permissions.access import NotFoundError, existing, key_in
 from chatui.permissions.administration import AdminPart
 from chatui.proxies import public_address
 from chatui.web.api_keys import KeyForm
@@ -192,8 +192,8 @@ def keys(request: HttpRequest) -> HttpResponse:
 def key_revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Revoke somebody's API key, and return to the list or to the page of its owner."""
     api_keys.revoke_somebodys(_staff(request), key_id)
-    person_id = request.POST.get("person", "")
-    return redirect("manage_person", UUID(person_id)) if accounts_people.is_key(person_id) else redirect("manage_keys")
+    person_id = key_in(request.POST.get("person"))
+    return redirect("manage_person", person_id) if person_id else redirect("manage_keys")
 
 
 def _menu(request: HttpRequest, show: str) -> dict[str, object]:
@@ -212,7 +212,7 @@ def _act(request: HttpRequest) -> HttpResponse:
     Closing is explained first. Accounts that the member of staff may not change, or that must stay as they are, are counted.
     """
     act = _OF_SEVERAL.get(request.POST.get("what", ""))
-    chosen = [UUID(each) for each in request.POST.getlist("person") if accounts_people.is_key(each)][: accounts_people.PAGE]
+    chosen = list(filter(None, map(key_in, request.POST.getlist("person"))))[: accounts_people.PAGE]
     if act is None:
         raise NotFoundError
     if act is _close and "sure" not in request.POST and chosen:

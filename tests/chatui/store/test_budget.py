@@ -99,35 +99,35 @@ def test_estimating_takes_linear_time(run: str, end: str) -> None:
     assert cost(lambda: uploads.estimated(long)) < 40 * max(cost(lambda: uploads.estimated(short)), 0.5)
 
 
-def test_the_beginning_of_a_long_text_is_tokenized_once() -> None:
+def test_the_beginning_of_a_long_text_is_tokenized_to_cut_and_to_count_it(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = []
 
-    def count(text: str) -> int:
-        counted.append(len(text))
-        return len(text) // 4
+    def tokens_of(texts: list[str]) -> tuple[list[int], bool]:
+        counted.extend(map(len, texts))
+        return [len(text) // 4 for text in texts], True
 
-    uploads.begin_of("word " * 400_000, 400_000, count)
-    assert sum(counted) < 2_000_000
+    monkeypatch.setattr(uploads, "tokens_of", tokens_of)
+    text, _ = uploads.begin_of("word " * 400_000, 400_000)
+    assert sum(counted) < 2_000_000 + len(text)
 
 
-def test_text_is_cut_at_a_line_within_its_tokens() -> None:
-    def count(text: str) -> int:
-        return len(text) // 4
-
-    cut = uploads.begin_of("line of text\n" * 1000, 500, count)
-    assert cut.endswith("text") and 400 < count(cut) <= 500 and uploads.begin_of("short", 500, count) == "short"
+def test_text_is_cut_at_a_line_within_its_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "tokens_of", lambda texts: ([len(text) // 4 for text in texts], True))
+    cut, tokens = uploads.begin_of("line of text\n" * 1000, 500)
+    assert cut.endswith("text") and 400 < tokens == len(cut) // 4 <= 500 and uploads.begin_of("short", 500) == ("short", 1)
 
 
 def part(number: int, label: str, tokens: int, text: str) -> DocumentPart:
     return DocumentPart(number=number, label=label, tokens=tokens, text=text)
 
 
-def test_a_first_part_may_end_within_a_page() -> None:
+def test_a_first_part_may_end_within_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "begin_of", lambda text, most: (text[: most * 4], most))
     document = Document("a.pdf", "pdf", tuple(part(number, f"page {number}", 100, "x" * 400) for number in range(1, 11)))
-    given = documents.first(document, 120 + 108 * 2 + 60, lambda text, most: (text[: most * 4], most))
+    given = documents.first(document, 120 + 108 * 2 + 60)
     assert re.findall(r"\[page \d+\]", given.frame.body) == ["[page 1]", "[page 2]", "[page 3]"] and given.tokens == 396
     assert "Only its beginning is here" in given.frame.body
-    assert documents.first(document, 10_000, lambda text, most: ("", 0)) == documents.whole(document)
+    assert documents.first(document, 10_000) == documents.whole(document)
 
 
 def test_a_document_to_search_is_listed_without_its_text() -> None:
