@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -102,25 +103,30 @@ class ShownList:
 
 def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownList:
     """A page of the person's conversations in one of their folders, or in none: pinned ones first, then the latest first."""
-    before = (start.startswith(_PINNED), *parse_cursor(start.removeprefix(_PINNED))) if start else None
+    before = (start.startswith(_PINNED), *_parse_cursor(start.removeprefix(_PINNED))) if start else None
     rows = access.own_conversations(person, PAGE_SIZE + 1, before, folder)
-    found = page_of(rows, lambda row: shown_conversation(row, current))
+    found = _page(rows, lambda row: shown_conversation(row, current))
     mark = _PINNED if found.next_cursor and rows[PAGE_SIZE - 1].is_pinned else ""
     return replace(found, next_cursor=mark + found.next_cursor, folder=str(folder or ""))
 
 
-def page_of(rows: Sequence[Conversation], show: Callable[[Conversation], ShownConversation]) -> ShownList:
+def latest_of(rows: QuerySet[Conversation], column: str, start: str, show: Callable[[Conversation], ShownConversation]) -> ShownList:
+    """A page of these conversations from the cursor ``start`` on, the one with the latest time in that column first."""
+    return _page(access.latest(rows, column, PAGE_SIZE + 1, _parse_cursor(start) if start else None), show)
+
+
+def _page(rows: Sequence[Conversation], show: Callable[[Conversation], ShownConversation]) -> ShownList:
     """The first PAGE_SIZE of these rows; there is a next page if there are more."""
     shown = [show(row) for row in rows[:PAGE_SIZE]]
-    return ShownList(shown, cursor(shown[-1].at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
+    return ShownList(shown, _cursor(shown[-1].at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
 
 
-def cursor(at: datetime, key: UUID) -> str:
+def _cursor(at: datetime, key: UUID) -> str:
     """A cursor. It contains a time and a key rather than a position, so that changes in between neither repeat nor skip a conversation."""
     return f"{(at - _EPOCH) // timedelta(microseconds=1)}-{key.hex}"
 
 
-def parse_cursor(start: str) -> tuple[datetime, UUID]:
+def _parse_cursor(start: str) -> tuple[datetime, UUID]:
     found = access.existing(_CURSOR.fullmatch(start))
     return _EPOCH + timedelta(microseconds=int(found[1])), UUID(found[2])
 
@@ -172,13 +178,12 @@ def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
 
 def shown_archive(person: User, start: str = "") -> ShownList:
     """A page of the person's archive, the last put there first."""
-    return page_of(access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None), put_away)
+    return latest_of(access.own_archive(person), "archived_at", start, put_away)
 
 
 def shown_bin(person: User, start: str = "") -> ShownList:
     """A page of the person's bin."""
-    found = page_of(access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None), put_away)
-    return replace(found, days=environment().bin_days)
+    return replace(latest_of(access.own_bin(person), "deleted_at", start, put_away), days=environment().bin_days)
 
 
 def put_away(row: Conversation) -> ShownConversation:

@@ -159,20 +159,18 @@ def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
     return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 
-def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's archived conversations, the last archived first. ``before``: only those that come after this time and key."""
-    return _latest(listed(user).filter(deleted_at=None, archived_at__isnull=False), "archived_at", limit, before)
+def own_archive(user: User) -> QuerySet[Conversation]:
+    """The person's archived conversations."""
+    return listed(user).filter(deleted_at=None, archived_at__isnull=False)
 
 
-def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations in the bin, the last deleted first; ``before`` as for ``own_archive``.
-
-    Unfinished imports and conversations that are being erased are not included.
-    """
-    return _latest(listed(user).filter(deleted_at__isnull=False, unfinished_until=None), "deleted_at", limit, before)
+def own_bin(user: User) -> QuerySet[Conversation]:
+    """The person's conversations in the bin, without unfinished imports and conversations that are being erased."""
+    return listed(user).filter(deleted_at__isnull=False, unfinished_until=None)
 
 
-def _latest(rows: QuerySet[Conversation], column: str, limit: int, before: tuple[datetime, UUID] | None) -> list[Conversation]:
+def latest(rows: QuerySet[Conversation], column: str, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
+    """Of these conversations, those with the latest time in that column. ``before``: only those that come after this time and key."""
     if before is not None:
         at, key = before
         rows = rows.filter(Q(**{f"{column}__lt": at}) | Q(pk__lt=key), **{f"{column}__lte": at})
@@ -199,12 +197,6 @@ def all_own_conversations(user: User, keys: Iterable[UUID] | None = None, *, del
     for key in list(rows.order_by("created_at").values_list("pk", flat=True)):
         if (row := rows.filter(pk=key).first()) is not None:
             yield row
-
-
-def latest_own(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations in the list, in folders and in the archive, the latest first, each with its folder; ``before`` as for
-    ``own_archive``."""
-    return _latest(own_chosen(user).select_related("folder"), "active_at", limit, before)
 
 
 def own_import_keys(user: User) -> set[str]:
