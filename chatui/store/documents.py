@@ -155,16 +155,6 @@ def to_search(document: Document) -> DocumentFrame:
     return DocumentFrame(Frame(DOCUMENT, _line(document, note + contents)), FRAME_TOKENS + MARK_TOKENS * min(len(labels), _CONTENTS))
 
 
-def give(document: Document, use: str, wanted: str) -> DocumentFrame:
-    """The frame for any use except the beginning, which depends on the available room."""
-    match use:
-        case DocumentUse.PLACES:
-            return chosen(document, wanted)
-        case DocumentUse.SEARCH:
-            return to_search(document)
-    return whole(document)
-
-
 def _document_frame(document: Document, parts: Sequence[DocumentPart], note: str, written: str = "") -> DocumentFrame:
     body = "\n\n".join([_line(document, note), *labelled(parts)])
     return DocumentFrame(Frame(DOCUMENT, body), Document(document.name, document.kind, tuple(parts)).tokens, written)
@@ -346,8 +336,13 @@ def _given(file: StoredFile, use: QuestionFile, left: int) -> DocumentFrame:
     if text is None or text.state != ReadingState.READ:
         raise NoSuchFileError
     document = document_of(file, text)
-    if use.use != DocumentUse.FIRST:
-        return give(document, use.use, use.places)
+    match use.use:
+        case DocumentUse.PLACES:
+            return chosen(document, use.places)
+        case DocumentUse.SEARCH:
+            return to_search(document)
+        case DocumentUse.WHOLE:
+            return whole(document)
     given = first(document, left)
     if given.tokens > left:
         raise TooLargeError

@@ -187,16 +187,9 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """All frames of a conversation, and the index of the last one on the branch that was open there."""
-
-    placed: Sequence[Placed]
-    leaf: int
-
-
-def tree_of(exported: ExportedConversation) -> Tree:
-    """Build the tree. A node whose parent does not exist is a root; duplicates and nodes in cycles are left out and counted."""
+def tree_of(exported: ExportedConversation) -> tuple[Sequence[Placed], int]:
+    """All frames of a conversation, and the index of the last one on the branch that was open there. A node whose parent does not exist is a
+    root; duplicates and nodes in cycles are left out and counted."""
     nodes: dict[str, Node] = {}
     for node in exported.nodes:
         nodes.setdefault(node.key, node)
@@ -209,7 +202,7 @@ def tree_of(exported: ExportedConversation) -> Tree:
         ends[node.key] = end
     exported.left_out[DroppedKind.UNPLACED] += len(exported.nodes) - len(ends)
     current = ends.get(exported.current)
-    return Tree(placed, _end_below(placed, len(placed) - 1 if current is None else current))
+    return placed, _end_below(placed, len(placed) - 1 if current is None else current)
 
 
 def _in_order(nodes: dict[str, Node]) -> Iterator[Node]:
@@ -286,10 +279,10 @@ class _Limit:
 
 def _store(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> DroppedKind | None:
     """Store one conversation. Returns the reason if it is not stored."""
-    tree = tree_of(exported)
-    if len(tree.placed) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_CONVERSATION_CHARS:
+    tree, leaf = tree_of(exported)
+    if len(tree) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree) > MAX_CONVERSATION_CHARS:
         return DroppedKind.CONVERSATION_TOO_LARGE
-    placed = [replace(item, frame=as_imported(item.frame)) for item in tree.placed]
+    placed = [replace(item, frame=as_imported(item.frame)) for item in tree]
     first = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
         return DroppedKind.CONVERSATION_EMPTY
@@ -304,7 +297,7 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
     conversation.active_at = exported.active_at or exported.created_at or timezone.now()
     conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
     try:
-        store_frames(conversation, placed, tree.leaf)
+        store_frames(conversation, placed, leaf)
     except bulk_append.ImportedMeanwhileError:
         return DroppedKind.CONVERSATION_EXISTS
     limit.count(len(placed))

@@ -134,15 +134,15 @@ def _rendered_window(request: HttpRequest, row: Conversation, shown: ShownWindow
 def _page(request: HttpRequest, person: User, row: Conversation | None, shown: ShownWindow, *, mark: str = "") -> str:
     """The page. ``mark``: a placeholder for exchanges that are rendered separately."""
     start, asked = request.GET.get("list", ""), "" if row else request.GET.get("folder", "")
-    folders = shown_folders(person, row, asked, start if asked else "")
+    folders, folder = shown_folders(person, row, asked, start if asked else "")
     is_temporary = row.temporary_until is not None if row else "temporary" in request.GET
     shown_row = shown_conversation(row) if row else None
     context = {
         "conversation": shown_row,
         "page_title": shown_row.title if shown_row else gettext("Temporary chat") if is_temporary else "",
         "conversations": conversation_list.shown_list(person, row.pk if row else None, "" if asked else start),
-        "folders": folders.all,
-        "folder": folders.here,
+        "folders": folders,
+        "folder": folder,
         "window": shown,
         "mark": mark,
         "blank_exchange": BLANK_EXCHANGE,

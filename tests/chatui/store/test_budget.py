@@ -41,22 +41,22 @@ def test_an_exact_fit_is_accepted_and_one_more_token_is_not() -> None:
 def test_documents_fill_the_budget_to_the_last_token(ada: User) -> None:
     files = [uploaded(ada, f"{name}.txt", PROSE + name) for name in ("one", "two")]
     uses = [QuestionFile(file.pk) for file in files]
-    tokens = sum(each.given.tokens for each in documents.prepare(ada.pk, uses, context_use.Room(10**6, 10**6)))
-    assert len(documents.prepare(ada.pk, uses, context_use.Room(10**6, tokens))) == 2
+    tokens = sum(each.given.tokens for each in documents.prepare(ada.pk, uses, context_use.Room(10**6)))
+    assert len(documents.prepare(ada.pk, uses, context_use.Room(tokens))) == 2
     with pytest.raises(TooLargeError):
-        documents.prepare(ada.pk, uses, context_use.Room(10**6, tokens - 1))
-    first, rest = documents.prepare(ada.pk, [QuestionFile(files[0].pk, "first"), uses[1]], context_use.Room(10**6, tokens - 1000))
+        documents.prepare(ada.pk, uses, context_use.Room(tokens - 1))
+    first, rest = documents.prepare(ada.pk, [QuestionFile(files[0].pk, "first"), uses[1]], context_use.Room(tokens - 1000))
     assert first.given.tokens + rest.given.tokens <= tokens - 1000, "the first part gets the budget that the other does not use"
     assert first.given.tokens > rest.given.tokens - 1200
     with pytest.raises(TooLargeError):
-        documents.prepare(ada.pk, [QuestionFile(files[0].pk, "first"), uses[1]], context_use.Room(10**6, rest.given.tokens + 50))
+        documents.prepare(ada.pk, [QuestionFile(files[0].pk, "first"), uses[1]], context_use.Room(rest.given.tokens + 50))
 
 
 @pytest.mark.django_db
 def test_several_first_parts_share_the_remaining_budget(ada: User) -> None:
     files = [uploaded(ada, f"{name}.txt", name + PROSE * times) for name, times in (("long", 2), ("longer", 3), ("short", 0))]
     uses = [QuestionFile(file.pk, "first") for file in files]
-    given = [each.given.tokens for each in documents.prepare(ada.pk, uses, context_use.Room(10**6, 3000))]
+    given = [each.given.tokens for each in documents.prepare(ada.pk, uses, context_use.Room(3000))]
     assert sum(given) <= 3000 and min(given[:2]) > 1200 and given[2] < 130, (
         "the budget that a short document does not use goes to the others"
     )
@@ -67,8 +67,8 @@ def test_a_first_part_without_any_text_is_refused(ada: User) -> None:
     use = QuestionFile(uploaded(ada, "long.txt", PROSE).pk, "first")
     for room in (100, 125):
         with pytest.raises(TooLargeError):
-            documents.prepare(ada.pk, [use], context_use.Room(10**6, room))
-    assert documents.prepare(ada.pk, [use], context_use.Room(10**6, 300))[0].given.tokens > 130
+            documents.prepare(ada.pk, [use], context_use.Room(room))
+    assert documents.prepare(ada.pk, [use], context_use.Room(300))[0].given.tokens > 130
 
 
 @pytest.mark.parametrize("text", [PROSE, TABLE, CODE, JAPANESE], ids=["prose", "table", "code", "japanese"])
