@@ -188,8 +188,8 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
 
 
 def tree_of(exported: ExportedConversation) -> tuple[Sequence[Placed], int]:
-    """All frames of a conversation, and the index of the last one on the branch that was open there. A node whose parent does not exist is a
-    root; duplicates and nodes in cycles are left out and counted."""
+    """All frames of a conversation, and the index of the last one on the branch that was open there. A node whose parent does not exist is
+    a root; duplicates and nodes in cycles are left out and counted."""
     nodes: dict[str, Node] = {}
     for node in exported.nodes:
         nodes.setdefault(node.key, node)
