@@ -10,13 +10,13 @@ from uuid import UUID
 
 from django.contrib.auth.models import Group
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatui.accounts import mail, secret_texts
+from chatui.accounts import account_managers, mail, secret_texts
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, Throttle
@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 MAX_DAYS = 30
 MAX_PER_HOUR = 200
 """Invitations that one member of staff may create, mailed or not: each can be an unsolicited mail."""
+
+MAX_INVITED = 50
+"""The most people that can be invited at once."""
 
 _throttle = Throttle("invitations", attempts=MAX_PER_HOUR, seconds=3600)
 
@@ -74,6 +77,33 @@ def create(visitor: Visitor, *, days: int, group: Group | None, note: str) -> st
     return reverse("invitation", args=[row.pk, _token(row)])
 
 
+def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
+    """Create an invitation for each note, or none at all. Each is recorded.
+
+    Returns the notes with the paths of their links, which are not stored.
+
+    Raises:
+        NotFoundError: the visitor may not invite people, or not into that group.
+        TooManyInvitedError: too many were invited within an hour.
+    """
+    if not administration.may_invite(person_of(visitor), group):
+        raise NotFoundError
+    admit(person_of(visitor), len(notes))
+    with transaction.atomic():
+        if not administration.may_invite(account_managers.lock_for(person_of(visitor)), group):
+            raise NotFoundError
+        return [(note, create(visitor, days=days, group=group, note=note)) for note in notes]
+
+
+@transaction.atomic
+def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
+    """Revoke an invitation. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have created it themselves."""
+    row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
+    if row is None or not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
+        raise NotFoundError
+    revoke(visitor, row)
+
+
 def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
     """The invitation of a link. Raises NotFoundError if the link was never valid or is no longer valid."""
     return _find_valid(Invitation.objects.all(), invitation_id, token)
@@ -111,6 +141,18 @@ def revoke(visitor: Visitor, row: Invitation) -> None:
     """Revoke an invitation, if it is still valid. Recorded."""
     if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
         record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
+
+
+def pending() -> QuerySet[Invitation]:
+    """Invitations that can still be used, the newest first."""
+    rows = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
+    return rows.select_related("made_by", "group").order_by("-made_at")
+
+
+def ended() -> QuerySet[Invitation]:
+    """Invitations that were used or revoked, or have expired, the newest first."""
+    is_over = Q(revoked_at__isnull=False) | Q(used_at__isnull=False) | Q(expires_at__lte=timezone.now()) | Q(made_by__is_active=False)
+    return Invitation.objects.filter(is_over).select_related("made_by", "group", "used_by").order_by("-made_at")
 
 
 def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:

@@ -5,7 +5,7 @@ Their actions set groups and staff status, end sessions and remove the second fa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -16,7 +16,6 @@ from django.contrib.auth.models import Group, Permission
 from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
-from django.utils import timezone
 
 from chatui.accounts import account_managers, api_keys, invitations, password_links, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
@@ -24,7 +23,7 @@ from chatui.accounts.api_keys import CreatedKey, NewKeyOptions
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.models.sign_in import Invitation, Passkey, RequiredFactor, SecondFactor
+from chatui.models.sign_in import Passkey, RequiredFactor, SecondFactor
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
@@ -121,10 +120,6 @@ def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
 def _words(permissions: object) -> frozenset[str]:
     rows = Permission.objects.filter(pk__in=permissions).values_list("content_type__app_label", "codename", "name")  # type: ignore[misc]
     return frozenset(administration.DESCRIPTIONS.get(f"{app}.{codename}", name) for app, codename, name in rows)
-
-
-MAX_INVITED = 50
-"""The most people that can be invited at once."""
 
 
 def set_rights(
@@ -248,33 +243,6 @@ def locked(visitor: Visitor, person_id: UUID) -> User:
     return changeable(visitor, person_id)
 
 
-def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
-    """Create an invitation for each note, or none at all. Each is recorded.
-
-    Returns the notes with the paths of their links, which are not stored.
-
-    Raises:
-        NotFoundError: the visitor may not invite people, or not into that group.
-        TooManyInvitedError: too many were invited within an hour.
-    """
-    if not administration.may_invite(person_of(visitor), group):
-        raise NotFoundError
-    invitations.admit(person_of(visitor), len(notes))
-    with transaction.atomic():
-        if not administration.may_invite(account_managers.lock_for(person_of(visitor)), group):
-            raise NotFoundError
-        return [(note, invitations.create(visitor, days=days, group=group, note=note)) for note in notes]
-
-
-@transaction.atomic
-def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
-    """Revoke an invitation. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have created it themselves."""
-    row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
-    if row is None or not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
-        raise NotFoundError
-    invitations.revoke(visitor, row)
-
-
 @contextmanager
 def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
     """The account, locked while it is changed.
@@ -357,27 +325,15 @@ def find_person(person_id: UUID) -> tuple[User, ListedPerson] | None:
     return (row, _listed(row)) if row else None
 
 
-def pending_invitations() -> QuerySet[Invitation]:
-    """Invitations that can still be used, the newest first."""
-    pending = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
-    return pending.select_related("made_by", "group").order_by("-made_at")
-
-
-def ended_invitations() -> QuerySet[Invitation]:
-    """Invitations that were used or revoked, or have expired, the newest first."""
-    ended = Q(revoked_at__isnull=False) | Q(used_at__isnull=False) | Q(expires_at__lte=timezone.now()) | Q(made_by__is_active=False)
-    return Invitation.objects.filter(ended).select_related("made_by", "group", "used_by").order_by("-made_at")
-
-
 def is_alone(person: User) -> bool:
     """Whether nobody else has an account or an invitation."""
-    return not User.objects.exclude(pk=person.pk).exists() and not pending_invitations().exists()
+    return not User.objects.exclude(pk=person.pk).exists() and not invitations.pending().exists()
 
 
 def counts() -> dict[str, int]:
     """The numbers of open accounts, closed accounts and pending invitations."""
     active, total = User.objects.filter(is_active=True).count(), User.objects.count()
-    return {"active": active, "closed": total - active, "invited": pending_invitations().count()}
+    return {"active": active, "closed": total - active, "invited": invitations.pending().count()}
 
 
 def debug_groups() -> QuerySet[Group]:

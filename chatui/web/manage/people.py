@@ -88,8 +88,8 @@ class InviteForm(forms.Form):
         """The people, each once, without empty lines."""
         text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
         notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
-        if len(notes) > accounts_people.MAX_INVITED:
-            raise ValidationError(_("Invite at most %(count)s people at once."), params={"count": accounts_people.MAX_INVITED})
+        if len(notes) > invitations.MAX_INVITED:
+            raise ValidationError(_("Invite at most %(count)s people at once."), params={"count": invitations.MAX_INVITED})
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
             raise ValidationError(_("A name or address can have at most 100 characters."))
         return notes
@@ -161,7 +161,7 @@ def people(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"words": words_of(request), **_menu(request, show)}
     if show == "invited":
         assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
-        invited, ended = accounts_people.pending_invitations()[:500], accounts_people.ended_invitations()[:100]
+        invited, ended = invitations.pending()[:500], invitations.ended()[:100]
         return page(
             request,
             AdminPart.PEOPLE,
@@ -234,7 +234,7 @@ def invite(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
-            links = accounts_people.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
+            links = invitations.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
         except invitations.TooManyInvitedError as error:
             form.add_error("people", error.sentence)
             return page(request, AdminPart.PEOPLE, "manage/invite.html", {"form": form}, 429)
@@ -247,7 +247,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
-    accounts_people.revoke_invitation(_staff(request), invitation_id)
+    invitations.revoke_invitation(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
