@@ -23,7 +23,7 @@ from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.models.sign_in import Invitation
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
-from chatui.permissions.access import NotFoundError, person_of
+from chatui.permissions.access import NotFoundError, existing, person_of
 from chatui.site.brand import brand
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class TooManyInvitedError(Exception):
         return words % {"count": self.minutes}
 
 
-def admit(inviter: User, count: int) -> None:
+def _admit(inviter: User, count: int) -> None:
     """Count ``count`` invitations before they are created. Raises TooManyInvitedError if there are too many for now, or they cannot be
     counted: then none may be created."""
     try:
@@ -88,7 +88,7 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
     """
     if not administration.may_invite(person_of(visitor), group):
         raise NotFoundError
-    admit(person_of(visitor), len(notes))
+    _admit(person_of(visitor), len(notes))
     with transaction.atomic():
         if not administration.may_invite(account_managers.lock_for(person_of(visitor)), group):
             raise NotFoundError
@@ -96,12 +96,14 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
 
 
 @transaction.atomic
-def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
-    """Revoke an invitation. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have created it themselves."""
-    row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
-    if row is None or not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
+def revoke(visitor: Visitor, invitation_id: UUID) -> None:
+    """Revoke an invitation, if it is still valid. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have
+    created it themselves."""
+    row = existing(Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first())
+    if not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
         raise NotFoundError
-    revoke(visitor, row)
+    if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
+        record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
 
 
 def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
@@ -134,13 +136,6 @@ def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str,
         person: User = User.objects.create_user(name, password=password)
         accept(visitor, invitation_id, token, person)
     return person
-
-
-@transaction.atomic
-def revoke(visitor: Visitor, row: Invitation) -> None:
-    """Revoke an invitation, if it is still valid. Recorded."""
-    if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
-        record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
 
 
 def pending() -> QuerySet[Invitation]:

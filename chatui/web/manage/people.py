@@ -247,7 +247,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
-    invitations.revoke_invitation(_staff(request), invitation_id)
+    invitations.revoke(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
