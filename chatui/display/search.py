@@ -15,7 +15,7 @@ from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import passages, search_index, transcripts
-from chatui.store.passages import FoundPassage
+from chatui.store.passages import Passage
 from chatui.store.search_index import Entry, Query
 from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Role
@@ -63,14 +63,13 @@ def search(person: User, text: str, before: int | None = None) -> Results:
     if not person.finds_documents or before is not None:
         return found
     passages_found = passages.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS)
-    return replace(found, documents=tuple(_in_document(query, each) for each in passages_found))
+    return replace(found, documents=tuple(_in_document(query, passage, at) for passage, at in passages_found))
 
 
-def _in_document(query: Query, found: FoundPassage) -> Hit:
-    passage = found.passage
+def _in_document(query: Query, passage: Passage, at: datetime) -> Hit:
     title = transcripts.own_words(f"{passage.name}, {passage.label}" if passage.label else passage.name)
     text = transcripts.own_words(passage.text)
-    return Hit(passage.url, excerpt(title, []), excerpt(text, query.spans(text)), "document", found.at, is_archived=False)
+    return Hit(passage.url, excerpt(title, []), excerpt(text, query.spans(text)), "document", at, is_archived=False)
 
 
 def _in_messages(person: User, query: Query, before: int | None) -> Results:

@@ -68,7 +68,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
         temporary.stay(row)
     if request.GET.get("all"):
         return _whole(request, person, row)
-    return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row)))
+    return HttpResponse(_page(request, person, row, _SIDES[asked[0]](row, asked[1]) if asked else windows.latest(row)))
 
 
 @signed_in("GET")
@@ -77,10 +77,9 @@ def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     asked = _asked(request, conversation_id)
     if asked is None or asked[0] == "at":
         raise access.NotFoundError
-    person = person_of(request)
-    row = access.own_conversation(person, conversation_id)
-    shown = _window(asked, row, person)
-    shown = replace(shown, later="") if asked[0] == "before" else replace(shown, earlier="")
+    row = access.own_conversation(person_of(request), conversation_id)
+    side, message = asked
+    shown = replace(_SIDES[side](row, message), **{"later" if side == "before" else "earlier": ""})
     return HttpResponse(_rendered_window(request, row, shown))
 
 
@@ -93,23 +92,19 @@ def more_conversations(request: HttpRequest) -> HttpResponse:
     return render(request, "sidebar/_conversation_items.html", {"conversations": shown})
 
 
+_SIDES = {"at": windows.around, "before": windows.earlier, "after": windows.later}
+
+
 def _asked(request: HttpRequest, conversation_id: UUID) -> tuple[str, Message] | None:
-    """The message that the address names, and the requested side of it; None if it names none.
+    """The message that the address names, and the requested side of it, one of ``_SIDES``; None if it names none.
 
     This is checked before the conversation: requesting a hidden message is recorded as an attempt, whoever owns the conversation.
     """
-    for name in ("at", "before", "after"):
+    for name in _SIDES:
         if name in request.GET:
             visitor = visitor_of(request, "page")
             return name, access.visible_message(visitor, conversation_id, request.GET[name], action="link to message")
     return None
-
-
-def _window(asked: tuple[str, Message], row: Conversation, person: User) -> ShownWindow:
-    name, message = asked
-    if name == "before":
-        return windows.earlier(row, message)
-    return windows.later(row, message) if name == "after" else windows.around(row, message)
 
 
 def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHttpResponse:

@@ -19,7 +19,7 @@ from django.urls import reverse
 from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
-from chatui.permissions.access import NotFoundError, as_person, existing
+from chatui.permissions.access import as_person, existing
 from chatui.web.guards import for_anybody, notify_sockets, person_of, visitor_of
 from chatui.web.sign_in import session
 
@@ -69,17 +69,11 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     """The options for the browser, with a new challenge. The same for everybody who is not known yet."""
     site, visitor = _site(request), visitor_of(request, "page")
     _asked.check(sign_in.browser_of(visitor) or visitor.address)
-    person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
-    is_signed_in = request.user.is_authenticated
-    if what == _SIGN_IN and not is_signed_in:
-        options = passkeys.authentication_options(site, None, give(request, _SIGN_IN))
-    elif what in (_STEP, _CONFIRM) and person is not None:
-        options = passkeys.authentication_options(site, person, give(request, what, str(person.pk)))
-    elif what == _NEW and person is not None:
-        options = passkeys.registration_options(site, person, give(request, _NEW, str(person.pk)))
-    else:
-        raise NotFoundError
-    return JsonResponse(options)
+    if what == _SIGN_IN and not request.user.is_authenticated:
+        return JsonResponse(passkeys.authentication_options(site, None, give(request, _SIGN_IN)))
+    person = existing({_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request))
+    options_for = passkeys.registration_options if what == _NEW else passkeys.authentication_options
+    return JsonResponse(options_for(site, person, give(request, what, str(person.pk))))
 
 
 @for_anybody("POST")

@@ -134,11 +134,11 @@ def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
     try:
         accounts_second_factor.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
-        sign_in.record_way_refused(visitor, person, "wrong code")
-        form.add_error("code", _WRONG)
-        return False
+        why, sentence = "wrong code", str(_WRONG)
     except MustWaitError as wait:
-        sign_in.record_way_refused(visitor, person, "had to wait with the code")
-        form.add_error("code", wait.sentence)
-        return False
-    return True
+        why, sentence = "had to wait with the code", wait.sentence
+    else:
+        return True
+    sign_in.record_way_refused(visitor, person, why)
+    form.add_error("code", sentence)
+    return False
