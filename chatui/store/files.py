@@ -247,16 +247,20 @@ def _delete_unused(owner_id: UUID) -> bool:
 
 def _delete(keys: Sequence[int]) -> bool:
     delete_texts(keys)
-    for rows in (FilePiece.objects.filter(content__in=keys), FileContent.objects.filter(pk__in=keys)):
-        rows._raw_delete(rows.db)
+    delete_rows(FilePiece.objects.filter(content__in=keys))
+    delete_rows(FileContent.objects.filter(pk__in=keys))
     return bool(keys)
 
 
 def delete_texts(contents: Sequence[int]) -> None:
-    """Delete the extracted text of these contents. Django's own deletion would load it first."""
+    """Delete the extracted text of these contents."""
     for model in (DocumentPassage, DocumentPart, DocumentText):
-        rows: QuerySet[Any] = model.objects.filter(content__in=contents)
-        rows._raw_delete(rows.db)
+        delete_rows(model.objects.filter(content__in=contents))
+
+
+def delete_rows(rows: QuerySet[Any]) -> int:
+    """Delete rows in one statement, without loading them or checking for references: the database refuses if there are any."""
+    return rows._raw_delete(rows.db)
 
 
 def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]]:
