@@ -357,13 +357,10 @@ def versions_of(
 
 def written_by(turn: Turn) -> list[Message]:
     """The messages that a turn wrote, in the order in which they were stored, without their text; each with the turn."""
-    found = _WRITTEN.models(turn=turn.pk)
+    found = list(Message.objects.filter(turn=turn).order_by("position").defer("raw", "text"))
     for message in found:
         message.turn = turn
     return found
-
-
-_WRITTEN = CompiledQuery(lambda: Message.objects.filter(turn=_key("turn")).order_by("position").defer("raw", "text"))
 
 
 def answers(questions: Iterable[UUID]) -> list[Message]:

@@ -79,7 +79,8 @@ def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         raise access.NotFoundError
     row = access.own_conversation(person_of(request), conversation_id)
     side, message = asked
-    shown = replace(_SIDES[side](row, message), **{"later" if side == "before" else "earlier": ""})
+    shown = _SIDES[side](row, message)
+    shown = replace(shown, later="") if side == "before" else replace(shown, earlier="")
     return HttpResponse(_rendered_window(request, row, shown))
 
 

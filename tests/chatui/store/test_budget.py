@@ -100,7 +100,7 @@ def test_estimating_takes_linear_time(run: str, end: str) -> None:
 
 
 def test_the_beginning_of_a_long_text_is_tokenized_to_cut_and_to_count_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = []
+    counted: list[int] = []
 
     def tokens_of(texts: list[str]) -> tuple[list[int], bool]:
         counted.extend(map(len, texts))

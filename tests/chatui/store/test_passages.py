@@ -23,7 +23,7 @@ from tests.chatui.store.uploads import uploaded_with
 
 pytestmark = pytest.mark.django_db
 
-ROOM = Room(100_000, 100_000)
+ROOM = Room(100_000)
 
 
 def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) -> Conversation:
