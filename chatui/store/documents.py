@@ -195,29 +195,19 @@ _BATCH_PARTS = 200
 """Parts in one statement."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedText:
-    """Extracted text with its token counts. ``tokens``: of each part."""
-
-    reading: FileReading = field(repr=False)
-    tokens: Sequence[int]
-    is_counted: bool
-
-    @property
-    def bytes(self) -> int:
-        """The stored size of all of its text."""
-        return sum(len(part.text.encode(errors="replace")) for part in self.reading.parts)
+def stored_bytes(reading: FileReading) -> int:
+    """The size of all of its text."""
+    return sum(len(part.text.encode(errors="replace")) for part in reading.parts)
 
 
-def save(content: FileContent, found: ExtractedText) -> DocumentText:
-    """Store extracted text, in the caller's transaction, which has locked the person.
+def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, is_counted: bool) -> DocumentText:
+    """Store extracted text, with the ``tokens`` of each part, in the caller's transaction, which has locked the person.
 
     It replaces a failed extraction, because the extractor may have improved, but not text that another request has stored meanwhile: that
     may be indexed.
     """
     if (before := DocumentText.objects.filter(content=content, state=ReadingState.READ).first()) is not None:
         return before
-    reading = found.reading
     store_files.delete_texts([content.pk])
     row = DocumentText.objects.create(
         content=content,
@@ -227,9 +217,9 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
         places=reading.places,
         places_without_text=reading.places_without_text,
         characters=sum(len(part.text) for part in reading.parts),
-        bytes=found.bytes,
-        tokens=sum(found.tokens),
-        is_counted=found.is_counted,
+        bytes=stored_bytes(reading),
+        tokens=sum(tokens),
+        is_counted=is_counted,
         is_cut=reading.is_cut,
         left_out="\n".join(f"{kind} {transcripts.storable(name)}".rstrip() for kind, name in reading.left_out),
     )
@@ -239,9 +229,9 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
             number=number,
             label=transcripts.storable(part.label)[:200],
             text=transcripts.storable(part.text),
-            tokens=tokens,
+            tokens=count,
         )
-        for number, (part, tokens) in enumerate(zip(reading.parts, found.tokens, strict=True), 1)
+        for number, (part, count) in enumerate(zip(reading.parts, tokens, strict=True), 1)
     ]
     DocumentPart.objects.bulk_create(parts, batch_size=_BATCH_PARTS)
     return row

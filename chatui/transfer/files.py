@@ -34,7 +34,6 @@ from chatui.permissions.access import NotFoundError, existing
 from chatui.store import documents, file_names, passages, transcripts, uploads
 from chatui.store import files as store_files
 from chatui.store.documents import AnsweringError as AnsweringError
-from chatui.store.documents import ExtractedText
 from chatui.store.files import FileDestination as FileDestination
 from chatui.store.files import FileRefusedError, NewFile
 from chatui.tools.python import tool
@@ -248,14 +247,13 @@ def _read(file: StoredFile, data: bytes) -> None:
     if found.state is not ReadingState.READ:
         raise UploadRefusedError(found.reason, found)
     tokens, is_counted = uploads.tokens_of([part.text for part in found.parts])
-    read = ExtractedText(found, tokens, is_counted)
 
     def keep() -> DocumentText:
         store_files.lock_owner(file.owner_id)
         if not StoredFile.objects.filter(pk=file.pk).exists():
             raise UploadRefusedError("gone")
-        store_files.check_room(file.owner_id, read.bytes)
-        return documents.save(file.content, read)
+        store_files.check_room(file.owner_id, documents.stored_bytes(found))
+        return documents.save(file.content, found, tokens, is_counted=is_counted)
 
     _with_room(file.owner_id, keep)
 

@@ -30,7 +30,6 @@ from chatui.store import documents, passages
 from chatui.store import documents as texts
 from chatui.store import files as store_files
 from chatui.store import uploads as store_uploads
-from chatui.store.documents import ExtractedText
 from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import files
 from chatui.transfer.files import UploadQueue
@@ -281,7 +280,7 @@ def _delete_all() -> None:
 def test_text_read_by_a_concurrent_upload_is_not_overwritten(ada: User) -> None:
     file = uploaded(ada)
     passages.index(file.content_id)
-    texts.save(file.content, ExtractedText(FileReading("text", (TextPart("", "other"),)), [1], is_counted=True))
+    texts.save(file.content, FileReading("text", (TextPart("", "other"),)), [1], is_counted=True)
     assert DocumentPart.objects.get().text == "The meeting is on Tuesday." and DocumentPassage.objects.exists()
 
 
