@@ -27,6 +27,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.store import files as store_files
 from chatui.store import opened_pages, transcripts, uploads
 from chatui.store.context_use import Room
+from chatui.store.search_index import runs
 from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
@@ -58,13 +59,7 @@ def read(text: str, most: int) -> tuple[int, ...]:
 
 
 def written_ranges(numbers: Collection[int]) -> str:
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs(sorted(numbers)))
 
 
 DELETED = "[A document was attached here. The person has deleted it.]"

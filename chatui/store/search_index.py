@@ -179,14 +179,17 @@ _OPTIONAL = re.compile(r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05
 
 def _marks() -> str:
     """The combining marks, which belong to the letter before them, as the inside of a character class."""
-    ranges: list[list[int]] = []
-    for point in range(0x300, 0x20000):
-        if unicodedata.category(chr(point))[0] == "M":
-            if ranges and ranges[-1][1] == point - 1:
-                ranges[-1][1] = point
-            else:
-                ranges.append([point, point])
-    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
+    points = (point for point in range(0x300, 0x20000) if unicodedata.category(chr(point))[0] == "M")
+    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in runs(points))
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """The first and the last of each run of consecutive numbers, which come in ascending order."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        first = found.pop()[0] if found and found[-1][1] == number - 1 else number
+        found.append((first, number))
+    return found
 
 
 _LETTERS = rf"[^\W_{_WITHOUT_SPACES}]"
