@@ -20,7 +20,7 @@ from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_
 from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import as_person, existing
-from chatui.web.guards import for_anybody, notify_sockets, person_of, visitor_of
+from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, person_of, visitor_of
 from chatui.web.sign_in import session
 
 if TYPE_CHECKING:
@@ -28,26 +28,23 @@ if TYPE_CHECKING:
     from chatui.models.user import User
 
 
-_SESSION_KEY = "passkey_challenges"
-_MAX_TABS = 5
+_SESSION_KEY = "given_challenges"
 
 
 def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
     """A new challenge. ``person``: the id of the passkey's owner; empty if unknown yet."""
     challenge = secrets.token_bytes(32)
-    stored = [each for each in request.session.get(_SESSION_KEY, []) if time.time() - each["at"] < TIMEOUT_SECONDS]
-    new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
-    request.session[_SESSION_KEY] = [*stored[1 - _MAX_TABS :], new]
+    keep_for_tab(request, _SESSION_KEY, challenge.hex(), {"at": time.time(), "for": purpose, "person": person})
     return challenge
 
 
 def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
     """The challenges given for this purpose. They are used up even if the attempt fails."""
-    stored = request.session.pop(_SESSION_KEY, [])
+    stored = request.session.pop(_SESSION_KEY, {})
     return [
-        bytes.fromhex(each["is"])
-        for each in stored
-        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < TIMEOUT_SECONDS and _is_first(each["is"])
+        bytes.fromhex(challenge)
+        for challenge, each in stored.items()
+        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < TIMEOUT_SECONDS and _is_first(challenge)
     ]
 
 
