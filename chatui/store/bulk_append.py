@@ -18,7 +18,7 @@ from chatui.database.connections import short_transaction
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, SearchEntry
 from chatui.models.user import User
-from chatui.store import erasure, search_index, transcripts
+from chatui.store import search_index, transcripts
 from chatui.store.transcripts import FrameMetadata
 from renderer.frames import Frame
 
@@ -122,8 +122,3 @@ def complete(conversation: Conversation, last: UUID) -> None:
     except IntegrityError as error:
         raise ImportedMeanwhileError from error
     transcripts.activate(conversation, conversation.owner, Message(pk=last))
-
-
-def abandon(conversation: Conversation) -> None:
-    """Erase the part that was written."""
-    erasure.erase_conversation(conversation.pk)

@@ -51,7 +51,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
         erased += taken
     if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
         # While the conversation exists, the next ``sweep`` can repeat this.
-        files.delete_of_conversation(owner, key)
+        files.delete_files(owner, StoredFile.objects.filter(conversation=key))
     with short_transaction():
         for rows in _ROWS_OF_TURN:
             delete_rows(rows._default_manager.filter(turn__conversation=key))

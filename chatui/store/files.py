@@ -165,13 +165,8 @@ def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
     return before
 
 
-def delete_of_conversation(owner_id: UUID, conversation_id: UUID) -> None:
-    """Delete the files of a conversation that is being erased, in short transactions. An interrupted call can be repeated."""
-    delete_files(owner_id, StoredFile.objects.filter(conversation=conversation_id))
-
-
 def delete_files(owner_id: UUID, files: QuerySet[StoredFile]) -> None:
-    """Delete files of a person, and contents that no other file uses, in short transactions."""
+    """Delete files of a person, and contents that no other file uses, in short transactions. An interrupted call can be repeated."""
     with short_transaction():
         files.delete()
     while _delete_unused(owner_id):

@@ -230,11 +230,6 @@ def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
     return list(rows)
 
 
-def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
-    """Whether ``message`` is on the branch from the root to ``leaf``. Reads no text."""
-    return leaf is not None and message.pk in path(conversation.pk, leaf.pk)
-
-
 _PATH = (
     "WITH RECURSIVE up(id, parent_id, depth) AS ("
     "SELECT id, parent_id, 0 FROM chatui_message WHERE id = %s AND conversation_id = %s "

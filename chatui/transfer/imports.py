@@ -103,7 +103,7 @@ def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int
         refuse(ProductCode.NOT_FOUND, gettext("the import was removed while it was being written"))
     except BaseException:
         with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
-            bulk_append.abandon(conversation)
+            erasure.erase_conversation(conversation.pk)
         raise
 
 

@@ -79,7 +79,7 @@ def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, 
         row = Conversation.objects.create(owner=ada, title="With files")
         fill(row, count)
         if kind == "files":
-            return statements(lambda: store_files.delete_of_conversation(ada.pk, row.pk))
+            return statements(lambda: store_files.delete_files(ada.pk, StoredFile.objects.filter(conversation=row)))
         return statements(lambda: erasure.erase_conversation(row.pk))
 
     few, many = queries(FEW), queries(MANY)
