@@ -19,7 +19,7 @@ from django.urls import reverse
 from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
-from chatui.permissions.access import as_person, existing
+from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, person_of, visitor_of
 from chatui.web.sign_in import session
 
@@ -125,7 +125,8 @@ def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
 
 def is_confirmed(request: HttpRequest, person: User) -> bool:
     """Whether a signed-in person has just used one of their passkeys. Counted, and a refusal is recorded. Raises MustWaitError."""
-    existing(_confirming(request))
+    if _confirming(request) is None:
+        raise NotFoundError
     try:
         _used(request, _CONFIRM, person)
     except RefusedPasskeyError:
