@@ -330,7 +330,7 @@ def switch(person: User, conversation_id: object, name: str, state: str) -> Conv
     """Switch a tool on or off in the person's own conversation or have them asked again. One that goes on switches off what it excludes."""
     row = access.own_conversation(person, conversation_id)
     # Any valid name is accepted: the tool may have been available when the page was rendered.
-    if state not in STATES or "," in name or not catalogue.names_of(name):
+    if state not in STATES or not _is_name(name):
         raise access.NotFoundError
     if state == "ask":
         ToolRule.objects.filter(conversation=row, tool=name, is_allowed=True).delete()
@@ -342,3 +342,7 @@ def switch(person: User, conversation_id: object, name: str, state: str) -> Conv
     for each in sorted(off - before.off):
         ToolRule.objects.update_or_create(conversation=row, tool=each, defaults={"is_allowed": False, "fingerprint": ""})
     return row
+
+
+def _is_name(name: str) -> bool:
+    return bool(catalogue.names_of(name)) and "," not in name
