@@ -25,10 +25,9 @@ from django.utils import timezone
 
 from chatui.accounts import account_managers, invitations, mail, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
-from chatui.accounts.openid import BadSignInError, NotAdmittedError, NotListedError, SingleSignOnError
+from chatui.accounts.openid import AccountClosedError, BadSignInError, LinkedElsewhereError, NotAdmittedError, NotListedError
 from chatui.accounts.sign_in_settings import Provider, sign_in_file
 from chatui.audit_log.record import SHELL, Visitor, record
-from chatui.codes import ProductCode
 from chatui.models.keys import new_key
 from chatui.models.provisioning import GivenGroups, ProvisionedAccount, ProvisionedGroup
 from chatui.models.sign_in import OutsideIdentity
@@ -141,10 +140,8 @@ def set_groups(visitor: Visitor, person: User, provider: Provider, said: frozens
 
     ``said`` None: as it said last; the table may have changed since. Groups that staff gave stay, and so does what another provider gives.
     ``is_admitted``: whether the person may enter with this provider, None for what its last sign-in showed. Whoever may not is given
-    nothing by it, however else they sign in, but what was said is kept.
-
-    Raises:
-        LastAccountManagerError: no account manager would be left. Nothing was changed.
+    nothing by it, however else they sign in, but what was said is kept. Raises LastAccountManagerError, with nothing changed, if no account
+    manager would be left.
     """
     was_staff, name = person.is_staff, person.get_username()
     # Whoever manages no accounts cannot be the last one who does.
@@ -248,7 +245,7 @@ def find_or_create_account(visitor: Visitor, provider: Provider, person_claims: 
 
     Raises:
         NotAdmittedError: the operator does not let them in.
-        SingleSignOnError: ACCOUNT_CLOSED, the account is not active.
+        AccountClosedError: the account is not active.
     """
     admit(provider, person_claims)
     try:
@@ -274,7 +271,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
     """Link the identity to the account of ``visitor``, who is signed in and has just confirmed this. Recorded.
 
     Raises:
-        SingleSignOnError: LINKED_ELSEWHERE, it belongs to another account, or this account already has an identity at the provider.
+        LinkedElsewhereError: see there.
         NotAdmittedError: the operator does not admit this identity, or this account allows only its password.
     """
     admit(provider, person_claims)
@@ -290,7 +287,7 @@ def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -
             record("identity connected", visitor, person.get_username(), detail=f"of {provider.key}")
             second_factor.notify(person, "identity-connected")
     except IntegrityError:
-        raise SingleSignOnError("the identity is already linked", ProductCode.LINKED_ELSEWHERE) from None
+        raise LinkedElsewhereError("the identity is already linked") from None
 
 
 def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str) -> User:
@@ -299,7 +296,7 @@ def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonC
     identity = identity or _link_provisioned(provider, person_claims) or _create(visitor, provider, person_claims, invitation)
     person = identity.user
     if not person.is_active:
-        raise SingleSignOnError("the account is not active", ProductCode.ACCOUNT_CLOSED)
+        raise AccountClosedError("the account is not active")
     if not sign_in_settings.may_use_provider(person):
         raise NotAdmittedError("only the password opens this account")
     sessions.readmit(visitor, person)
@@ -343,11 +340,11 @@ def provisioned(provider: Provider, person_claims: PersonClaims) -> ProvisionedA
 def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
     """The new identity of a person whom the provider's directory has already provisioned, found by the directory's id, never by name.
 
-    Raises SingleSignOnError if the directory has closed or deleted the account, so that they get no new one.
+    Raises AccountClosedError if the directory has closed or deleted the account, so that they get no new one.
     """
     found = provisioned(provider, person_claims)
     if found is not None and not found.user.is_active:
-        raise SingleSignOnError("the account is not active", ProductCode.ACCOUNT_CLOSED)
+        raise AccountClosedError("the account is not active")
     if found is None or OutsideIdentity.objects.filter(user=found.user, issuer=provider.issuer).exists():
         return None
     if found.user.is_heir:

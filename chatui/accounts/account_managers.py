@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from chatui.accounts import sign_in_settings
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.user import User
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import existing
 
 REASON = "nobody else could look after accounts"
 
@@ -39,9 +39,7 @@ def lock_for(staff: User, others: Collection[UUID] = ()) -> User:
     They may have lost permissions since their request began. Raises NotFoundError if their account is gone or closed.
     """
     lock([staff.pk, *others])
-    now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
-    if now is None:
-        raise NotFoundError
+    now: User = existing(User.objects.filter(pk=staff.pk, is_active=True).first())
     return now
 
 

@@ -34,7 +34,7 @@ from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledEr
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
 from chatui.permissions import administration, programs
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, existing, person_of
 
 PREFIX_CHARS = 11
 """The length of a key's prefix, which identifies the key on pages and in the audit log."""
@@ -232,8 +232,8 @@ def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
         NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not.
         TooManyKeysError: they already have MAX_KEYS.
     """
-    person = visitor.user
-    if person is None or (wanted.views_hidden and not programs.may_read(person)):
+    person = person_of(visitor)
+    if wanted.views_hidden and not programs.may_read(person):
         raise NotFoundError
     with transaction.atomic():
         second_factor.notify(person, "key-made")
@@ -248,10 +248,9 @@ def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -
             may not.
         TooManyKeysError: as for ``create``.
     """
-    maker = visitor.user
-    if maker is None or not is_service_account(account):
-        raise NotFoundError
-    if wanted.views_hidden and not (programs.may_read(account) and programs.may_read(maker)):
+    maker = person_of(visitor)
+    may_read = not wanted.views_hidden or (programs.may_read(account) and programs.may_read(maker))
+    if not (is_service_account(account) and may_read):
         raise NotFoundError
     return _create(visitor, account, wanted, CREATED_FOR_ACCOUNT)
 
@@ -301,9 +300,7 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
 
     Raises NotFoundError if it is not theirs or no longer valid.
     """
-    row = _valid_keys(visitor.user).filter(pk=key_id).first() if visitor.user else None
-    if row is None:
-        raise NotFoundError
+    row = existing(_valid_keys(person_of(visitor)).filter(pk=key_id).first())
     with transaction.atomic():
         second_factor.notify(row.owner, "key-revoked")
         revoke(visitor, [row], REVOKED)
@@ -340,8 +337,8 @@ def everybodys(words: str = "", number: int = 1) -> Page[Any]:
 
 def revoke_somebodys(visitor: Visitor, key_id: UUID) -> None:
     """Revoke a key of anybody. Recorded, and told the owner. Raises NotFoundError if there is none, or the visitor may not."""
-    row = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
-    if row is None or visitor.user is None or not administration.may_revoke_keys(visitor.user):
+    row = existing(ApiKey.objects.select_related("owner").filter(pk=key_id).first())
+    if not administration.may_revoke_keys(person_of(visitor)):
         raise NotFoundError
     with transaction.atomic():
         second_factor.notify(row.owner, "key-revoked")

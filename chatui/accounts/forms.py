@@ -27,7 +27,19 @@ class NewPassword:
         super().validate_password_for_user(user, password_field_name.removesuffix("2") + "1")  # type: ignore[misc]
 
 
-class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
+class NewAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
+    """The form for an account that its owner creates: user name, and password twice."""
+
+    class Meta:
+        model = get_user_model()
+        fields = ("username",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].help_text = USERNAME_HELP
+
+
+class FirstAccountForm(NewAccountForm):
     """The form for the first account: user name, password twice, and the code from the console."""
 
     code = forms.CharField(
@@ -41,13 +53,8 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         """Put the code first. ``address``: the visitor's network address."""
         super().__init__(*args, **kwargs)
         self._address = address
-        self.fields["username"].help_text = USERNAME_HELP
         self.fields["username"].widget.attrs.pop("autofocus", None)
         self.fields["code"].widget.attrs["autofocus"] = True
-
-    class Meta:
-        model = get_user_model()
-        fields = ("username",)
 
     def clean_code(self) -> str:
         """Check the code. After too many guesses no code is checked, so that a right one looks the same as a wrong one."""
@@ -62,18 +69,13 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         return code
 
 
-class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
-    """The form for an invited person: user name, and password twice."""
+class InvitedForm(NewAccountForm):
+    """The form for an invited person."""
 
     def __init__(self, *args: Any, invited: str = "", **kwargs: Any) -> None:
         """``invited``: the name or address that they were invited by, which is proposed if it can be a user name."""
         super().__init__(*args, **kwargs)
         self.initial["username"] = self._proposal(invited)
-        self.fields["username"].help_text = USERNAME_HELP
-
-    class Meta:
-        model = get_user_model()
-        fields = ("username",)
 
     def _proposal(self, invited: str) -> str:
         name = ".".join(invited.split())

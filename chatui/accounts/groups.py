@@ -26,7 +26,7 @@ from chatui.model_servers import configured
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
 from chatui.permissions import administration
-from chatui.permissions.access import NotFoundError, person_of
+from chatui.permissions.access import NotFoundError, existing, person_of
 from renderer.characters import is_seen
 
 log = logging.getLogger(__name__)
@@ -148,9 +148,7 @@ def list_groups(staff: User) -> list[ListedGroup]:
 
 def find_group(staff: User, group_id: int) -> tuple[Group, ListedGroup]:
     """The group with that key. Raises NotFoundError as ``list_groups``, and if it does not exist."""
-    group = _rows(staff).filter(pk=group_id).first()
-    if group is None:
-        raise NotFoundError
+    group = existing(_rows(staff).filter(pk=group_id).first())
     return group, _listed(group)
 
 
@@ -184,9 +182,7 @@ def change(visitor: Visitor, group_id: int, name: str, permissions: Collection[P
         if problem_with_name(staff, name, group):
             raise NotFoundError
         before = people.snapshot(group)
-        offered = administration.group_permissions(staff)
-        kept = group.permissions.exclude(pk__in=offered)
-        group.permissions.set([*kept, *offered.filter(pk__in=[each.pk for each in permissions])])
+        people.set_offered(group.permissions, administration.group_permissions(staff), [each.pk for each in permissions])
         group.name = name
         group.save(update_fields=["name"])
         people.record_changed(visitor, group, before)
@@ -207,13 +203,12 @@ def delete(visitor: Visitor, group_id: int) -> list[User]:
 @contextmanager
 def _changing(visitor: Visitor, group_id: int, may: Callable[[User, Group], bool]) -> Iterator[tuple[User, Group]]:
     """The visitor and the group, checked after all account managers are locked: permissions read earlier may be out of date."""
-    found = Group.objects.filter(pk=group_id).first()
-    if found is None:
-        raise NotFoundError
+    found = existing(Group.objects.filter(pk=group_id).first())
     try:
         with account_managers.require_manager_left(f"group {found.name}", [person_of(visitor).pk]):
-            staff, group = account_managers.lock_for(person_of(visitor)), Group.objects.select_for_update().filter(pk=group_id).first()
-            if group is None or not may(staff, group):
+            staff = account_managers.lock_for(person_of(visitor))
+            group = existing(Group.objects.select_for_update().filter(pk=group_id).first())
+            if not may(staff, group):
                 raise NotFoundError
             yield staff, group
     except LastAccountManagerError as error:

@@ -12,6 +12,7 @@ from django.utils.crypto import constant_time_compare
 
 from chatui.accounts import account_linking
 from chatui.accounts.account_linking import PersonClaims
+from chatui.accounts.openid import SingleSignOnError
 from chatui.accounts.sessions import SignedIn, signed_in
 from chatui.accounts.sign_in_settings import HeaderRule, Provider, sign_in_file
 from chatui.audit_log.record import Visitor
@@ -27,12 +28,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,149}")
 _MAX_SECRET_BYTES = 1000
 
 
-class ForgedHeaderError(Exception):
-    """The header was sent but must not be trusted. ``why`` is for the audit log."""
+class ForgedHeaderError(SingleSignOnError):
+    """The header was sent but must not be trusted."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    status = 403
 
 
 def rule() -> HeaderRule | None:
@@ -42,10 +41,7 @@ def rule() -> HeaderRule | None:
 
 def name_in(headers: Headers, peer: str) -> str | None:
     """The name that a trusted proxy passes on; None without such a header. ``peer``: the address at the other end of the connection.
-
-    Raises:
-        ForgedHeaderError: the header comes from another peer, occurs twice, is not just a name, or lacks the secret.
-    """
+    Raises ForgedHeaderError if the header comes from another peer, occurs twice, is not just a name, or lacks the secret."""
     header_rule = rule()
     if header_rule is None:
         return None

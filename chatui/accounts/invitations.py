@@ -10,20 +10,20 @@ from uuid import UUID
 
 from django.contrib.auth.models import Group
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatui.accounts import mail, secret_texts
+from chatui.accounts import account_managers, mail, secret_texts
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.models.sign_in import Invitation
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
-from chatui.permissions.access import NotFoundError, person_of
+from chatui.permissions.access import NotFoundError, existing, person_of
 from chatui.site.brand import brand
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 MAX_DAYS = 30
 MAX_PER_HOUR = 200
 """Invitations that one member of staff may create, mailed or not: each can be an unsolicited mail."""
+
+MAX_INVITED = 50
+"""The most people that can be invited at once."""
 
 _throttle = Throttle("invitations", attempts=MAX_PER_HOUR, seconds=3600)
 
@@ -52,12 +55,9 @@ class TooManyInvitedError(Exception):
         return words % {"count": self.minutes}
 
 
-def admit(inviter: User, count: int) -> None:
-    """Count ``count`` invitations before they are created.
-
-    Raises:
-        TooManyInvitedError: there are too many for now, or they cannot be counted. None may be created then.
-    """
+def _admit(inviter: User, count: int) -> None:
+    """Count ``count`` invitations before they are created. Raises TooManyInvitedError if there are too many for now, or they cannot be
+    counted: then none may be created."""
     try:
         seconds = _throttle.take(count, str(inviter.pk))
     except CACHE_ERRORS as error:
@@ -77,6 +77,35 @@ def create(visitor: Visitor, *, days: int, group: Group | None, note: str) -> st
     return reverse("invitation", args=[row.pk, _token(row)])
 
 
+def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
+    """Create an invitation for each note, or none at all. Each is recorded.
+
+    Returns the notes with the paths of their links, which are not stored.
+
+    Raises:
+        NotFoundError: the visitor may not invite people, or not into that group.
+        TooManyInvitedError: too many were invited within an hour.
+    """
+    if not administration.may_invite(person_of(visitor), group):
+        raise NotFoundError
+    _admit(person_of(visitor), len(notes))
+    with transaction.atomic():
+        if not administration.may_invite(account_managers.lock_for(person_of(visitor)), group):
+            raise NotFoundError
+        return [(note, create(visitor, days=days, group=group, note=note)) for note in notes]
+
+
+@transaction.atomic
+def revoke(visitor: Visitor, invitation_id: UUID) -> None:
+    """Revoke an invitation, if it is still valid. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have
+    created it themselves."""
+    row = existing(Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first())
+    if not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
+        raise NotFoundError
+    if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
+        record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
+
+
 def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
     """The invitation of a link. Raises NotFoundError if the link was never valid or is no longer valid."""
     return _find_valid(Invitation.objects.all(), invitation_id, token)
@@ -84,10 +113,7 @@ def find_valid(invitation_id: UUID | str, token: str) -> Invitation:
 
 def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User) -> None:
     """Use an invitation for an account that has just been created. Call it in the transaction that creates the account. Recorded.
-
-    Raises:
-        NotFoundError: as ``find_valid``; also if somebody else has just used it.
-    """
+    Raises NotFoundError as ``find_valid``, and if somebody else has just used it."""
     row = _find_valid(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
     row.used_at, row.used_by = timezone.now(), person
     row.save(update_fields=["used_at", "used_by"])
@@ -112,11 +138,16 @@ def create_account(visitor: Visitor, invitation_id: UUID, token: str, name: str,
     return person
 
 
-@transaction.atomic
-def revoke(visitor: Visitor, row: Invitation) -> None:
-    """Revoke an invitation, if it is still valid. Recorded."""
-    if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
-        record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_group_text(row.group)}")
+def pending() -> QuerySet[Invitation]:
+    """Invitations that can still be used, the newest first."""
+    rows = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
+    return rows.select_related("made_by", "group").order_by("-made_at")
+
+
+def ended() -> QuerySet[Invitation]:
+    """Invitations that were used or revoked, or have expired, the newest first."""
+    is_over = Q(revoked_at__isnull=False) | Q(used_at__isnull=False) | Q(expires_at__lte=timezone.now()) | Q(made_by__is_active=False)
+    return Invitation.objects.filter(is_over).select_related("made_by", "group", "used_by").order_by("-made_at")
 
 
 def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:

@@ -5,22 +5,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.db import transaction
-from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
 from chatui.audit_log.record import Visitor, record
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.permissions import administration
-from chatui.permissions.access import NotFoundError, person_of
+from chatui.permissions.access import NotFoundError, existing, person_of
 from chatui.usage import limits
 
-_Row = TypeVar("_Row", bound=Model)
 _IDENTIFYING_FIELDS = ("group", "person", "model", "since")
 """The columns that identify a row."""
 
@@ -74,18 +72,18 @@ def all_prices() -> list[ModelPrice]:
 
 def limit(limit_id: int) -> UsageLimit:
     """The row with that key. Raises NotFoundError if there is none."""
-    return _found(UsageLimit.objects.select_related("group", "person").filter(pk=limit_id).first())
+    return existing(UsageLimit.objects.select_related("group", "person").filter(pk=limit_id).first())
 
 
 def limit_of(person_id: UUID) -> UsageLimit:
     """The person's own limit, or an unsaved one. Raises NotFoundError if there is no such person."""
     found = UsageLimit.objects.select_related("person").filter(person=person_id).first()
-    return found or UsageLimit(person=_found(User.objects.filter(pk=person_id).first()))
+    return found or UsageLimit(person=existing(User.objects.filter(pk=person_id).first()))
 
 
 def price(price_id: int) -> ModelPrice:
     """The row with that key. Raises NotFoundError if there is none."""
-    return _found(ModelPrice.objects.filter(pk=price_id).first())
+    return existing(ModelPrice.objects.filter(pk=price_id).first())
 
 
 @transaction.atomic
@@ -122,9 +120,3 @@ def _record(visitor: Visitor, row: UsageLimit | ModelPrice, what: str) -> None:
     noun, whose = ("usage limit", row.person) if isinstance(row, UsageLimit) else ("model price", None)
     record(f"{noun} {what}", visitor, whose.get_username() if whose else "", detail=f"{values or 'nothing'}: {row}"[:200])
     transaction.on_commit(limits.clear_cache)
-
-
-def _found(row: _Row | None) -> _Row:
-    if row is None:
-        raise NotFoundError
-    return row

@@ -36,32 +36,21 @@ if TYPE_CHECKING:
     from joserfc.jwk import KeySet
 
 
-_STATUS = {
-    ProductCode.SIGN_IN_FAILED: 400,
-    ProductCode.SIGN_IN_AWAY: 503,
-    ProductCode.SIGN_IN_REFUSED: 403,
-    ProductCode.ACCOUNT_CLOSED: 403,
-    ProductCode.LINKED_ELSEWHERE: 409,
-}
-"""Of the answer to the browser."""
-
-
 class SingleSignOnError(Exception):
-    """The sign-in failed, and people see the sentence of ``code``. ``why`` is a fixed text for the audit log; it never quotes what the
-    provider or a visitor sent."""
+    """The sign-in failed, and people see the sentence of ``code``, in an answer with ``status``. ``why`` is a fixed text for the audit log;
+    it never quotes what the provider or a visitor sent."""
 
-    code = ProductCode.SIGN_IN_FAILED
+    code, status = ProductCode.SIGN_IN_FAILED, 400
 
-    def __init__(self, why: str, code: ProductCode | None = None) -> None:
+    def __init__(self, why: str) -> None:
         super().__init__(why)
-        self.why, self.code = why, code or self.code
-        self.status = _STATUS[self.code]
+        self.why = why
 
 
 class ProviderUnavailableError(SingleSignOnError):
     """The provider does not respond, or its response is unusable."""
 
-    code = ProductCode.SIGN_IN_AWAY
+    code, status = ProductCode.SIGN_IN_AWAY, 503
 
 
 class BadSignInError(SingleSignOnError):
@@ -71,13 +60,25 @@ class BadSignInError(SingleSignOnError):
 class NotAdmittedError(SingleSignOnError):
     """The provider knows this person, but the operator does not admit them."""
 
-    code = ProductCode.SIGN_IN_REFUSED
+    code, status = ProductCode.SIGN_IN_REFUSED, 403
 
 
 class NotListedError(NotAdmittedError):
     """The person is not, or no longer, among those who may enter. ``account``: the name of the account that they had so far, or empty."""
 
     account = ""
+
+
+class AccountClosedError(SingleSignOnError):
+    """The account is not active."""
+
+    code, status = ProductCode.ACCOUNT_CLOSED, 403
+
+
+class LinkedElsewhereError(SingleSignOnError):
+    """The identity belongs to another account, or this account already has one at the provider."""
+
+    code, status = ProductCode.LINKED_ELSEWHERE, 409
 
 
 SECONDS = 5.0
@@ -197,13 +198,6 @@ def _cached_keys(provider: Provider, key_id: str | None) -> KeySet | None:
         return None
     is_known = key_id is None or any(key.kid == key_id for key in cached[1].keys)
     return cached[1] if time.monotonic() - cached[0] < (CACHE_SECONDS if is_known else RETRY_SECONDS) else None
-
-
-def clear_cache() -> None:
-    """Clear the cache, so that the next sign-in fetches everything again."""
-    _metadata.clear()
-    _keys.clear()
-    _failed.clear()
 
 
 def _read_metadata(provider: Provider, document: dict[str, Any]) -> Metadata:

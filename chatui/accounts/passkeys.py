@@ -14,7 +14,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -160,23 +161,19 @@ def verify_registration(site: Site, credential: str, challenges: Iterable[bytes]
 
     read = _read(credential, helpers.parse_registration_credential_json)
     challenge = _challenge(read.response.client_data_json, "webauthn.create", challenges)
-
-    def check() -> VerifiedRegistration:
+    with _refusing("not valid"):
         statement = helpers.parse_attestation_object(read.response.attestation_object)
         # No attestation was requested, so certificates are refused; self attestation is accepted.
         if statement.fmt != AttestationFormat.NONE and (statement.fmt != AttestationFormat.PACKED or statement.att_stmt.x5c):
             raise RefusedPasskeyError("unrequested attestation")
-        found = webauthn.verify_registration_response(
+        new = webauthn.verify_registration_response(
             credential=read,
             expected_challenge=challenge,
             expected_rp_id=site.host,
             expected_origin=site.origin,
             require_user_verification=True,
         )
-        helpers.decoded_public_key_to_cryptography(helpers.decode_credential_public_key(found.credential_public_key))
-        return found
-
-    new = _checked(check)
+        helpers.decoded_public_key_to_cryptography(helpers.decode_credential_public_key(new.credential_public_key))
     if len(new.credential_id) > MAX_ID_BYTES or len(new.credential_public_key) > MAX_KEY_BYTES:
         raise RefusedPasskeyError("too large")
     return new
@@ -186,7 +183,7 @@ def _verify_use(site: Site, row: Passkey, read: AuthenticationCredential, challe
     """Verify the signature and all signed data. Returns the authenticator's counter, which the caller compares with the stored one."""
     import webauthn
 
-    def check() -> int:
+    with _refusing("not valid"):
         found = webauthn.verify_authentication_response(
             credential=read,
             expected_challenge=challenge,
@@ -196,23 +193,23 @@ def _verify_use(site: Site, row: Passkey, read: AuthenticationCredential, challe
             credential_current_sign_count=0,
             require_user_verification=True,
         )
-        return found.new_sign_count
-
-    return _checked(check)
+    return found.new_sign_count
 
 
 def _read(credential: str, parse: Callable[[str], _Result]) -> _Result:
     if len(credential) > MAX_CHARS:
         raise RefusedPasskeyError("too large")
-    return _checked(lambda: parse(credential), "malformed")
+    with _refusing("malformed"):
+        return parse(credential)
 
 
 def _challenge(client_data: bytes, kind: str, challenges: Iterable[bytes]) -> bytes:
     """The challenge that the browser signed. It must be one of ``challenges``, and come from our page, not in another site's frame."""
     from webauthn import helpers
 
-    data = _checked(lambda: {"crossOrigin": False, "topOrigin": None} | json.loads(client_data), "malformed")
-    challenge = _checked(lambda: helpers.base64url_to_bytes(data["challenge"]), "malformed")
+    with _refusing("malformed"):
+        data = {"crossOrigin": False, "topOrigin": None} | json.loads(client_data)
+        challenge = helpers.base64url_to_bytes(data["challenge"])
     if challenge not in challenges:
         raise RefusedPasskeyError("unknown or expired challenge")
     if data.get("type") != kind:
@@ -222,9 +219,10 @@ def _challenge(client_data: bytes, kind: str, challenges: Iterable[bytes]) -> by
     return challenge
 
 
-def _checked(check: Callable[[], _Result], why: str = "not valid") -> _Result:
+@contextmanager
+def _refusing(why: str) -> Iterator[None]:
     try:
-        return check()
+        yield
     except RefusedPasskeyError:
         raise
     except Exception:  # noqa: BLE001 - the package's parsers raise many types of exceptions; each means that verification failed
@@ -258,10 +256,8 @@ def may_remove_one(person: User) -> bool:
 def add(visitor: Visitor, person: User, site: Site, new: VerifiedRegistration, name: str) -> tuple[Passkey, list[str]]:
     """Add a passkey that ``verify_registration`` has checked. Recorded.
 
-    Returns it, and recovery codes, which are shown once; none if the person already has some.
-
-    Raises:
-        RefusedPasskeyError: it is already known, the person may have none, or they have too many.
+    Returns it, and recovery codes, which are shown once; none if the person already has some. Raises RefusedPasskeyError if it is already
+    known, the person may have none, or they have too many.
     """
     with transaction.atomic():
         added = _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)

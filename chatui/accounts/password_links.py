@@ -57,10 +57,7 @@ def person_for(link_id: UUID, token: str) -> User:
 
 def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
     """Set the password that the person has chosen, and revoke the keys that were created with the old one. A link works once. Recorded.
-
-    Raises:
-        NotFoundError: as ``person_for``; also if the link was used in the meantime.
-    """
+    Raises NotFoundError as ``person_for``, and if the link was used in the meantime."""
     with transaction.atomic():
         link = _find_valid(link_id, token, locks=True)
         link.user.set_password(password)
@@ -117,11 +114,8 @@ def is_on() -> bool:
 
 
 def request_links(visitor: Visitor, name_or_address: str) -> None:
-    """Send links in the background to the accounts with that user name or e-mail address.
-
-    Raises:
-        MustWaitError: too many were requested from the visitor's network address.
-    """
+    """Send links in the background to the accounts with that user name or e-mail address. Raises MustWaitError if too many were requested
+    from the visitor's network address."""
     _request_limit.admit(visitor.address)
     _queue.submit(_send_links, visitor.as_nobody(), name_or_address.strip()[:254])
 

@@ -5,7 +5,7 @@ Their actions set groups and staff status, end sessions and remove the second fa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -16,7 +16,6 @@ from django.contrib.auth.models import Group, Permission
 from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
-from django.utils import timezone
 
 from chatui.accounts import account_managers, api_keys, invitations, password_links, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
@@ -24,11 +23,11 @@ from chatui.accounts.api_keys import CreatedKey, NewKeyOptions
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
-from chatui.models.sign_in import Invitation, Passkey, RequiredFactor, SecondFactor
+from chatui.models.sign_in import Passkey, RequiredFactor, SecondFactor
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
-from chatui.permissions.access import NotFoundError, person_of
+from chatui.permissions.access import NotFoundError, existing, person_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +122,6 @@ def _words(permissions: object) -> frozenset[str]:
     return frozenset(administration.DESCRIPTIONS.get(f"{app}.{codename}", name) for app, codename, name in rows)
 
 
-MAX_INVITED = 50
-"""The most people that can be invited at once."""
-
-
 def set_rights(
     visitor: Visitor, person_id: UUID, groups: Collection[int], permissions: Collection[int] | None = None, *, is_staff: bool
 ) -> None:
@@ -139,9 +134,9 @@ def set_rights(
     """
     with _changing(visitor, person_id) as person:
         before, staff = snapshot(person), User.objects.get(pk=person_of(visitor).pk)
-        _set(person.groups, administration.assignable_groups(staff), groups)
+        set_offered(person.groups, administration.assignable_groups(staff), groups)
         if permissions is not None:
-            _set(person.user_permissions, administration.group_permissions(staff), permissions)
+            set_offered(person.user_permissions, administration.group_permissions(staff), permissions)
         User.objects.filter(pk=person.pk).update(is_staff=is_staff)
         record_changed(visitor, person, before)
 
@@ -235,9 +230,9 @@ def changeable(visitor: Visitor, person_id: UUID) -> User:
 
     Permissions are read again, not taken from the request. Raises NotFoundError for all others.
     """
-    person: User | None = User.objects.filter(pk=person_id).first()
-    staff: User | None = User.objects.filter(pk=person_of(visitor).pk).first()
-    if person is None or staff is None or not administration.may_change(staff, person):
+    person: User = existing(User.objects.filter(pk=person_id).first())
+    staff: User = existing(User.objects.filter(pk=person_of(visitor).pk).first())
+    if not administration.may_change(staff, person):
         raise NotFoundError
     return person
 
@@ -246,33 +241,6 @@ def locked(visitor: Visitor, person_id: UUID) -> User:
     """As ``changeable``, after locking that account and the visitor's, so that neither's permissions change until the transaction ends."""
     account_managers.lock([person_id, person_of(visitor).pk])
     return changeable(visitor, person_id)
-
-
-def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
-    """Create an invitation for each note, or none at all. Each is recorded.
-
-    Returns the notes with the paths of their links, which are not stored.
-
-    Raises:
-        NotFoundError: the visitor may not invite people, or not into that group.
-        TooManyInvitedError: too many were invited within an hour.
-    """
-    if not administration.may_invite(person_of(visitor), group):
-        raise NotFoundError
-    invitations.admit(person_of(visitor), len(notes))
-    with transaction.atomic():
-        if not administration.may_invite(account_managers.lock_for(person_of(visitor)), group):
-            raise NotFoundError
-        return [(note, invitations.create(visitor, days=days, group=group, note=note)) for note in notes]
-
-
-@transaction.atomic
-def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
-    """Revoke an invitation. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have created it themselves."""
-    row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
-    if row is None or not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
-        raise NotFoundError
-    invitations.revoke(visitor, row)
 
 
 @contextmanager
@@ -291,7 +259,7 @@ def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
         raise
 
 
-def _set(held: Any, offered: QuerySet[Any], chosen: Collection[int]) -> None:
+def set_offered(held: Any, offered: QuerySet[Any], chosen: Collection[int]) -> None:
     """Of what is offered, exactly what was chosen; what is not offered stays."""
     held.set([*held.exclude(pk__in=offered), *offered.filter(pk__in=chosen)])
 
@@ -303,8 +271,6 @@ def heir() -> User | None:
 
 
 PAGE = 50
-FILTERS = ("", "active", "closed", "staff", "debug")
-"""The filters of the list: everybody, people whose account is open or closed, staff, and staff who may see hidden channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +299,7 @@ class ListedPerson:
 def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page[Any]:
     """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements.
 
+    ``show``: ``active``, ``closed``, ``staff``, or ``debug`` for staff who may see hidden channels; anything else selects everybody.
     Its ``object_list`` has a ListedPerson for each.
     """
     shown = {
@@ -358,35 +325,15 @@ def find_person(person_id: UUID) -> tuple[User, ListedPerson] | None:
     return (row, _listed(row)) if row else None
 
 
-def pending_invitations() -> QuerySet[Invitation]:
-    """Invitations that can still be used, the newest first."""
-    pending = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
-    return pending.select_related("made_by", "group").order_by("-made_at")
-
-
-def ended_invitations() -> QuerySet[Invitation]:
-    """Invitations that were used or revoked, or have expired, the newest first."""
-    ended = Q(revoked_at__isnull=False) | Q(used_at__isnull=False) | Q(expires_at__lte=timezone.now()) | Q(made_by__is_active=False)
-    return Invitation.objects.filter(ended).select_related("made_by", "group", "used_by").order_by("-made_at")
-
-
-def is_key(text: str) -> bool:
-    """Whether a text from a form is the key of an account, as pages write it."""
-    try:
-        return str(UUID(text)) == text
-    except ValueError:
-        return False
-
-
 def is_alone(person: User) -> bool:
     """Whether nobody else has an account or an invitation."""
-    return not User.objects.exclude(pk=person.pk).exists() and not pending_invitations().exists()
+    return not User.objects.exclude(pk=person.pk).exists() and not invitations.pending().exists()
 
 
 def counts() -> dict[str, int]:
     """The numbers of open accounts, closed accounts and pending invitations."""
     active, total = User.objects.filter(is_active=True).count(), User.objects.count()
-    return {"active": active, "closed": total - active, "invited": pending_invitations().count()}
+    return {"active": active, "closed": total - active, "invited": invitations.pending().count()}
 
 
 def debug_groups() -> QuerySet[Group]:

@@ -107,10 +107,8 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     """Require a second factor of the members of a group, or stop requiring it. Recorded.
 
     ``ends_sessions``: end the sessions of members without one, so that they are asked at once. The sessions of the visitor and of people
-    with more permissions than the visitor are not ended. Returns the people whose sessions were ended.
-
-    Raises:
-        NotFoundError: the visitor may not change that group.
+    with more permissions than the visitor are not ended. Returns the people whose sessions were ended. Raises NotFoundError if the visitor
+    may not change that group.
     """
     staff = account_managers.lock_for(person_of(visitor))
     if not administration.may_change_group(staff, group):
@@ -240,11 +238,7 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
 
 
 def check(visitor: Visitor, person: User, code: str) -> None:
-    """Check a code of the app or a recovery code, and use it up.
-
-    Raises:
-        WrongCodeError, MustWaitError: as for ``confirm``.
-    """
+    """Check a code of the app or a recovery code, and use it up. Raises as ``confirm``."""
     plain = "".join(code.split()).replace("-", "").lower()
     if plain.isdigit() and len(plain) == DIGITS:
         row = SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).first()

@@ -45,8 +45,12 @@ class SignedIn:
 
 def signed_in(cookies: dict[str, str]) -> SignedIn | None:
     """The session of the session cookie, if it is still valid and its person is still active. Two statements."""
-    person = signed_in_user(cookies)
-    return SignedIn(person, cookies[settings.SESSION_COOKIE_NAME], person.get_session_auth_hash()) if person else None
+    if not (key := cookies.get(settings.SESSION_COOKIE_NAME)):
+        return None
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    person = auth.get_user(request)
+    return SignedIn(person, key, person.get_session_auth_hash()) if isinstance(person, User) else None
 
 
 def query_person_of(session: SignedIn) -> QuerySet[User]:
@@ -64,17 +68,6 @@ def query_person(key: str | Parameter, person: UUID | Parameter, now: datetime |
 def is_same(session: SignedIn, person: User | None) -> bool:
     """Whether the person's password is still the one that was used to start the session."""
     return person is not None and constant_time_compare(person.get_session_auth_hash(), session.password_hash)
-
-
-def signed_in_user(cookies: dict[str, str]) -> User | None:
-    """The person of the session cookie, if the session is still valid and the person is still active."""
-    key = cookies.get(settings.SESSION_COOKIE_NAME)
-    if not key:
-        return None
-    request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
-    user = auth.get_user(request)
-    return user if isinstance(user, User) else None
 
 
 def end_all(person: User, except_key: str | None = None) -> int:

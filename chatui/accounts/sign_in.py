@@ -10,7 +10,6 @@ import secrets
 from datetime import timedelta
 
 from django.conf import settings
-from django.contrib.auth.models import Permission
 from django.core import signing
 from django.db import transaction
 from django.utils import timezone
@@ -43,22 +42,15 @@ _refusals = {action: RepeatedAction(action, per_key=10, total=500) for action in
 
 
 def admit(visitor: Visitor, name: str) -> Guess:
-    """Count a guess at the password of the account with that name. Every sign-in with a password calls this first.
-
-    Raises:
-        MustWaitError: no guess is checked for now, whether or not the account exists.
-    """
+    """Count a guess at the password of the account with that name. Every sign-in with a password calls this first. Raises MustWaitError if
+    no guess is checked for now, whether or not the account exists."""
     person = _account_named(name)
     return _passwords.admit(visitor.address, account=folded(name), known=known_origin(person, visitor) if person else "")
 
 
 def is_old_password(visitor: Visitor, password: str) -> bool:
     """Whether this is the password of somebody who is signed in. Counted and recorded: whoever finds an open session must not be able to
-    guess it.
-
-    Raises:
-        MustWaitError: as ``admit``.
-    """
+    guess it. Raises MustWaitError as ``admit``."""
     person, key = visitor.user, _key_of(visitor.user)
     try:
         guess = _old_passwords.admit(visitor.address, account=key)
@@ -188,8 +180,7 @@ def create(username: str, password: str) -> User | None:
         return None
     FirstAccountCode.objects.all().delete()
     person: User = User.objects.create_user(username, password=password, is_staff=True)
-    rows = Permission.objects.select_related("content_type")
-    person.user_permissions.set([row for row in rows if administration.name_of(row) in administration.DESCRIPTIONS])
+    person.user_permissions.set(administration.named(administration.DESCRIPTIONS))
     return person
 
 

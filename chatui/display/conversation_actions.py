@@ -93,6 +93,7 @@ def open_at(visitor: Visitor, conversation_id: object, message_id: object) -> Co
     """Open a branch that contains this visible message, unless the open branch does. A hidden message is treated as if it did not exist."""
     message = access.visible_message(visitor, conversation_id, message_id, action="link to message")
     row, person = message.conversation, access.person_of(visitor)
-    if not transcripts.is_on_branch(row, transcripts.active_leaf(row, person), message):
+    leaf = transcripts.active_leaf(row, person)
+    if leaf is None or message.pk not in transcripts.path(row.pk, leaf.pk):
         transcripts.activate(row, person, transcripts.deepest(row, message))
     return row

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from uuid import UUID
 
-from django.urls import get_script_prefix, reverse
+from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -49,25 +49,13 @@ class ShownConversation:
     has_news: bool = False
     is_pinned: bool = False
     is_archived: bool = False
-    is_temporary: bool = False
     folder_name: str = ""
     gone_at: datetime | None = None
     is_overdue: bool = False
 
 
-_ANY_KEY = UUID(int=0)
-"""Also the placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
-
-
-def conversation_url(key: UUID) -> str:
-    """The path of a conversation's page, as ``reverse`` returns it, which would search all patterns for each question."""
-    return _around_key(get_script_prefix()).replace(str(_ANY_KEY), str(key))
-
-
-@lru_cache(maxsize=8)
-def _around_key(_prefix: str) -> str:
-    """The path of the conversation ``_ANY_KEY``, under the prefix of this thread, which is a part of it."""
-    return reverse("conversation", args=[_ANY_KEY])
+_BLANK_KEY = UUID(int=0)
+"""The placeholder in elements that scripts copy, where they put the real key (``static/js/page/dom.js``)."""
 
 
 def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownConversation:
@@ -75,7 +63,7 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
     return ShownConversation(
         str(row.pk),
         row.title if row.temporary_until is None else gettext("Temporary chat"),
-        conversation_url(row.pk),
+        reverse("conversation", args=[row.pk]),
         row.active_at,
         row.effort,
         is_imported=row.imported_at is not None,
@@ -86,13 +74,12 @@ def shown_conversation(row: Conversation, current: UUID | None = None) -> ShownC
         has_news=row.has_news,
         is_pinned=row.is_pinned,
         is_archived=row.archived_at is not None,
-        is_temporary=row.temporary_until is not None,
     )
 
 
 def blank_conversation() -> ShownConversation:
     """A conversation that does not exist yet: for the top bar of the page that starts it, and a line of the list that scripts copy."""
-    return ShownConversation(str(_ANY_KEY), "", conversation_url(_ANY_KEY), timezone.now())
+    return ShownConversation(str(_BLANK_KEY), "", reverse("conversation", args=[_BLANK_KEY]), timezone.now())
 
 
 PAGE_SIZE = 60
@@ -116,28 +103,31 @@ class ShownList:
 
 def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownList:
     """A page of the person's conversations in one of their folders, or in none: pinned ones first, then the latest first."""
-    before = (start.startswith(_PINNED), *parse_cursor(start.removeprefix(_PINNED))) if start else None
+    before = (start.startswith(_PINNED), *_parse_cursor(start.removeprefix(_PINNED))) if start else None
     rows = access.own_conversations(person, PAGE_SIZE + 1, before, folder)
-    found = page_of(rows, lambda row: shown_conversation(row, current))
+    found = _page(rows, lambda row: shown_conversation(row, current))
     mark = _PINNED if found.next_cursor and rows[PAGE_SIZE - 1].is_pinned else ""
     return replace(found, next_cursor=mark + found.next_cursor, folder=str(folder or ""))
 
 
-def page_of(rows: Sequence[Conversation], show: Callable[[Conversation], ShownConversation]) -> ShownList:
+def latest_of(rows: QuerySet[Conversation], column: str, start: str, show: Callable[[Conversation], ShownConversation]) -> ShownList:
+    """A page of these conversations from the cursor ``start`` on, the one with the latest time in that column first."""
+    return _page(access.latest(rows, column, PAGE_SIZE + 1, _parse_cursor(start) if start else None), show)
+
+
+def _page(rows: Sequence[Conversation], show: Callable[[Conversation], ShownConversation]) -> ShownList:
     """The first PAGE_SIZE of these rows; there is a next page if there are more."""
     shown = [show(row) for row in rows[:PAGE_SIZE]]
-    return ShownList(shown, cursor(shown[-1].at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
+    return ShownList(shown, _cursor(shown[-1].at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
 
 
-def cursor(at: datetime, key: UUID) -> str:
+def _cursor(at: datetime, key: UUID) -> str:
     """A cursor. It contains a time and a key rather than a position, so that changes in between neither repeat nor skip a conversation."""
     return f"{(at - _EPOCH) // timedelta(microseconds=1)}-{key.hex}"
 
 
-def parse_cursor(start: str) -> tuple[datetime, UUID]:
-    found = _CURSOR.fullmatch(start)
-    if found is None:
-        raise access.NotFoundError
+def _parse_cursor(start: str) -> tuple[datetime, UUID]:
+    found = access.existing(_CURSOR.fullmatch(start))
     return _EPOCH + timedelta(microseconds=int(found[1])), UUID(found[2])
 
 
@@ -181,20 +171,19 @@ def _place(row: Conversation) -> list[wire.Event]:
 
 def listed(row: Conversation, *, is_running: bool = False) -> wire.Listed:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
-    url, is_imported = conversation_url(row.pk), row.imported_at is not None
+    url, is_imported = reverse("conversation", args=[row.pk]), row.imported_at is not None
     at, folder = row.active_at.isoformat(), str(row.folder_id or "")
     return wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder)
 
 
 def shown_archive(person: User, start: str = "") -> ShownList:
     """A page of the person's archive, the last put there first."""
-    return page_of(access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None), put_away)
+    return latest_of(access.own_archive(person), "archived_at", start, put_away)
 
 
 def shown_bin(person: User, start: str = "") -> ShownList:
     """A page of the person's bin."""
-    found = page_of(access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None), put_away)
-    return replace(found, days=environment().bin_days)
+    return replace(latest_of(access.own_bin(person), "deleted_at", start, put_away), days=environment().bin_days)
 
 
 def put_away(row: Conversation) -> ShownConversation:

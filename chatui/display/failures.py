@@ -26,7 +26,6 @@ from chatui.models.keys import first_key_at
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions.access import NotFoundError
 from chatui.site.languages import sentence_of
 from chatui.store import context_use
 from renderer.errors import ErrorCode
@@ -211,10 +210,7 @@ def search(viewer: User, hours: int, kind: str = "", server: str | None = None) 
 
 def one(viewer: User, turn_id: UUID) -> tuple[Failed, int, int]:
     """One such answer, and how many of its group there were in the last day and the last week. Raises NotFoundError if there is none."""
-    row = _with_owner(_ended_badly()).filter(pk=turn_id).first()
-    if row is None:
-        raise NotFoundError
-    failed = _shown(row, viewer)
+    failed = _shown(access.existing(_with_owner(_ended_badly()).filter(pk=turn_id).first()), viewer)
     kind, server = failed.group.kind, failed.group.server
     day, week = (sum(times for row, times in _counts(hours).items() if (row.kind, row.server) == (kind, server)) for hours in (24, 24 * 7))
     return failed, day, week

@@ -41,20 +41,14 @@ BLANK_FOLDER = ShownFolder(str(UUID(int=0)), "")
 """A folder that is created while the page is open: scripts put its key there (``static/js/page/dom.js``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """All of a person's folders by name, and the folder that the page is in, if any."""
-
-    all: Sequence[ShownFolder]
-    here: ShownFolder | None = None
-
-
-def shown_folders(person: User, row: Conversation | None, asked: str = "", start: str = "") -> Folders:
-    """The folders for the page of the conversation ``row``, or of a new one in the folder ``asked``. The page's folder is open, from the
-    cursor ``start`` on."""
+def shown_folders(
+    person: User, row: Conversation | None, asked: str = "", start: str = ""
+) -> tuple[Sequence[ShownFolder], ShownFolder | None]:
+    """All of a person's folders by name, for the page of the conversation ``row``, or of a new one in the folder ``asked``; and the folder
+    that the page is in, if any. That is open, from the cursor ``start`` on."""
     here = row.folder_id if row else access.own_folder(person, asked).pk if asked else None
     found = [_shown(person, folder, here, row.pk if row else None, start) for folder in access.own_folders(person)]
-    return Folders(found, next((folder for folder in found if folder.id == str(here)), None))
+    return found, next((folder for folder in found if folder.id == str(here)), None)
 
 
 def _shown(person: User, folder: Folder, here: UUID | None, current: UUID | None, start: str) -> ShownFolder:

@@ -5,7 +5,6 @@ Each can have translations, such as ``help.de.md``. People without a translation
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,11 +24,8 @@ MAX_EXAMPLES = 6
 MAX_EXAMPLE_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
-    path: Path
-    changed: int
-    size: int
+_Version = tuple[Path, int, int]
+"""A file as it is now: its path, the time of its last change, and its size."""
 
 
 def read(name: str) -> SafeHtml | None:
@@ -59,7 +55,7 @@ def _file(name: str) -> _Version | None:
         status = path.stat()
     except OSError:
         return None
-    return _Version(path, status.st_mtime_ns, status.st_size)
+    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=64)
@@ -75,5 +71,5 @@ def _listed(version: _Version) -> tuple[str, ...]:
 
 
 def _text(version: _Version) -> str:
-    with version.path.open(encoding="utf-8", errors="replace") as file:
+    with version[0].open(encoding="utf-8", errors="replace") as file:
         return file.read(MAX_BYTES)

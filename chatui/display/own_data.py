@@ -19,7 +19,7 @@ from django.utils.dateparse import parse_datetime
 
 from chatui.audit_log.record import Visitor, record
 from chatui.database.connections import short_transaction
-from chatui.display.conversation_list import PAGE_SIZE, ShownList, page_of, parse_cursor, shown_conversation
+from chatui.display.conversation_list import ShownConversation, ShownList, latest_of, shown_conversation
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access, shares
@@ -79,8 +79,12 @@ def summary(person: User) -> OwnData:
 
 def choosable(person: User, start: str = "") -> ShownList:
     """A page of the person's conversations, the latest first, with those in folders and in the archive."""
-    rows = access.latest_own(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
-    return page_of(rows, lambda row: replace(shown_conversation(row), folder_name=row.folder.name if row.folder else ""))
+    rows = access.own_chosen(person).select_related("folder")
+
+    def show(row: Conversation) -> ShownConversation:
+        return replace(shown_conversation(row), folder_name=row.folder.name if row.folder else "")
+
+    return latest_of(rows, "active_at", start, show)
 
 
 def delete(person: User, keys: Collection[UUID] | None = None) -> Change:

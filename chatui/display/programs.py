@@ -5,7 +5,7 @@ Only the program that declared a function in its request may see calls to it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -25,29 +25,11 @@ from renderer.gate import Audience, VisibleText, may_see, show
 _FUNCTIONS = "functions."
 
 
-@dataclass(frozen=True, slots=True)
-class ByTurn:
-    """For each turn, the program's names for its functions, by the recipient of the calls."""
-
-    turns: Mapping[UUID, Mapping[str, str]] = field(repr=False)
-
-    def of(self, message: Message) -> Mapping[str, str]:
-        """The functions for a message. Calls and replies that a program sent as earlier messages are its own, whatever their names."""
-        known = self.turns.get(message.turn_id, {}) if message.turn_id else {}
-        if message.author != Author.IMPORT:
-            return known
-        recipient = message.recipient if message.recipient.startswith(_FUNCTIONS) else message.name
-        is_named = recipient in known or not recipient.startswith(_FUNCTIONS)
-        return known if is_named else {**known, recipient: recipient.removeprefix(_FUNCTIONS)}
+Functions = Mapping[str, str]
+"""The program's names for its functions, by the recipient of the calls."""
 
 
-def by_turn(turn_ids: Iterable[UUID | None]) -> ByTurn:
-    """The functions of these turns; none for turns that no program asked for. One statement."""
-    rows = ProgramAnswer.objects.filter(turn__in={each for each in turn_ids if each}).values_list("turn", "given")
-    return ByTurn({turn: functions_of(given) for turn, given in rows})
-
-
-def functions_of(given: Mapping[str, object]) -> dict[str, str]:
+def functions_of(given: Mapping[str, object]) -> Functions:
     """The program's names for the functions of a request with these settings, by the recipient of the calls."""
     names = given.get("functions")
     return {f"{_FUNCTIONS}{model_name(name)}": name for name in names if isinstance(name, str)} if isinstance(names, list) else {}
@@ -79,22 +61,18 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
     """The messages up to the question of an answer, in order, as far as a program may see them."""
     turn = programs.answer_of(person, answer_id, only_key).turn
     given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
-    branch = _handed_back([*transcripts.branch(turn.conversation, turn.continued_message or turn.question), *given])
-    functions = by_turn(message.turn_id for message in branch)
-    return list(_parts(branch, functions))
+    return list(_parts(_handed_back([*transcripts.branch(turn.conversation, turn.continued_message or turn.question), *given])))
 
 
 def parts_of(person: User, keys: Collection[UUID], only_key: UUID | None) -> list[StoredPart]:
     """These messages, as far as they belong to answers that the program may read, and it may see them."""
-    messages = transcripts.among(keys, programs.own_turns(person, only_key).exclude(state=TurnState.RUNNING))
-    return list(_parts(messages, by_turn(message.turn_id for message in messages)))
+    return list(_parts(transcripts.among(keys, programs.own_turns(person, only_key).exclude(state=TurnState.RUNNING))))
 
 
 def output_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
     """The visible messages of an answer and its calls, in order."""
-    turn = programs.answer_of(person, answer_id, only_key).turn
-    messages = _handed_back(transcripts.of_turn(turn))
-    return list(_parts([message for message in messages if message.author != Author.IMPORT], by_turn([turn.pk])))
+    messages = _handed_back(transcripts.of_turn(programs.answer_of(person, answer_id, only_key).turn))
+    return list(_parts([message for message in messages if message.author != Author.IMPORT]))
 
 
 def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
@@ -111,9 +89,12 @@ def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
         conversation.save(update_fields=["deleted_at"])
 
 
-def _parts(messages: Iterable[Message], functions: ByTurn) -> Iterable[StoredPart]:
+def _parts(messages: Sequence[Message]) -> Iterator[StoredPart]:
+    """One statement, for the functions of the messages' turns; there are none for turns that no program asked for."""
+    rows = ProgramAnswer.objects.filter(turn__in={message.turn_id for message in messages if message.turn_id}).values_list("turn", "given")
+    by_turn = {turn: functions_of(given) for turn, given in rows}
     for message in messages:
-        frame, own = transcripts.frame_of(message), functions.of(message)
+        frame, own = transcripts.frame_of(message), _own_functions(message, by_turn)
         header = frame.header
         if message.is_summary or not may_see(header, Audience.PROGRAM, own):
             continue
@@ -123,6 +104,16 @@ def _parts(messages: Iterable[Message], functions: ByTurn) -> Iterable[StoredPar
             yield StoredPart(key, header.role, text, call_id=message.call_id, function=own[recipient])
         else:
             yield StoredPart(key, header.role, text, is_preamble(header), message.is_complete)
+
+
+def _own_functions(message: Message, by_turn: Mapping[UUID, Functions]) -> Functions:
+    """Those for a message. Calls and replies that a program sent as earlier messages are its own, whatever their names."""
+    known = by_turn.get(message.turn_id, {}) if message.turn_id else {}
+    if message.author != Author.IMPORT:
+        return known
+    recipient = message.recipient if message.recipient.startswith(_FUNCTIONS) else message.name
+    is_named = recipient in known or not recipient.startswith(_FUNCTIONS)
+    return known if is_named else {**known, recipient: recipient.removeprefix(_FUNCTIONS)}
 
 
 def _handed_back(branch: list[Message]) -> list[Message]:

@@ -110,10 +110,6 @@ def _database() -> bool:
     return True
 
 
-def _migrations() -> bool:
-    return on_disk() <= applied()
-
-
 @cache
 def on_disk() -> frozenset[tuple[str, str]]:
     """The migrations of this release, as pairs of app and name."""
@@ -142,7 +138,7 @@ def _redis() -> bool:
 
 _CHECKS: dict[str, Callable[[], bool]] = {
     "database": _database,
-    "migrations": _migrations,
+    "migrations": lambda: on_disk() <= applied(),
     "disk": lambda: shutil.disk_usage(environment().data_dir).free >= MIN_FREE_BYTES,
     # Whether the configured model servers respond is in the metrics, and is no reason to route traffic elsewhere.
     "configuration": lambda: bool(connected.specs()),

@@ -15,7 +15,7 @@ from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import passages, search_index, transcripts
-from chatui.store.passages import FoundPassage
+from chatui.store.passages import Passage
 from chatui.store.search_index import Entry, Query
 from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Role
@@ -63,14 +63,13 @@ def search(person: User, text: str, before: int | None = None) -> Results:
     if not person.finds_documents or before is not None:
         return found
     passages_found = passages.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS)
-    return replace(found, documents=tuple(_in_document(query, each) for each in passages_found))
+    return replace(found, documents=tuple(_in_document(query, passage, at) for passage, at in passages_found))
 
 
-def _in_document(query: Query, found: FoundPassage) -> Hit:
-    passage = found.passage
+def _in_document(query: Query, passage: Passage, at: datetime) -> Hit:
     title = transcripts.own_words(f"{passage.name}, {passage.label}" if passage.label else passage.name)
     text = transcripts.own_words(passage.text)
-    return Hit(passage.url, excerpt(title, []), excerpt(text, query.spans(text)), "document", found.at, is_archived=False)
+    return Hit(passage.url, excerpt(title, []), excerpt(text, query.spans(text)), "document", at, is_archived=False)
 
 
 def _in_messages(person: User, query: Query, before: int | None) -> Results:
@@ -97,19 +96,14 @@ def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | No
     """The result for each entry; None if the text does not contain the words after all, or the row was deleted meanwhile."""
     messages = access.own_messages(person, {entry.message_id for entry in entries if entry.message_id})
     titled = access.own_conversations_of(person, {entry.conversation_id for entry in entries if not entry.message_id})
-    found: list[Hit | None] = []
-    for entry in entries:
-        if entry.message_id is None:
-            found.append(_in_title(query, titled.get(entry.conversation_id)))
-        else:
-            found.append(_in_message(query, messages.get(entry.message_id)))
-    return found
+    return [
+        _in_message(query, messages.get(entry.message_id)) if entry.message_id else _in_title(query, titled.get(entry.conversation_id))
+        for entry in entries
+    ]
 
 
 def _in_title(query: Query, row: Conversation | None) -> Hit | None:
-    title = transcripts.title_text(row) if row else None
-    spans = query.spans(title) if title is not None else []
-    if row is None or title is None or not spans:
+    if row is None or not (spans := query.spans(title := transcripts.title_text(row))):
         return None
     return Hit(reverse("conversation", args=[row.pk]), excerpt(title, spans), (), "", row.active_at, row.archived_at is not None)
 
@@ -118,8 +112,7 @@ def _in_message(query: Query, message: Message | None) -> Hit | None:
     if message is None:
         return None
     text = show(transcripts.frame_of(message), Audience.END_USER)
-    spans = query.spans(text)
-    if not spans:
+    if not (spans := query.spans(text)):
         return None
     row = message.conversation
     title = excerpt(transcripts.title_text(row), [])

@@ -34,7 +34,7 @@ def around(row: Conversation, message: Message) -> ShownWindow:
     """The exchanges around a message on the branch that its owner has open. If the message is near the end of that branch, or not on it,
     the end of the branch."""
     found = exchanges.at(row, range(-EXCHANGES // 2, EXCHANGES // 2), anchor=message.pk)
-    return latest(row) if found is None or found.anchored < EXCHANGES else _shown(found)
+    return _shown(found) if found and found.window and found.window.anchored >= EXCHANGES else latest(row)
 
 
 def earlier(row: Conversation, message: Message) -> ShownWindow:
@@ -43,15 +43,9 @@ def earlier(row: Conversation, message: Message) -> ShownWindow:
 
 
 def later(row: Conversation, message: Message) -> ShownWindow:
-    """The exchanges below the one that contains a message, on the branch that its owner has open.
-
-    Raises:
-        NotFoundError: the message is not on that branch.
-    """
-    found = exchanges.at(row, range(-EXCHANGES, 0), anchor=message.pk)
-    if found is None:
-        raise access.NotFoundError
-    return _shown(found)
+    """The exchanges below the one that contains a message, on the branch that its owner has open. Raises NotFoundError if the message is
+    not on that branch."""
+    return _shown(access.existing(exchanges.at(row, range(-EXCHANGES, 0), anchor=message.pk)))
 
 
 def whole(row: Conversation) -> Iterator[ShownWindow]:
@@ -62,11 +56,11 @@ def whole(row: Conversation) -> Iterator[ShownWindow]:
 
 def _shown(found: StoredExchanges | None) -> ShownWindow:
     shown = shown_exchanges(found) if found else []
-    if not found or not shown:
+    if not found or not found.window or not shown:
         return ShownWindow(shown)
     first, end = shown[0].question, shown[-1].question
     return ShownWindow(
         shown,
-        earlier=first.message_id if first and found.has_earlier else "",
-        later=end.message_id if end and found.has_later else "",
+        earlier=first.message_id if first and found.window.has_earlier else "",
+        later=end.message_id if end and found.window.has_later else "",
     )

@@ -182,9 +182,9 @@ def _erase_rows(person: User, name: str) -> None:
         ShareLink.objects.filter(created_by=person),
         Rating.objects.filter(person=person),
     ):
-        erasure.delete_rows(theirs)
-    erasure.delete_rows(Folder.objects.filter(owner=person))
-    erasure.delete_rows(DebugRequest.objects.filter(person=person))
+        files.delete_rows(theirs)
+    files.delete_rows(Folder.objects.filter(owner=person))
+    files.delete_rows(DebugRequest.objects.filter(person=person))
     AttemptWarning.objects.filter(person_name=name).delete()
     AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")
     for made in (PasswordLink, ApiKey):

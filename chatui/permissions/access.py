@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -35,6 +35,8 @@ from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from renderer.errors import Code
 
+_Row = TypeVar("_Row")
+
 
 def listed(owner: User) -> QuerySet[Conversation]:
     """The person's conversations except temporary ones, including those in folders, the archive and the bin."""
@@ -50,6 +52,13 @@ class NotFoundError(Exception):
     """The object does not exist, or belongs to somebody else."""
 
     code = ProductCode.NOT_FOUND
+
+
+def existing(row: _Row | None) -> _Row:
+    """This row, such as the first of a query. Raises NotFoundError if there is none."""
+    if row is None:
+        raise NotFoundError
+    return row
 
 
 class RefusedError(Exception):
@@ -70,17 +79,11 @@ def as_person(user: object) -> User | None:
 
 
 def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **annotations: Combinable) -> Conversation:
-    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``annotations``: values to compute with it.
-
-    Raises:
-        NotFoundError: there is none, or nobody is signed in.
-    """
+    """The person's own conversation with that id. ``deleted``: look in the bin instead. ``annotations``: values to compute with it. Raises
+    NotFoundError if there is none, or nobody is signed in."""
     if user is None or not user.is_active:
         raise NotFoundError
-    try:
-        return owned_by(user.pk, _key(conversation_id), deleted=deleted).annotate(**annotations).get()
-    except Conversation.DoesNotExist:
-        raise NotFoundError from None
+    return existing(owned_by(user.pk, key_of(conversation_id), deleted=deleted).annotate(**annotations).first())
 
 
 def own_opened(user: User | None, conversation_id: object) -> tuple[Conversation, bool]:
@@ -96,10 +99,8 @@ def late_turn() -> Exists:
 
 def own_conversation_by(query: CompiledQuery[Conversation], user: User, conversation_id: object) -> Conversation:
     """As ``own_conversation``, with a compiled query of ``owned_by`` that has the parameters ``owner`` and ``key``."""
-    found = query.models(owner=user.pk, key=_key(conversation_id)) if user.is_active else []
-    if not found:
-        raise NotFoundError
-    return found[0]
+    found = query.models(owner=user.pk, key=key_of(conversation_id)) if user.is_active else []
+    return existing(next(iter(found), None))
 
 
 def owned_by(owner: UUID | Parameter, key: UUID | Parameter, *, deleted: bool = False) -> QuerySet[Conversation]:
@@ -146,10 +147,7 @@ def _waiting() -> QuerySet[Turn]:
 def own_folder(user: User, folder_id: object, *, locked: bool = False) -> Folder:
     """The person's own folder with that id. ``locked``: lock it until the transaction ends. Raises NotFoundError if there is none."""
     folders = Folder.objects.select_for_update(no_key=True) if locked else Folder.objects
-    try:
-        return folders.get(owner=user, pk=_key(folder_id))
-    except Folder.DoesNotExist:
-        raise NotFoundError from None
+    return existing(folders.filter(owner=user, pk=key_of(folder_id)).first())
 
 
 def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
@@ -161,20 +159,18 @@ def own_folders(user: User, *, with_instructions: bool = False) -> list[Folder]:
     return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 
-def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's archived conversations, the last archived first. ``before``: only those that come after this time and key."""
-    return _latest(listed(user).filter(deleted_at=None, archived_at__isnull=False), "archived_at", limit, before)
+def own_archive(user: User) -> QuerySet[Conversation]:
+    """The person's archived conversations."""
+    return listed(user).filter(deleted_at=None, archived_at__isnull=False)
 
 
-def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations in the bin, the last deleted first; ``before`` as for ``own_archive``.
-
-    Unfinished imports and conversations that are being erased are not included.
-    """
-    return _latest(listed(user).filter(deleted_at__isnull=False, unfinished_until=None), "deleted_at", limit, before)
+def own_bin(user: User) -> QuerySet[Conversation]:
+    """The person's conversations in the bin, without unfinished imports and conversations that are being erased."""
+    return listed(user).filter(deleted_at__isnull=False, unfinished_until=None)
 
 
-def _latest(rows: QuerySet[Conversation], column: str, limit: int, before: tuple[datetime, UUID] | None) -> list[Conversation]:
+def latest(rows: QuerySet[Conversation], column: str, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
+    """Of these conversations, those with the latest time in that column. ``before``: only those that come after this time and key."""
     if before is not None:
         at, key = before
         rows = rows.filter(Q(**{f"{column}__lt": at}) | Q(pk__lt=key), **{f"{column}__lte": at})
@@ -203,12 +199,6 @@ def all_own_conversations(user: User, keys: Iterable[UUID] | None = None, *, del
             yield row
 
 
-def latest_own(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations in the list, in folders and in the archive, the latest first, each with its folder; ``before`` as for
-    ``own_archive``."""
-    return _latest(own_chosen(user).select_related("folder"), "active_at", limit, before)
-
-
 def own_import_keys(user: User) -> set[str]:
     """The digests of the conversations that the person imported from exports, except those in the bin."""
     imported = listed(user).filter(deleted_at=None).exclude(import_key="")
@@ -232,19 +222,13 @@ def message_of(conversation: Conversation, message_id: object, **annotations: Co
 
     Raises NotFoundError if there is none, also for an id from another conversation.
     """
-    try:
-        return Message.objects.annotate(**annotations).get(pk=_key(message_id), conversation=conversation)
-    except Message.DoesNotExist:
-        raise NotFoundError from None
+    return existing(Message.objects.annotate(**annotations).filter(pk=key_of(message_id), conversation=conversation).first())
 
 
 def turn_of(conversation: Conversation, turn_id: object, **annotations: Combinable) -> Turn:
     """The turn with that id in the conversation. ``annotations``: values to compute in the same statement. Raises NotFoundError."""
     turns = Turn.objects.annotate(**annotations).select_related("question", "continued_message").defer("request")
-    try:
-        return turns.get(pk=_key(turn_id), conversation=conversation)
-    except Turn.DoesNotExist:
-        raise NotFoundError from None
+    return existing(turns.filter(pk=key_of(turn_id), conversation=conversation).first())
 
 
 def is_staff_with(user: User | None, *permissions: str) -> bool:
@@ -352,12 +336,12 @@ def _debuggable(user: User | None, conversation_id: object) -> Conversation:
     if not can_see_hidden(user):
         raise RefusedError
     try:
-        conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
-    except (Conversation.DoesNotExist, NotFoundError):
+        conversation = existing(Conversation.objects.select_related("owner").filter(pk=key_of(conversation_id), deleted_at=None).first())
+    except NotFoundError:
         # To people without permission for other people's conversations, "does not exist" must look like "not yours".
         if not can_view_any(user):
             raise RefusedError from None
-        raise NotFoundError from None
+        raise
     if not may_view_hidden(user, conversation):
         raise RefusedError
     return conversation
@@ -375,7 +359,7 @@ def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[
 
 def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     """Record the attempt, then raise RefusedError."""
-    key = _as_uuid(conversation_id)
+    key = key_in(conversation_id)
     conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
     if conversation and visitor.way == "socket" and open_request(visitor, conversation):
         # The page was open when the permission was revoked, and its socket has reconnected by itself.
@@ -385,16 +369,13 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
 
 
 def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:
-    """A visible message of the visitor's own conversation.
-
-    Raises:
-        NotFoundError: for any other message. A request for a hidden message, in anybody's conversation, is recorded as an attempt.
-    """
+    """A visible message of the visitor's own conversation. Raises NotFoundError for any other message. A request for a hidden message, in
+    anybody's conversation, is recorded as an attempt."""
     with contextlib.suppress(NotFoundError):
         message = message_of(own_conversation(visitor.user, conversation_id), message_id)
         if message.is_visible and not message.is_old_summary:
             return message
-    key = _as_uuid(message_id)
+    key = key_in(message_id)
     hidden = Message.objects.select_related("conversation__owner").filter(pk=key, is_visible=False).first() if key else None
     if hidden is not None and not may_view_hidden(visitor.user, hidden.conversation):
         debug_views.record_attempt(visitor, hidden.conversation, action)
@@ -403,19 +384,16 @@ def visible_message(visitor: Visitor, conversation_id: object, message_id: objec
 
 def person_of(visitor: Visitor) -> User:
     """The visitor's account. Raises NotFoundError if nobody is signed in, so that the page seems not to exist."""
-    if visitor.user is None:
-        raise NotFoundError
-    return visitor.user
+    return existing(visitor.user)
 
 
-def _key(value: object) -> UUID:
-    key = _as_uuid(value)
-    if key is None:
-        raise NotFoundError
-    return key
+def key_of(value: object) -> UUID:
+    """As ``key_in``. Raises NotFoundError for anything that is no key."""
+    return existing(key_in(value))
 
 
-def _as_uuid(value: object) -> UUID | None:
+def key_in(value: object) -> UUID | None:
+    """The key that an address or a form names; None for anything that is no key."""
     try:
         return UUID(str(value))
     except ValueError:
@@ -423,11 +401,8 @@ def _as_uuid(value: object) -> UUID | None:
 
 
 def own_permanent(user: User | None, conversation_id: object) -> Conversation:
-    """The person's own permanent conversation, which can be listed, renamed, moved, shared and exported.
-
-    Raises:
-        NotFoundError: there is none with that id.
-    """
+    """The person's own permanent conversation, which can be listed, renamed, moved, shared and exported. Raises NotFoundError if there is
+    none with that id."""
     row = own_conversation(user, conversation_id)
     if row.temporary_until is not None:
         raise NotFoundError

@@ -45,22 +45,14 @@ def news(person: User) -> AccessNews | None:
 
 
 def all_for(person: User) -> list[DebugRequest]:
-    """The latest 200 notices of all conversations of a person, dismissed or not.
-
-    Raises:
-        NotFoundError: access notices are off.
-    """
+    """The latest 200 notices of all conversations of a person, dismissed or not. Raises NotFoundError if access notices are off."""
     if not are_enabled():
         raise access.NotFoundError
     return list(_of(person)[:_MAX_NOTICES])
 
 
 def dismiss(person: User, conversation_id: UUID) -> Conversation:
-    """Dismiss the notices of a conversation. They remain in the list of all notices.
-
-    Raises:
-        NotFoundError: the conversation is not theirs.
-    """
+    """Dismiss the notices of a conversation, which remain in the list of all. Raises NotFoundError if the conversation is not theirs."""
     row = access.own_conversation(person, conversation_id)
     _of(person).filter(conversation=row, owner_dismissed_at=None).update(owner_dismissed_at=timezone.now())
     return row

@@ -141,14 +141,9 @@ def _pending() -> QuerySet[DebugRequest]:
 
 
 def pending_requests(visitor: Visitor) -> list[ShownRequest]:
-    """The pending requests for conversations that this person may view, and their own requests; the oldest first.
-
-    Raises:
-        NotFoundError: they may not see hidden channels.
-    """
-    user = visitor.user
-    if user is None or not access.can_see_hidden(user):
-        raise NotFoundError
+    """The pending requests for conversations that this person may view, and their own requests; the oldest first. Raises NotFoundError if
+    they may not see hidden channels."""
+    user = access.required(visitor.user, access.can_see_hidden)
     return [_shown(asked, user) for asked in _listed(user).order_by("asked_at")[:_SHOWN]]
 
 

@@ -10,15 +10,12 @@ from chatui.audit_log.record import Visitor
 from chatui.models.files import FileSource, StoredFile
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, existing
 
 
 def own_file(user: User | None, file_id: UUID) -> StoredFile:
-    """The person's own file, with its content.
-
-    Raises:
-        NotFoundError: the file does not exist, is in the bin, or is somebody else's. All look the same.
-    """
+    """The person's own file, with its content. Raises NotFoundError if the file does not exist, is in the bin, or is somebody else's: all
+    look the same."""
     if user is None or not user.is_active:
         raise NotFoundError
     # The conversation is checked as well: nobody may read unfinished imports, or conversations that are being erased. A file that was not
@@ -27,7 +24,7 @@ def own_file(user: User | None, file_id: UUID) -> StoredFile:
     in_conversation = Q(
         conversation__owner=user, conversation__deleted_at=None, conversation__unfinished_until=None, conversation__isnull=False
     )
-    return _first(StoredFile.objects.filter(waits | in_conversation, owner=user, pk=file_id).select_related("content").first())
+    return existing(StoredFile.objects.filter(waits | in_conversation, owner=user, pk=file_id).select_related("content").first())
 
 
 def own_documents(user: User) -> QuerySet[StoredFile]:
@@ -39,10 +36,4 @@ def own_documents(user: User) -> QuerySet[StoredFile]:
 def hidden_file(visitor: Visitor, conversation_id: UUID, file_id: UUID, *, action: str) -> StoredFile:
     """A file of a conversation, for a visitor with an open debug view; the access is recorded first. Raises as ``access.view_hidden``."""
     row = access.view_hidden(visitor, conversation_id, action=action)
-    return _first(StoredFile.objects.filter(conversation=row, pk=file_id).select_related("content").first())
-
-
-def _first(found: StoredFile | None) -> StoredFile:
-    if found is None:
-        raise NotFoundError
-    return found
+    return existing(StoredFile.objects.filter(conversation=row, pk=file_id).select_related("content").first())

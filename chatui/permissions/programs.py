@@ -19,22 +19,13 @@ from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, debug_views
-from chatui.permissions.access import NotFoundError
 
 
 def answer_of(person: User, answer_id: UUID, only_key: UUID | None) -> ProgramAnswer:
-    """The answer with its turn, question and conversation.
-
-    ``only_key``: the API key that must have requested it; None for any of the person's keys.
-
-    Raises:
-        NotFoundError: the answer is not stored, was deleted, or is somebody else's. All look the same.
-    """
+    """The answer with its turn, question and conversation. ``only_key``: the API key that must have requested it; None for any of the
+    person's keys. Raises NotFoundError if the answer is not stored, was deleted, or is somebody else's: all look the same."""
     rows = _answers(person, only_key).filter(pk=answer_id)
-    found = rows.select_related("turn__conversation", "turn__question").defer("turn__request").first()
-    if found is None:
-        raise NotFoundError
-    return found
+    return access.existing(rows.select_related("turn__conversation", "turn__question").defer("turn__request").first())
 
 
 def _answers(person: User, only_key: UUID | None) -> QuerySet[ProgramAnswer]:

@@ -8,19 +8,15 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import TurnState
 from chatui.models.user import User
 from chatui.permissions import access, debug_views
-from renderer.frame_kinds import is_answer
-from renderer.frames import Header
+from chatui.store import continuation
 
 EXPORT, HIDDEN_EXPORT = "ratings export", "ratings export with hidden channels"
 """The actions in the audit log."""
 
 
 def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Message:
-    """An answer that the visitor may rate: a finished answer of a model in their own conversation, which was not imported.
-
-    Raises:
-        NotFoundError: for any other message. A request for a hidden message is recorded, as everywhere.
-    """
+    """An answer that the visitor may rate: a finished answer of a model in their own conversation, which was not imported. Raises
+    NotFoundError for any other message. A request for a hidden message is recorded, as everywhere."""
     message = access.visible_message(visitor, conversation_id, message_id, action="rate an answer")
     turn = message.turn
     # Nothing from a temporary conversation may be exported.
@@ -30,8 +26,7 @@ def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Me
         and turn is not None
         and turn.state != TurnState.RUNNING
     )
-    header = Header(message.role, message.channel or None, message.recipient or None, message.name or None, intent=message.intent or None)
-    if not is_ours or not is_answer(header):
+    if not is_ours or not continuation.is_answer(message):
         raise access.NotFoundError
     return message
 
@@ -52,7 +47,7 @@ def can_export_hidden(user: User | None) -> bool:
     An export covers everybody's conversations, so they need the permission to open any conversation. If the operator requires a second
     person to approve each view, nobody may export hidden channels.
     """
-    return access.can_see_hidden(user) and access.can_view_any(user) and not environment().debug_approval
+    return access.can_debug_others(user) and not environment().debug_approval
 
 
 def hidden_exporter(visitor: Visitor) -> User:

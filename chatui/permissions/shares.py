@@ -13,7 +13,7 @@ from django.utils import timezone
 from chatui.env import environment
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import existing
 
 
 def may_share(person: User | None) -> bool:
@@ -25,16 +25,9 @@ def may_share(person: User | None) -> bool:
 
 
 def share_link(token: str) -> ShareLink:
-    """The share link with that token. Whoever has the token may read it, without signing in.
-
-    Raises:
-        NotFoundError: there is none, it has expired or was revoked, its conversation or its creator is gone, sharing is off, or its creator
-            may no longer share.
-    """
-    try:
-        return _readable().select_related("conversation", "leaf").get(token=token)
-    except ShareLink.DoesNotExist:
-        raise NotFoundError from None
+    """The share link with that token. Whoever has the token may read it, without signing in. Raises NotFoundError if there is none, it has
+    expired or was revoked, its conversation or its creator is gone, sharing is off, or its creator may no longer share."""
+    return existing(_readable().select_related("conversation", "leaf").filter(token=token).first())
 
 
 def own_share_links(user: User) -> QuerySet[ShareLink]:

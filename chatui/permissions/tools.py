@@ -23,13 +23,6 @@ _BY_SERVER = "tools of the model server"
 """The name for all tools that a model server ran by itself. No tool of ours has this name."""
 
 
-def switched_off(conversation: Conversation | None) -> set[str]:
-    """The names of the tools that the owner has switched off in a conversation."""
-    if conversation is None:
-        return set()
-    return set(ToolRule.objects.filter(conversation=conversation, is_allowed=False).values_list("tool", flat=True))
-
-
 @dataclass(frozen=True, slots=True)
 class ToolsHere:
     """The tools that a person is offered in one conversation, by name, and what decides which of them may be called.
@@ -66,7 +59,8 @@ def tools_here(person: User, conversation: Conversation | None, *, is_demo: bool
         offered[FIND.name] = FIND
     if not offered or conversation is None:
         return ToolsHere(offered)
-    here = ToolsHere(offered, switched_off(conversation))
+    switched_off = ToolRule.objects.filter(conversation=conversation, is_allowed=False).values_list("tool", flat=True)
+    here = ToolsHere(offered, set(switched_off))
     if is_demo or not any(tool.sends_outside for tool in offered.values()):
         return here
     used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
@@ -103,7 +97,4 @@ def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> 
     """
     conversation = access.own_conversation(visitor.user, conversation_id)
     found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation).exclude(arguments="")
-    row = found.select_related("turn__conversation__owner").defer("turn__request").first()
-    if row is None:
-        raise access.NotFoundError
-    return row
+    return access.existing(found.select_related("turn__conversation__owner").defer("turn__request").first())

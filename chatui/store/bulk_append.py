@@ -6,7 +6,7 @@ process has died.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -18,7 +18,7 @@ from chatui.database.connections import short_transaction
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, SearchEntry
 from chatui.models.user import User
-from chatui.store import erasure, search_index, transcripts
+from chatui.store import search_index, transcripts
 from chatui.store.transcripts import FrameMetadata
 from renderer.frames import Frame
 
@@ -39,12 +39,12 @@ class Placed:
     at: datetime | None = None
 
 
-def append_tree(conversation: Conversation, frames: Sequence[Placed], author: Author, before_batch: Callable[[], None]) -> list[UUID]:
-    """Store frames in a conversation that has no message yet, and return their keys. ``before_batch`` is called in each transaction."""
+def append_tree(conversation: Conversation, frames: Sequence[Placed]) -> list[UUID]:
+    """Store the frames of an import that has no message yet, and return their keys. Each transaction extends its lease, as ``renew``."""
     keys: list[UUID] = []
-    for messages, entries in _batches(conversation, frames, author, keys):
+    for messages, entries in _batches(conversation, frames, keys):
         with short_transaction():
-            before_batch()
+            renew(conversation)
             Message.objects.bulk_create(messages)
             SearchEntry.objects.bulk_create(entries)
     return keys
@@ -56,13 +56,11 @@ def written_at(conversation: Conversation, messages: Iterable[Message]) -> datet
     return max((message.created_at for message in messages if imported and message.created_at < imported), default=None)
 
 
-def _batches(
-    conversation: Conversation, frames: Iterable[Placed], author: Author, keys: list[UUID]
-) -> Iterator[tuple[list[Message], list[SearchEntry]]]:
+def _batches(conversation: Conversation, frames: Iterable[Placed], keys: list[UUID]) -> Iterator[tuple[list[Message], list[SearchEntry]]]:
     """Rows, ready to be written: work that needs no transaction is done before it begins. Their keys are added to ``keys``."""
     messages, entries, chars = list[Message](), list[SearchEntry](), 0
     for position, item in enumerate(frames):
-        row = transcripts.row_of(conversation, item.frame, author, item.metadata)
+        row = transcripts.row_of(conversation, item.frame, Author.IMPORT, item.metadata)
         message = row.message
         message.parent_id, message.position = None if item.parent is None else keys[item.parent], position
         if item.at is not None:
@@ -124,8 +122,3 @@ def complete(conversation: Conversation, last: UUID) -> None:
     except IntegrityError as error:
         raise ImportedMeanwhileError from error
     transcripts.activate(conversation, conversation.owner, Message(pk=last))
-
-
-def abandon(conversation: Conversation) -> None:
-    """Erase the part that was written."""
-    erasure.erase_conversation(conversation.pk)

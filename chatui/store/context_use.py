@@ -47,13 +47,8 @@ _MIN_FOR_TOOLS = 16
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The space for documents.
+    """The part of a model's context for the ``documents`` of one question, besides the question, in tokens."""
 
-    ``context``: the model's context, including its answer; ``documents``: the part for the documents of one question, besides the question.
-    In tokens.
-    """
-
-    context: int
     documents: int
 
     def fits(self, tokens: int) -> bool:
@@ -73,7 +68,7 @@ def room(person: User, context: int, question: str = "") -> Room:
     tools = min(TOOLS_TOKENS, context // _MIN_FOR_TOOLS)
     other = TEMPLATE_TOKENS + orders + tools + FRAME_TOKENS + weight(question)
     # The request is fitted again, with a margin: what fits here must fit there.
-    return Room(context, max(0, int(min(context - answer, MARGIN * (context - reserved_tokens(most, context))) - other)))
+    return Room(max(0, int(min(context - answer, MARGIN * (context - reserved_tokens(most, context))) - other)))
 
 
 def can_search(choice: str) -> bool:

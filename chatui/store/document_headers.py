@@ -125,13 +125,9 @@ def _imported_header(row: Conversation) -> DocumentHeader:
 
 def _keep_to(header: DocumentHeader, frames: tuple[Frame, ...]) -> bool:
     """Whether frames conform to the header's profile: frames that were repaired on import, or written here, may not."""
-    profile = _profile(header)
+    profile = document_header.from_values({"version": header.version, **header.extra}).profile
     pairing = Pairing(profile)
     return profile == document_header.Profile() or not any(fault.is_refused for frame in frames for fault in pairing.opened(frame.header))
-
-
-def _profile(header: DocumentHeader) -> document_header.Profile:
-    return document_header.from_values({"version": header.version, **header.extra}).profile
 
 
 def _without_profile(header: DocumentHeader) -> dict[str, object]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.store import files as store_files
 from chatui.store import opened_pages, transcripts, uploads
 from chatui.store.context_use import Room
+from chatui.store.search_index import runs
 from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
@@ -40,11 +41,8 @@ class PlacesError(ValueError):
 
 
 def read(text: str, most: int) -> tuple[int, ...]:
-    """The page numbers in order, each once; ``most``: the last existing one.
-
-    Raises:
-        PlacesError: it cannot be parsed, or contains a number that does not exist.
-    """
+    """The page numbers in order, each once; ``most``: the last existing one. Raises PlacesError if it cannot be parsed, or contains a
+    number that does not exist."""
     if len(text) > MAX_CHARS:
         raise PlacesError
     found: set[int] = set()
@@ -61,13 +59,7 @@ def read(text: str, most: int) -> tuple[int, ...]:
 
 
 def written_ranges(numbers: Collection[int]) -> str:
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs(sorted(numbers)))
 
 
 DELETED = "[A document was attached here. The person has deleted it.]"
@@ -92,23 +84,13 @@ class TooLargeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedPart:
-    """A part of a document: ``number`` from 1; ``label`` such as "page 3"; ``tokens`` of its text."""
-
-    number: int
-    label: str
-    tokens: int
-    text: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
     """The extracted text of a file, to be sent to a model. ``name``: cleaned. ``is_cut``: the file has more text than its parts.
     ``left_out``: see there."""
 
     name: str = field(repr=False)
     kind: str
-    parts: tuple[NumberedPart, ...] = field(repr=False)
+    parts: tuple[DocumentPart, ...] = field(repr=False)
     is_cut: bool = False
     left_out: tuple[tuple[HiddenPart, str], ...] = field(default=(), repr=False)
 
@@ -141,18 +123,14 @@ def chosen(document: Document, wanted: str) -> DocumentFrame:
     return _document_frame(document, parts, note, written)
 
 
-def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, int]]) -> DocumentFrame:
-    """The frame with the beginning, up to ``most`` tokens. ``begin``: cuts a text to a number of tokens, and counts them.
-
-    Raises:
-        TooLargeError: no text fits.
-    """
+def first(document: Document, most: int) -> DocumentFrame:
+    """The frame with the beginning, up to ``most`` tokens. Raises TooLargeError if no text fits."""
     left, parts = most - FRAME_TOKENS, []
     for part in document.parts:
         takes = part.tokens + (MARK_TOKENS if part.label else 0)
         if takes > left:
-            text, tokens = begin(part.text, max(left - MARK_TOKENS, 0))
-            parts += [NumberedPart(part.number, part.label, tokens, text)] if text else []
+            text, tokens = uploads.begin_of(part.text, max(left - MARK_TOKENS, 0))
+            parts += [DocumentPart(number=part.number, label=part.label, tokens=tokens, text=text)] if text else []
             break
         parts.append(part)
         left -= takes
@@ -172,18 +150,8 @@ def to_search(document: Document) -> DocumentFrame:
     return DocumentFrame(Frame(DOCUMENT, _line(document, note + contents)), FRAME_TOKENS + MARK_TOKENS * min(len(labels), _CONTENTS))
 
 
-def give(document: Document, use: str, wanted: str) -> DocumentFrame:
-    """The frame for any use except the beginning, which depends on the available room."""
-    match use:
-        case DocumentUse.PLACES:
-            return chosen(document, wanted)
-        case DocumentUse.SEARCH:
-            return to_search(document)
-    return whole(document)
-
-
-def _document_frame(document: Document, parts: Sequence[NumberedPart], note: str, written: str = "") -> DocumentFrame:
-    body = "\n\n".join([_line(document, note), *_pages(parts)])
+def _document_frame(document: Document, parts: Sequence[DocumentPart], note: str, written: str = "") -> DocumentFrame:
+    body = "\n\n".join([_line(document, note), *labelled(parts)])
     return DocumentFrame(Frame(DOCUMENT, body), Document(document.name, document.kind, tuple(parts)).tokens, written)
 
 
@@ -213,7 +181,8 @@ def _size(document: Document) -> str:
     return f" It has {count} {_PLACES[document.kind]}." if count > 1 else ""
 
 
-def _pages(parts: Iterable[NumberedPart]) -> list[str]:
+def labelled(parts: Iterable[DocumentPart]) -> list[str]:
+    """The text of each part, with its label above it."""
     return [f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts]
 
 
@@ -221,29 +190,19 @@ _BATCH_PARTS = 200
 """Parts in one statement."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedText:
-    """Extracted text with its token counts. ``tokens``: of each part."""
-
-    reading: FileReading = field(repr=False)
-    tokens: Sequence[int]
-    is_counted: bool
-
-    @property
-    def bytes(self) -> int:
-        """The stored size of all of its text."""
-        return sum(len(part.text.encode(errors="replace")) for part in self.reading.parts)
+def stored_bytes(reading: FileReading) -> int:
+    """The size of all of its text."""
+    return sum(len(part.text.encode(errors="replace")) for part in reading.parts)
 
 
-def save(content: FileContent, found: ExtractedText) -> DocumentText:
-    """Store extracted text, in the caller's transaction, which has locked the person.
+def save(content: FileContent, reading: FileReading, tokens: Sequence[int], *, is_counted: bool) -> DocumentText:
+    """Store extracted text, with the ``tokens`` of each part, in the caller's transaction, which has locked the person.
 
     It replaces a failed extraction, because the extractor may have improved, but not text that another request has stored meanwhile: that
     may be indexed.
     """
     if (before := DocumentText.objects.filter(content=content, state=ReadingState.READ).first()) is not None:
         return before
-    reading = found.reading
     store_files.delete_texts([content.pk])
     row = DocumentText.objects.create(
         content=content,
@@ -253,9 +212,9 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
         places=reading.places,
         places_without_text=reading.places_without_text,
         characters=sum(len(part.text) for part in reading.parts),
-        bytes=found.bytes,
-        tokens=sum(found.tokens),
-        is_counted=found.is_counted,
+        bytes=stored_bytes(reading),
+        tokens=sum(tokens),
+        is_counted=is_counted,
         is_cut=reading.is_cut,
         left_out="\n".join(f"{kind} {transcripts.storable(name)}".rstrip() for kind, name in reading.left_out),
     )
@@ -265,9 +224,9 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
             number=number,
             label=transcripts.storable(part.label)[:200],
             text=transcripts.storable(part.text),
-            tokens=tokens,
+            tokens=count,
         )
-        for number, (part, tokens) in enumerate(zip(reading.parts, found.tokens, strict=True), 1)
+        for number, (part, count) in enumerate(zip(reading.parts, tokens, strict=True), 1)
     ]
     DocumentPart.objects.bulk_create(parts, batch_size=_BATCH_PARTS)
     return row
@@ -278,8 +237,7 @@ def parts_of(file: StoredFile) -> list[DocumentPart]:
 
 
 def document_of(file: StoredFile, text: DocumentText) -> Document:
-    parts = tuple(NumberedPart(part.number, part.label, part.tokens, part.text) for part in parts_of(file))
-    return Document(file.name, text.kind, parts, text.is_cut, tuple(left_out(text).items()))
+    return Document(file.name, text.kind, tuple(parts_of(file)), text.is_cut, tuple(left_out(text).items()))
 
 
 def left_out(text: DocumentText) -> dict[HiddenPart, str]:
@@ -334,7 +292,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
 def prepare(person_id: UUID, wanted: Sequence[QuestionFile], room: Room, in_question: Collection[UUID] = ()) -> list[PreparedDocument]:
     """Prepare the frames of documents that a person sends, in order, without storing anything.
 
-    ``kept``: files sent before that may be attached to another version of their question.
+    ``in_question``: files sent before that may be attached to another version of their question.
 
     Raises:
         NoSuchFileError: see there.
@@ -363,9 +321,14 @@ def _given(file: StoredFile, use: QuestionFile, left: int) -> DocumentFrame:
     if text is None or text.state != ReadingState.READ:
         raise NoSuchFileError
     document = document_of(file, text)
-    if use.use != DocumentUse.FIRST:
-        return give(document, use.use, use.places)
-    given = first(document, left, _begin)
+    match use.use:
+        case DocumentUse.PLACES:
+            return chosen(document, use.places)
+        case DocumentUse.SEARCH:
+            return to_search(document)
+        case DocumentUse.WHOLE:
+            return whole(document)
+    given = first(document, left)
     if given.tokens > left:
         raise TooLargeError
     return given
@@ -376,20 +339,9 @@ def _tokens(file: StoredFile) -> int:
     return text.tokens if text else 0
 
 
-def _begin(text: str, most: int) -> tuple[str, int]:
-    def count(each: str) -> int:
-        return uploads.tokens_of([each])[0][0]
-
-    cut = uploads.begin_of(text, most, count)
-    return cut, count(cut)
-
-
 def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
-    """Store the frames at a place, in the caller's transaction. Returns the place after them.
-
-    Raises:
-        NoSuchFileError: one was sent or deleted meanwhile.
-    """
+    """Store the frames at a place, in the caller's transaction. Returns the place after them. Raises NoSuchFileError if one was sent or
+    deleted meanwhile."""
     _take([each.file for each in documents], conversation)
     frame_keys = [new_key() for _ in documents]
     rows = [(each.given.frame, Author.PERSON, FrameMetadata(key=key)) for each, key in zip(documents, frame_keys, strict=True)]

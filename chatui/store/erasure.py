@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -27,6 +26,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolApproval, ToolCall, ToolRule, ToolSession
 from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.store import files, uploads
+from chatui.store.files import delete_rows
 from chatui.usage import counting, settling
 
 BATCH_MESSAGES = 100
@@ -34,14 +34,7 @@ BATCH_MESSAGES = 100
 
 
 _ANY = Q()
-_ROWS_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer | StoredFile], ...] = (
-    TurnPiece,
-    ToolCall,
-    ToolApproval,
-    OpenedPage,
-    ProgramAnswer,
-    StoredFile,
-)
+_ROWS_OF_TURN: tuple[type[Model], ...] = (TurnPiece, ToolCall, ToolApproval, OpenedPage, ProgramAnswer, StoredFile)
 """Rows that refer to a turn, and are deleted before it."""
 
 
@@ -58,10 +51,10 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
         erased += taken
     if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
         # While the conversation exists, the next ``sweep`` can repeat this.
-        files.delete_of_conversation(owner, key)
+        files.delete_files(owner, StoredFile.objects.filter(conversation=key))
     with short_transaction():
         for rows in _ROWS_OF_TURN:
-            delete_rows(rows.objects.filter(turn__conversation=key))
+            delete_rows(rows._default_manager.filter(turn__conversation=key))
         for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, ToolSession, Turn):
             delete_rows(table.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
@@ -130,11 +123,6 @@ def sweep() -> int:
     return erased
 
 
-def delete_rows(rows: QuerySet[Any]) -> int:
-    """Delete rows in one statement, without checking for references: the database refuses if there are any."""
-    return rows._raw_delete(rows.db)
-
-
 def _expired(before: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at__lt=before)
 
@@ -158,7 +146,7 @@ def _erase_newest(key: UUID) -> int:
         delete_rows(ShareLink.objects.filter(leaf__in=keys))
         Turn.objects.filter(continued_message__in=keys).update(continued_message=None)
         for rows in _ROWS_OF_TURN:
-            delete_rows(rows.objects.filter(turn__question__in=keys))
+            delete_rows(rows._default_manager.filter(turn__question__in=keys))
         delete_rows(Turn.objects.filter(question__in=keys))
         delete_rows(Message.objects.filter(pk__in=keys))
     return len(keys)

@@ -48,8 +48,7 @@ class StoredExchanges:
 
     ``versions``: the answers of questions with a continued one. ``children``: by parent, the siblings of questions and of answers.
     ``latest``: the last turn of each question. ``pages``: those that the texts may cite. ``files``: by turn, those that its calls made.
-    ``documents``: those that came with a question, by its key. ``anchored``: the number of exchanges below the anchor's own.
-    ``has_earlier`` and ``has_later``: whether the branch has more visible messages above and below.
+    ``documents``: those that came with a question, by its key. ``window``: what they are of the branch, if that was asked for.
     """
 
     conversation: Conversation
@@ -60,9 +59,7 @@ class StoredExchanges:
     pages: Mapping[int, CitableSource]
     files: Mapping[UUID, Sequence[StoredFile]]
     documents: Mapping[UUID, Sequence[SentDocument]]
-    anchored: int = 0
-    has_earlier: bool = False
-    has_later: bool = False
+    window: Window | None = None
 
 
 def at(row: Conversation, reach: range, *, anchor: UUID | None = None, leaf: UUID | None = None) -> StoredExchanges | None:
@@ -92,8 +89,9 @@ def of_keys(row: Conversation, keys: Sequence[UUID]) -> StoredExchanges:
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
-    """Exchanges as the keys of their messages."""
+class Window:
+    """Exchanges as the keys of their messages. ``anchored``: the number of exchanges below the anchor's own. ``has_earlier`` and
+    ``has_later``: whether the branch has more visible messages above and below."""
 
     exchanges: Sequence[Sequence[UUID]]
     anchored: int
@@ -105,7 +103,7 @@ class _Window:
         return list(chain.from_iterable(self.exchanges))
 
 
-def _window(row: Conversation, reach: range, anchor: UUID | None, leaf: UUID | None) -> _Window | None:
+def _window(row: Conversation, reach: range, anchor: UUID | None, leaf: UUID | None) -> Window | None:
     """The query starts at the leaf: with the anchor itself as the leaf, loading the exchanges above it takes the same time in every
     conversation."""
     given = {"conversation": row.pk, "owner": row.owner_id, "anchor": anchor, "leaf": leaf}
@@ -118,7 +116,7 @@ def _window(row: Conversation, reach: range, anchor: UUID | None, leaf: UUID | N
     if not rows or (anchored := rows[0][3]) is None:
         return None
     here = [(as_uuid(key), below) for key, below, _, _ in rows if below < anchored + reach.stop]
-    return _Window(
+    return Window(
         [[key for key, _ in each] for _, each in groupby(here, key=lambda pair: pair[1])],
         anchored,
         has_earlier=any(is_shown and below >= anchored + reach.stop for _, below, is_shown, _ in rows),
@@ -126,8 +124,8 @@ def _window(row: Conversation, reach: range, anchor: UUID | None, leaf: UUID | N
     )
 
 
-def of_messages(row: Conversation, messages: Sequence[Message], versions: Versions, found: _Window | None = None) -> StoredExchanges:
-    """The exchanges of messages that were already loaded, after the ``versions``. ``found``: the window that they are."""
+def of_messages(row: Conversation, messages: Sequence[Message], versions: Versions, window: Window | None = None) -> StoredExchanges:
+    """The exchanges of messages that were already loaded, after the ``versions``. ``window``: what they are of the branch."""
     questions, keys = [message for message in messages if message.is_question], {message.pk for message in messages}
     asked = Turn.objects.filter(question__in=questions).defer("request").order_by(*BY_TIME)
     # Only calls make files. A question directly after a message that is no document came without any.
@@ -142,9 +140,7 @@ def of_messages(row: Conversation, messages: Sequence[Message], versions: Versio
         pages=opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible)),
         files=files.of_turns(callers) if callers else {},
         documents=documents.of_questions(below_others) if below_others else {},
-        anchored=found.anchored if found else 0,
-        has_earlier=found is not None and found.has_earlier,
-        has_later=found is not None and found.has_later,
+        window=window,
     )
 
 

@@ -42,7 +42,7 @@ MAX_CHARS = 80
 _MAX_ENDING = 12
 _SEPARATORS = re.compile(r"[\\/]+")
 _RESERVED = re.compile(r'[<>:"|?*]+')
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 _DEFAULT_NAME = "file"
 
 
@@ -54,7 +54,7 @@ def clean(name: str) -> str:
     """
     flat = _RESERVED.sub("_", _SEPARATORS.sub("_", one_line(name))).strip(". ")
     short = _shortened(flat) or _DEFAULT_NAME
-    return f"{_DEFAULT_NAME}_{short}" if _DEVICES.match(short) else short
+    return f"{_DEFAULT_NAME}_{short}" if DEVICES.match(short) else short
 
 
 def _shortened(name: str) -> str:

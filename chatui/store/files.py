@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
@@ -134,11 +134,8 @@ class FileDestination:
 
 
 def save(place: FileDestination, new: NewFile) -> StoredFile:
-    """Store a file, in the caller's transaction. In one turn, the last file of a name replaces earlier ones. Idempotent.
-
-    Raises:
-        FileRefusedError: it is too large, the turn has too many, or the person has too much.
-    """
+    """Store a file, in the caller's transaction. In one turn, the last file of a name replaces earlier ones. Idempotent. Raises
+    FileRefusedError if it is too large, the turn has too many, or the person has too much."""
     if len(new.data) > environment().file_mb * MEBIBYTE:
         raise FileRefusedError(f"it is larger than {environment().file_mb} MB", "too-long")
     lock_owner(place.owner_id)
@@ -168,13 +165,8 @@ def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
     return before
 
 
-def delete_of_conversation(owner_id: UUID, conversation_id: UUID) -> None:
-    """Delete the files of a conversation that is being erased, in short transactions. An interrupted call can be repeated."""
-    delete_files(owner_id, StoredFile.objects.filter(conversation=conversation_id))
-
-
 def delete_files(owner_id: UUID, files: QuerySet[StoredFile]) -> None:
-    """Delete files of a person, and contents that no other file uses, in short transactions."""
+    """Delete files of a person, and contents that no other file uses, in short transactions. An interrupted call can be repeated."""
     with short_transaction():
         files.delete()
     while _delete_unused(owner_id):
@@ -193,11 +185,8 @@ def bytes_of(owner_id: UUID) -> int:
 
 
 def check_room(owner_id: UUID, more: int) -> None:
-    """Check that ``more`` bytes fit into a person's quota, in the caller's transaction, which has locked the person.
-
-    Raises:
-        FileRefusedError: they do not.
-    """
+    """Check that ``more`` bytes fit into a person's quota, in the caller's transaction, which has locked the person. Raises
+    FileRefusedError if they do not."""
     most = environment().files_of_person_mb
     if bytes_of(owner_id) + more > most * MEBIBYTE:
         raise FileRefusedError(f"the person's files already take the {most} MB that they may", "quota")
@@ -253,21 +242,20 @@ def _delete_unused(owner_id: UUID) -> bool:
 
 def _delete(keys: Sequence[int]) -> bool:
     delete_texts(keys)
-    for rows in (FilePiece.objects.filter(content__in=keys), FileContent.objects.filter(pk__in=keys)):
-        rows._raw_delete(rows.db)
+    delete_rows(FilePiece.objects.filter(content__in=keys))
+    delete_rows(FileContent.objects.filter(pk__in=keys))
     return bool(keys)
 
 
 def delete_texts(contents: Sequence[int]) -> None:
-    """Delete the extracted text of these contents. Django's own deletion would load it first."""
+    """Delete the extracted text of these contents."""
     for model in (DocumentPassage, DocumentPart, DocumentText):
-        rows: QuerySet[Any] = model.objects.filter(content__in=contents)
-        rows._raw_delete(rows.db)
+        delete_rows(model.objects.filter(content__in=contents))
 
 
-_TOGETHER = 100
-_TOGETHER_BYTES = 4 * 1024 * 1024
-"""The most files, and bytes, read in one statement."""
+def delete_rows(rows: QuerySet[Any]) -> int:
+    """Delete rows in one statement, without loading them or checking for references: the database refuses if there are any."""
+    return rows._raw_delete(rows.db)
 
 
 def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]]:
@@ -306,40 +294,15 @@ def pieces(file: StoredFile) -> Iterator[bytes]:
     """
     number = 0
     while (data := FilePiece.objects.filter(content=file.content_id, number=number).values_list("data", flat=True).first()) is not None:
-        yield decrypted(file.content, number, bytes(data)) if file.content.is_encrypted else bytes(data)
+        yield _plain(file.content, number, data)
         number += 1
 
 
-def with_data(files: Iterable[StoredFile]) -> Iterator[tuple[StoredFile, bytes]]:
-    """Each file with all of its bytes, in the same order.
-
-    Small files are read together, to save statements. At most ``_TOGETHER_BYTES``, or one file, are in memory. Raises as ``pieces``.
-    """
-    together: list[StoredFile] = []
-    for file in files:
-        if sum(each.content.size for each in (*together, file)) > _TOGETHER_BYTES or len(together) == _TOGETHER:
-            yield from _read_together(together)
-            together = []
-        together.append(file)
-    yield from _read_together(together)
-
-
-def _read_together(files: Sequence[StoredFile]) -> Iterator[tuple[StoredFile, bytes]]:
-    if len(files) < 2:
-        yield from ((file, data_of(file)) for file in files)
-        return
-    found: dict[int, list[bytes]] = defaultdict(list)
-    rows = FilePiece.objects.filter(content__in={file.content_id for file in files}).order_by("content", "number")
-    for content_id, data in rows.values_list("content_id", "data"):
-        found[content_id].append(bytes(data))
-    for file in files:
-        stored = found[file.content_id]
-        if file.content.is_encrypted:
-            yield file, b"".join(decrypted(file.content, number, data) for number, data in enumerate(stored))
-        else:
-            yield file, b"".join(stored)
-
-
 def data_of(file: StoredFile) -> bytes:
-    """All bytes of a file: at most the ``CHATUI_FILE_MB`` in force when it was stored."""
-    return b"".join(pieces(file))
+    """All bytes of a file: at most the ``CHATUI_FILE_MB`` in force when it was stored. One statement. Raises as ``pieces``."""
+    stored = FilePiece.objects.filter(content=file.content_id).order_by("number").values_list("data", flat=True)
+    return b"".join(_plain(file.content, number, data) for number, data in enumerate(stored))
+
+
+def _plain(content: FileContent, number: int, stored: bytes | memoryview) -> bytes:
+    return decrypted(content, number, bytes(stored)) if content.is_encrypted else bytes(stored)

@@ -184,18 +184,13 @@ def _best_of_each(scores: Mapping[int, float]) -> list[int]:
 
 
 def _having(contents: Collection[int], term: Term) -> list[int]:
-    # A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
-    words = [_prefix(content) + term.text for content in contents]
+    asked = search_index.expression(((_prefix(content), term) for content in contents), needs_all=False)
     with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            asked = " OR ".join(f'"{word}"{"*" if term.is_prefix else ""}' for word in words)
-            cursor.execute("SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s", [asked, _MAX_ROWS])
-        else:
-            asked = " | ".join(f"'{word}'{':*' if term.is_prefix else ''}" for word in words)
-            cursor.execute(_POSTGRESQL, [asked, _MAX_ROWS])
+        cursor.execute(_SQLITE if connection.vendor == "sqlite" else _POSTGRESQL, [asked, _MAX_ROWS])
         return [row for (row,) in cursor]
 
 
+_SQLITE = "SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s"
 _POSTGRESQL = "SELECT id FROM chatui_documentpassage WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ %s::tsquery LIMIT %s"
 
 
@@ -224,16 +219,8 @@ MAX_DOCUMENTS = 200
 """The most documents searched, the newest first. Each word is looked up in each of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPassage:
-    """A passage with all of the words, and when its document was uploaded."""
-
-    passage: Passage = field(repr=False)
-    at: datetime
-
-
-def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) -> list[FoundPassage]:
-    """The passages with all of these words, best first, at most one per document.
+def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) -> list[tuple[Passage, datetime]]:
+    """The passages with all of these words, best first, at most one per document, each with the time when its document was uploaded.
 
     Documents that are not indexed yet are indexed first, starting none after ``seconds``; the next search continues.
     """
@@ -242,12 +229,12 @@ def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) 
         return []
     _index_missing(files, seconds)
     named = {content: (file.pk, file.name) for content, file in files.items()}
-    found: dict[UUID, FoundPassage] = {}
+    found: dict[UUID, tuple[Passage, datetime]] = {}
     uploaded = {file.pk: file.created_at for file in files.values()}
     scores = _scores(named, query.terms)
     for file_id, passage in _ranked(named, query, scores, _best_of_each(scores)):
         if query.spans(passage.text):
-            found.setdefault(file_id, FoundPassage(passage, uploaded[file_id]))
+            found.setdefault(file_id, (passage, uploaded[file_id]))
     return list(found.values())[:most]
 
 

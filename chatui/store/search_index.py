@@ -92,11 +92,6 @@ def query(text: str, limit: int = 8) -> Query:
 
 def terms(text: str, limit: int) -> list[str]:
     """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether."""
-    if text.isascii():
-        # Without a step per word: the answers of all turns pass here.
-        words_of_ascii = dict.fromkeys(word[:WORD_CHARS] for word in _ASCII_WORD.findall(text.lower()))
-        if sum(map(len, words_of_ascii)) + len(words_of_ascii) <= limit:
-            return list(words_of_ascii)
     found: dict[str, None] = {}
     room = limit
     for folded, is_run in map(_folded, _WORD.finditer(text)):
@@ -184,19 +179,21 @@ _OPTIONAL = re.compile(r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05
 
 def _marks() -> str:
     """The combining marks, which belong to the letter before them, as the inside of a character class."""
-    ranges: list[list[int]] = []
-    for point in range(0x300, 0x20000):
-        if unicodedata.category(chr(point))[0] == "M":
-            if ranges and ranges[-1][1] == point - 1:
-                ranges[-1][1] = point
-            else:
-                ranges.append([point, point])
-    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
+    points = (point for point in range(0x300, 0x20000) if unicodedata.category(chr(point))[0] == "M")
+    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in runs(points))
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """The first and the last of each run of consecutive numbers, which come in ascending order."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        first = found.pop()[0] if found and found[-1][1] == number - 1 else number
+        found.append((first, number))
+    return found
 
 
 _LETTERS = rf"[^\W_{_WITHOUT_SPACES}]"
 _WORD = re.compile(rf"(?P<run>[{_WITHOUT_SPACES}]+)|{_LETTERS}(?:{_LETTERS}|[{_marks()}])*")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _IN_A_WORD = re.compile(rf"[^\W_]|[{_marks()}]")
 
 
@@ -256,12 +253,10 @@ def find(person: User, query: Query, limit: int, before: int | None = None) -> l
     """
     if not query.wanted:
         return []
-    is_sqlite = connection.vendor == "sqlite"
-    prefix = _prefix(person.pk)
-    asked = (_sqlite if is_sqlite else _postgresql)(prefix, query.terms)
-    owner = person.pk.hex if is_sqlite else person.pk
+    asked = expression(((_prefix(person.pk), term) for term in query.terms), needs_all=True)
+    sql, owner = (_FIND_SQLITE, person.pk.hex) if connection.vendor == "sqlite" else (_FIND_POSTGRESQL, person.pk)
     with connection.cursor() as cursor:
-        cursor.execute(_FIND_SQLITE if is_sqlite else _FIND_POSTGRESQL, [asked, before or _NEWEST, owner, limit])
+        cursor.execute(sql, [asked, before or _NEWEST, owner, limit])
         return [Entry(number, _uuid(conversation), _uuid(message) if message else None) for number, conversation, message in cursor]
 
 
@@ -318,15 +313,16 @@ def _prefix(owner: UUID) -> str:
     return hashlib.sha256(owner.bytes).hexdigest()[:10]
 
 
-# A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
+def expression(prefixed: Iterable[tuple[str, Term]], *, needs_all: bool) -> str:
+    """A query in the database's own language, for all or any of these terms, each with its prefix.
 
-
-def _sqlite(prefix: str, terms: tuple[Term, ...]) -> str:
-    return " AND ".join(f'"{prefix}{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
-
-
-def _postgresql(prefix: str, terms: tuple[Term, ...]) -> str:
-    return " & ".join(f"'{prefix}{term.text}'{':*' if term.is_prefix else ''}" for term in terms)
+    A term consists of letters, digits and marks, which have no special meaning in either language, quoted or not.
+    """
+    if connection.vendor == "sqlite":
+        words, quote, more = (" AND " if needs_all else " OR "), '"', "*"
+    else:
+        words, quote, more = (" & " if needs_all else " | "), "'", ":*"
+    return words.join(f"{quote}{prefix}{term.text}{quote}{more if term.is_prefix else ''}" for prefix, term in prefixed)
 
 
 def _uuid(value: UUID | str) -> UUID:

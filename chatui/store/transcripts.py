@@ -232,11 +232,6 @@ def among(keys: Collection[UUID], turns: QuerySet[Turn]) -> list[Message]:
     return list(rows)
 
 
-def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
-    """Whether ``message`` is on the branch from the root to ``leaf``. Reads no text."""
-    return leaf is not None and message.pk in path(conversation.pk, leaf.pk)
-
-
 _PATH = (
     "WITH RECURSIVE up(id, parent_id, depth) AS ("
     "SELECT id, parent_id, 0 FROM chatui_message WHERE id = %s AND conversation_id = %s "
@@ -359,13 +354,10 @@ def versions_of(
 
 def written_by(turn: Turn) -> list[Message]:
     """The messages that a turn wrote, in the order in which they were stored, without their text; each with the turn."""
-    found = _WRITTEN.models(turn=turn.pk)
+    found = list(Message.objects.filter(turn=turn).order_by("position").defer("raw", "text"))
     for message in found:
         message.turn = turn
     return found
-
-
-_WRITTEN = CompiledQuery(lambda: Message.objects.filter(turn=_key("turn")).order_by("position").defer("raw", "text"))
 
 
 def answers(questions: Iterable[UUID]) -> list[Message]:

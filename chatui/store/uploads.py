@@ -134,20 +134,25 @@ _TOKENS: dict[str, Callable[[str], int]] = {
 }
 
 
-def begin_of(text: str, most: int, count: Callable[[str], int]) -> str:
-    """The beginning of a text with at most ``most`` tokens, up to a nearby line end.
+def begin_of(text: str, most: int) -> tuple[str, int]:
+    """The beginning of a text with at most ``most`` tokens, up to a nearby line end; and how many it has.
 
-    Counts each part about once, however long the text is.
+    Each part of it is counted about twice, however long the text is.
     """
     begin, left = 0, most
-    while (tokens := count(step := text[begin : begin + _STEP_CHARS])) <= left:
+    while (tokens := _count(step := text[begin : begin + _STEP_CHARS])) <= left:
         begin, left = begin + len(step), left - tokens
         if begin >= len(text):
-            return text
+            return text, _count(text)
     low, high = 0, len(step)
     while high - low > 64:
         middle = (low + high) // 2
-        low, high = (middle, high) if count(step[:middle]) <= left else (low, middle)
+        low, high = (middle, high) if _count(step[:middle]) <= left else (low, middle)
     cut = begin + low
     end = text.rfind("\n", cut * 9 // 10, cut)
-    return text[: end if end > 0 else cut]
+    found = text[: end if end > 0 else cut]
+    return found, _count(found)
+
+
+def _count(text: str) -> int:
+    return tokens_of([text])[0][0]

@@ -26,7 +26,7 @@ from chatui.models.ratings import Rating
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.store.file_names import shortened
+from chatui.store.file_names import DEVICES, shortened
 from chatui.transfer import files, shares
 from renderer.characters import one_line
 from renderer.frame_kinds import is_preamble
@@ -232,7 +232,6 @@ def _fenced(text: str) -> str:
 _MAX_BYTES = 120
 """The longest title in a name, in bytes of UTF-8. File systems allow 255 for the whole name, and people add to it."""
 _RESERVED = re.compile(r'[<>:"/\\|?*]+')
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def file_name(title: str, ending: str) -> str:
@@ -241,7 +240,7 @@ def file_name(title: str, ending: str) -> str:
     """
     name = one_line(_RESERVED.sub(" ", title)).strip(". ")
     name = shortened(name, len(name.encode()[:_MAX_BYTES].decode(errors="ignore"))).strip(". ")
-    if not name or _DEVICES.match(name):
+    if not name or DEVICES.match(name):
         name = f"conversation {name}".strip()
     return name + ending
 

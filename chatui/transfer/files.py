@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
 
@@ -31,11 +30,10 @@ from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentText, FileSource, StoredFile
 from chatui.models.user import User
 from chatui.permissions import files
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, existing
 from chatui.store import documents, file_names, passages, transcripts, uploads
 from chatui.store import files as store_files
 from chatui.store.documents import AnsweringError as AnsweringError
-from chatui.store.documents import ExtractedText
 from chatui.store.files import FileDestination as FileDestination
 from chatui.store.files import FileRefusedError, NewFile
 from chatui.tools.python import tool
@@ -76,8 +74,8 @@ def _download(file: StoredFile) -> Download:
 
 def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
     """The path below ``folder`` and the bytes of each file of a conversation, one at a time; for each name, the newest file."""
-    for file, data in store_files.with_data(store_files.of_conversation(row.pk)):
-        yield f"{folder}/{file.name}", data
+    for file in store_files.of_conversation(row.pk):
+        yield f"{folder}/{file.name}", store_files.data_of(file)
 
 
 log = logging.getLogger(__name__)
@@ -85,30 +83,20 @@ log = logging.getLogger(__name__)
 SECONDS = 60.0
 
 
-class ScanVerdict(StrEnum):
-    """The scanner's verdict. Only clean files are stored."""
-
-    CLEAN = "clean"
-    INFECTED = "infected"
-    UNCHECKED = "unchecked"
-
-
-def scan(command: str, data: bytes) -> ScanVerdict:
-    """Pass a file to the command's standard input. Exit code 0 means clean, 1 infected; any other, or a timeout, means not checked.
-
-    Without a command every file counts as clean.
-    """
+def scan(command: str, data: bytes) -> str:
+    """Pass a file to the command's standard input, and return why it is refused: ``infected`` (exit code 1), ``unchecked`` (any other, or a
+    timeout); empty if it is clean (exit code 0), or there is no command."""
     if not command:
-        return ScanVerdict.CLEAN
+        return ""
     try:
         # The operator's own command line, without a shell; it contains nothing from the file.
         done = subprocess.run(shlex.split(command), input=data, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         log.warning("a file could not be checked by the scanner (%s)", type(error).__name__)
-        return ScanVerdict.UNCHECKED
+        return "unchecked"
     if done.returncode not in (0, 1):
         log.warning("a file could not be checked by the scanner (exit code %d)", done.returncode)
-    return {0: ScanVerdict.CLEAN, 1: ScanVerdict.INFECTED}.get(done.returncode, ScanVerdict.UNCHECKED)
+    return {0: "", 1: "infected"}.get(done.returncode, "unchecked")
 
 
 MAX_RESULTS = 50
@@ -134,16 +122,12 @@ def search(person: User, words: str) -> tuple[list[StoredFile], bool]:
 
 
 def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
-    """Attach a file that was sent before to a message box, with its content and extracted text, unless it already waits there.
-
-    Raises:
-        NotFoundError: ``search`` would not return it.
-    """
+    """Attach a file that was sent before to a message box, with its content and extracted text, unless it already waits there. Raises
+    NotFoundError if ``search`` would not return it."""
     with short_transaction():
         store_files.lock_owner(person.pk)
-        known = files.own_documents(person).filter(content__document__state=ReadingState.READ, pk=file_id).select_related("content").first()
-        if known is None:
-            raise NotFoundError
+        sent = files.own_documents(person).filter(content__document__state=ReadingState.READ, pk=file_id)
+        known = existing(sent.select_related("content").first())
         same = uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
         file = same or StoredFile.objects.create(
             owner=person, content=known.content, name=known.name, source=FileSource.PERSON, brought_in=brought_in
@@ -172,11 +156,8 @@ class UploadQueue:
 
     @contextmanager
     def place(self, person_id: UUID) -> Iterator[threading.Lock]:
-        """A place in the queue for one file. The file is read while the returned lock is held.
-
-        Raises:
-            UploadRefusedError: too many files are in it, of this person or of all people together.
-        """
+        """A place in the queue for one file. The file is read while the returned lock is held. Raises UploadRefusedError if too many files
+        are in it, of this person or of all people together."""
         with self._mutex:
             lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
             if count >= self._max_per_person or sum(each for _, each in self._waiting.values()) >= self._max_waiting:
@@ -212,11 +193,8 @@ class UploadRefusedError(Exception):
 def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:
     """Store an uploaded file with its extracted text until it is sent. Blocks while the file is read, which takes seconds for a long one,
     and before that while the person's earlier uploads are read. ``load`` returns the bytes, and is called when the file's turn comes. If
-    too many files wait to be sent, the oldest are deleted.
-
-    Raises:
-        UploadRefusedError: the file is refused, or has no text. Nothing is stored.
-    """
+    too many files wait to be sent, the oldest are deleted. Raises UploadRefusedError, with nothing stored, if the file is refused, or has
+    no text."""
     release_request_connection()
     with _queue.place(place.owner_id) as lock, lock, _queue.memory_slots:
         return _stored(place, name, load())
@@ -226,9 +204,8 @@ def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
     detected = kinds.detect(file_names.clean(name), data)
     if detected.reason:
         raise UploadRefusedError(detected.reason)
-    verdict = scan(environment().file_scanner, data)
-    if verdict is not ScanVerdict.CLEAN:
-        raise UploadRefusedError(verdict)
+    if why := scan(environment().file_scanner, data):
+        raise UploadRefusedError(why)
     new = NewFile.of(name, data, "" if detected.kind == "text" else detected.kind)
     file = _with_room(place.owner_id, lambda: store_files.save(place, new))
     uploads.trim(place.owner_id)
@@ -270,28 +247,24 @@ def _read(file: StoredFile, data: bytes) -> None:
     if found.state is not ReadingState.READ:
         raise UploadRefusedError(found.reason, found)
     tokens, is_counted = uploads.tokens_of([part.text for part in found.parts])
-    read = ExtractedText(found, tokens, is_counted)
 
     def keep() -> DocumentText:
         store_files.lock_owner(file.owner_id)
         if not StoredFile.objects.filter(pk=file.pk).exists():
             raise UploadRefusedError("gone")
-        store_files.check_room(file.owner_id, read.bytes)
-        return documents.save(file.content, read)
+        store_files.check_room(file.owner_id, documents.stored_bytes(found))
+        return documents.save(file.content, found, tokens, is_counted=is_counted)
 
     _with_room(file.owner_id, keep)
 
 
 def text_of(user: User | None, file_id: UUID) -> VisibleText:
-    """The extracted text of the person's own file, with a label above each part.
-
-    Raises:
-        NotFoundError: as ``files.own_file``, and if there is no text.
-    """
+    """The extracted text of the person's own file, with a label above each part. Raises NotFoundError as ``files.own_file``, and if there
+    is no text."""
     parts = documents.parts_of(files.own_file(user, file_id))
     if not parts:
         raise NotFoundError
-    return transcripts.own_words("\n\n".join(f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts))
+    return transcripts.own_words("\n\n".join(documents.labelled(parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,15 +282,9 @@ class PassageInContext:
 
 
 def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContext:
-    """A passage of the person's own file.
-
-    Raises:
-        NotFoundError: as ``files.own_file``, and if it has no such passage.
-    """
+    """A passage of the person's own file. Raises NotFoundError as ``files.own_file``, and if it has no such passage."""
     file = files.own_file(user, file_id)
-    found = passages.surroundings(file.content_id, number)
-    if found is None:
-        raise NotFoundError
+    found = existing(passages.surroundings(file.content_id, number))
     before, text, after = (transcripts.own_words(each) for each in (found.before, found.text, found.after))
     return PassageInContext(file.name, file.pk, found.label, before, text, after, found.number, found.count)
 

@@ -26,7 +26,6 @@ from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import ProductCode, counted
 from chatui.models.conversation import Conversation, Effort
-from chatui.models.message import Author
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import bulk_append, document_headers, erasure, transcripts
@@ -48,11 +47,7 @@ _RESERVED = {SUMMARY_NAME: SUMMARY, TOOL_LINE_NAME: TOOL_LINE}
 
 
 def check_no_other_import(person: User) -> None:
-    """Erase unfinished imports of dead processes.
-
-    Raises:
-        ImportRefusedError: another import of this person is running.
-    """
+    """Erase unfinished imports of dead processes. Raises ImportRefusedError if another import of this person is running."""
     erasure.sweep()
     if bulk_append.is_in_progress(person):
         refuse(ProductCode.RATE, gettext("another of your imports is still running"))
@@ -102,13 +97,13 @@ def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int
         ImportedMeanwhileError: another upload imported the same conversation first; this one is erased.
     """
     try:
-        keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: bulk_append.renew(conversation))
+        keys = bulk_append.append_tree(conversation, frames)
         bulk_append.complete(conversation, keys[leaf])
     except ImportLostError:
         refuse(ProductCode.NOT_FOUND, gettext("the import was removed while it was being written"))
     except BaseException:
         with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
-            bulk_append.abandon(conversation)
+            erasure.erase_conversation(conversation.pk)
         raise
 
 
@@ -143,11 +138,7 @@ class Imported:
 
 
 def import_transcript(person: User, data: bytes) -> Imported:
-    """Store an uploaded transcript as a conversation.
-
-    Raises:
-        ImportRefusedError: see ``look_at``; or another import of this person is running.
-    """
+    """Store an uploaded transcript as a conversation. Raises ImportRefusedError as ``look_at`` and ``check_no_other_import``."""
     check_no_other_import(person)
     conversation, frames, found, codes = _read(person, data)
     bulk_append.begin(conversation)
@@ -159,11 +150,8 @@ def import_transcript(person: User, data: bytes) -> Imported:
 
 
 def look_at(person: User, data: bytes) -> Found:
-    """What an uploaded transcript has, without storing anything.
-
-    Raises:
-        ImportRefusedError: it is too large, not a transcript, or has nothing that its owner may see.
-    """
+    """What an uploaded transcript has, without storing anything. Raises ImportRefusedError if it is too large, not a transcript, or has
+    nothing that its owner may see."""
     return _read(person, data)[2]
 
 
@@ -199,16 +187,9 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """All frames of a conversation, and the index of the last one on the branch that was open there."""
-
-    placed: Sequence[Placed]
-    leaf: int
-
-
-def tree_of(exported: ExportedConversation) -> Tree:
-    """Build the tree. A node whose parent does not exist is a root; duplicates and nodes in cycles are left out and counted."""
+def tree_of(exported: ExportedConversation) -> tuple[Sequence[Placed], int]:
+    """All frames of a conversation, and the index of the last one on the branch that was open there. A node whose parent does not exist is
+    a root; duplicates and nodes in cycles are left out and counted."""
     nodes: dict[str, Node] = {}
     for node in exported.nodes:
         nodes.setdefault(node.key, node)
@@ -221,7 +202,7 @@ def tree_of(exported: ExportedConversation) -> Tree:
         ends[node.key] = end
     exported.left_out[DroppedKind.UNPLACED] += len(exported.nodes) - len(ends)
     current = ends.get(exported.current)
-    return Tree(placed, _end_below(placed, len(placed) - 1 if current is None else current))
+    return placed, _end_below(placed, len(placed) - 1 if current is None else current)
 
 
 def _in_order(nodes: dict[str, Node]) -> Iterator[Node]:
@@ -261,11 +242,7 @@ class ImportedExport:
 
 
 def import_export(person: User, data: bytes) -> ImportedExport:
-    """Store the conversations of an export.
-
-    Raises:
-        ImportRefusedError: it cannot be read at all, or another import of this person is running.
-    """
+    """Store the conversations of an export. Raises ImportRefusedError if it cannot be read at all, and as ``check_no_other_import``."""
     check_no_other_import(person)
     result, limit = ImportedExport(), _Limit()
     known = access.own_import_keys(person)
@@ -302,10 +279,10 @@ class _Limit:
 
 def _store(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> DroppedKind | None:
     """Store one conversation. Returns the reason if it is not stored."""
-    tree = tree_of(exported)
-    if len(tree.placed) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_CONVERSATION_CHARS:
+    tree, leaf = tree_of(exported)
+    if len(tree) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree) > MAX_CONVERSATION_CHARS:
         return DroppedKind.CONVERSATION_TOO_LARGE
-    placed = [replace(item, frame=as_imported(item.frame)) for item in tree.placed]
+    placed = [replace(item, frame=as_imported(item.frame)) for item in tree]
     first = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
         return DroppedKind.CONVERSATION_EMPTY
@@ -320,7 +297,7 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
     conversation.active_at = exported.active_at or exported.created_at or timezone.now()
     conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
     try:
-        store_frames(conversation, placed, tree.leaf)
+        store_frames(conversation, placed, leaf)
     except bulk_append.ImportedMeanwhileError:
         return DroppedKind.CONVERSATION_EXISTS
     limit.count(len(placed))

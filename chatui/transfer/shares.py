@@ -100,11 +100,8 @@ def days_to_choose() -> list[int]:
 
 
 def preview(person: User, conversation_id: object) -> Preview:
-    """The snapshot of the branch that is open now, as everybody with the link would see it.
-
-    Raises:
-        access.NotFoundError: there is no such conversation, it has no visible message, or this person may not share.
-    """
+    """The snapshot of the branch that is open now, as everybody with the link would see it. Raises NotFoundError if there is no such
+    conversation, it has no visible message, or this person may not share."""
     row = _shareable(person, conversation_id)
     branch = transcripts.branch(row, transcripts.active_leaf(row, person), for_page=True)
     messages = _visible_messages(branch)
@@ -127,13 +124,10 @@ class ShareOptions:
 
 
 def create(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, options: ShareOptions) -> Link:
-    """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log.
-
-    Raises:
-        access.NotFoundError: no such conversation or message, the lifetime is not offered, sharing is off, or this person may not share.
-    """
-    person = visitor.user
-    if person is None or days not in days_to_choose():
+    """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log. Raises
+    NotFoundError if there is no such conversation or message, the lifetime is not offered, sharing is off, or this person may not share."""
+    person = access.person_of(visitor)
+    if days not in days_to_choose():
         raise access.NotFoundError
     leaf = access.visible_message(visitor, conversation_id, leaf_id, action="make share link")
     row = _shareable(person, conversation_id)
@@ -154,11 +148,7 @@ def create(visitor: Visitor, conversation_id: object, leaf_id: object, days: int
 
 
 def read(token: str) -> SharedConversation:
-    """The content of a link.
-
-    Raises:
-        access.NotFoundError: the link does not exist, has expired, was revoked, or may not be read now.
-    """
+    """The content of a link. Raises NotFoundError if the link does not exist, has expired, was revoked, or may not be read now."""
     link = shares.share_link(token)
     branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
     title = transcripts.own_words(link.title)
@@ -181,13 +171,12 @@ def links(person: User, conversation_id: object | None = None) -> list[Link]:
 
 def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UUID | None = None) -> int:
     """Revoke one of the person's links, those to one conversation, or all. Each is recorded. Returns the number of links."""
-    if visitor.user is None:
-        raise access.NotFoundError
-    found = shares.own_share_links(visitor.user)
+    person = access.person_of(visitor)
+    found = shares.own_share_links(person)
     if link_id is not None:
         found = found.filter(pk=link_id)
     if conversation_id is not None:
-        found = found.filter(conversation=access.own_conversation(visitor.user, conversation_id))
+        found = found.filter(conversation=access.own_conversation(person, conversation_id))
     revoked = list(found)
     if link_id is not None and not revoked:
         raise access.NotFoundError

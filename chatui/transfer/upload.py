@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import islice
@@ -66,17 +67,16 @@ class Upload:
 
 
 def read(data: bytes) -> Upload:
-    """Read an upload.
-
-    Raises:
-        ImportRefusedError: it is too large in any respect, or not a transcript.
-    """
+    """Read an upload. Raises ImportRefusedError if it is too large in any respect, or not a transcript."""
     if len(data) > MAX_BYTES:
         refuse(ProductCode.TOO_LARGE, _("the file is larger than %(count)d MB") % {"count": MAX_BYTES // (1024 * 1024)})
     try:
-        return _read_json(data) if _is_json(data) else _read_text(data)
+        upload = _read_json(data) if _is_json(data) else _read_text(data)
     except OpenChatMLError as error:
         raise ImportRefusedError(error.problem) from None
+    if upload.refused is not None and not upload.finished:
+        raise ImportRefusedError(upload.refused)
+    return upload
 
 
 def refuse(code: ErrorCode, hint: str) -> NoReturn:
@@ -112,17 +112,10 @@ def _read_text(data: bytes) -> Upload:
     for begin in range(0, len(data), _PIECE):
         _take(upload, reader.feed(data[begin : begin + _PIECE]))
     _take(upload, reader.finish())
-    return _checked(upload)
-
-
-def _checked(upload: Upload) -> Upload:
-    _check_bounds(upload)
-    if upload.refused is not None and not upload.finished:
-        raise ImportRefusedError(upload.refused)
     return upload
 
 
-def _take(upload: Upload, events: list[DocumentOpened | ProblemFound | Finished]) -> None:
+def _take(upload: Upload, events: Iterable[DocumentOpened | ProblemFound | Finished]) -> None:
     for event in events:
         match event:
             case DocumentOpened(document=document):
@@ -134,7 +127,10 @@ def _take(upload: Upload, events: list[DocumentOpened | ProblemFound | Finished]
                     upload.reported.append(problem)
             case Finished():
                 upload.finished.append(event)
-    _check_bounds(upload)
+    if len(upload.finished) > MAX_FRAMES:
+        refuse(ProductCode.TOO_LARGE, _("the transcript has more than %(count)d frames") % {"count": MAX_FRAMES})
+    if upload.problems > MAX_PROBLEMS:
+        refuse(ProductCode.TOO_LARGE, _("the transcript has more than %(count)d problems") % {"count": MAX_PROBLEMS})
 
 
 def _is_json(data: bytes) -> bool:
@@ -146,17 +142,9 @@ def _read_json(data: bytes) -> Upload:
     # Parsed JSON takes up to forty times as much memory: marks are counted before parsing.
     if has_more_marks(data, MAX_JSON_MARKS):
         refuse(ProductCode.TOO_LARGE, _("the transcript has too many values"))
-    reading = interchange.read_leniently(data)
-    refused = next((problem for problem in reading.problems if problem.is_refused), None)
-    codes = Counter(problem.code for problem in reading.problems)
-    return _checked(Upload(reading.document, list(reading.finished), codes, refused, list(reading.problems[:MAX_REPORTED])))
-
-
-def _check_bounds(upload: Upload) -> None:
-    if len(upload.finished) > MAX_FRAMES:
-        refuse(ProductCode.TOO_LARGE, _("the transcript has more than %(count)d frames") % {"count": MAX_FRAMES})
-    if upload.problems > MAX_PROBLEMS:
-        refuse(ProductCode.TOO_LARGE, _("the transcript has more than %(count)d problems") % {"count": MAX_PROBLEMS})
+    upload, reading = Upload(), interchange.read_leniently(data)
+    _take(upload, [DocumentOpened(reading.document), *map(ProblemFound, reading.problems), *reading.finished])
+    return upload
 
 
 _JSON_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[{\[]")

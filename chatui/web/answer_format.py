@@ -78,9 +78,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
 
 def stored_schema(request: HttpRequest, name: str = "for") -> str:
     """The schema, in one line, that the session stores under the key in the query parameter ``name``; empty if there is none."""
-    stored = request.session.get(_SESSION_KEY, {})
-    found = stored.get(request.GET.get(name, ""), "") if isinstance(stored, dict) else ""
-    return found if isinstance(found, str) else ""
+    return str(request.session.get(_SESSION_KEY, {}).get(request.GET.get(name, ""), ""))
 
 
 def _form(request: HttpRequest, now: str) -> SchemaForm:

@@ -68,7 +68,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
         temporary.stay(row)
     if request.GET.get("all"):
         return _whole(request, person, row)
-    return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row)))
+    return HttpResponse(_page(request, person, row, _SIDES[asked[0]](row, asked[1]) if asked else windows.latest(row)))
 
 
 @signed_in("GET")
@@ -77,10 +77,10 @@ def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     asked = _asked(request, conversation_id)
     if asked is None or asked[0] == "at":
         raise access.NotFoundError
-    person = person_of(request)
-    row = access.own_conversation(person, conversation_id)
-    shown = _window(asked, row, person)
-    shown = replace(shown, later="") if asked[0] == "before" else replace(shown, earlier="")
+    row = access.own_conversation(person_of(request), conversation_id)
+    side, message = asked
+    shown = _SIDES[side](row, message)
+    shown = replace(shown, later="") if side == "before" else replace(shown, earlier="")
     return HttpResponse(_rendered_window(request, row, shown))
 
 
@@ -93,23 +93,19 @@ def more_conversations(request: HttpRequest) -> HttpResponse:
     return render(request, "sidebar/_conversation_items.html", {"conversations": shown})
 
 
+_SIDES = {"at": windows.around, "before": windows.earlier, "after": windows.later}
+
+
 def _asked(request: HttpRequest, conversation_id: UUID) -> tuple[str, Message] | None:
-    """The message that the address names, and the requested side of it; None if it names none.
+    """The message that the address names, and the requested side of it, one of ``_SIDES``; None if it names none.
 
     This is checked before the conversation: requesting a hidden message is recorded as an attempt, whoever owns the conversation.
     """
-    for name in ("at", "before", "after"):
+    for name in _SIDES:
         if name in request.GET:
             visitor = visitor_of(request, "page")
             return name, access.visible_message(visitor, conversation_id, request.GET[name], action="link to message")
     return None
-
-
-def _window(asked: tuple[str, Message], row: Conversation, person: User) -> ShownWindow:
-    name, message = asked
-    if name == "before":
-        return windows.earlier(row, message)
-    return windows.later(row, message) if name == "after" else windows.around(row, message)
 
 
 def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHttpResponse:
@@ -134,15 +130,15 @@ def _rendered_window(request: HttpRequest, row: Conversation, shown: ShownWindow
 def _page(request: HttpRequest, person: User, row: Conversation | None, shown: ShownWindow, *, mark: str = "") -> str:
     """The page. ``mark``: a placeholder for exchanges that are rendered separately."""
     start, asked = request.GET.get("list", ""), "" if row else request.GET.get("folder", "")
-    folders = shown_folders(person, row, asked, start if asked else "")
+    folders, folder = shown_folders(person, row, asked, start if asked else "")
     is_temporary = row.temporary_until is not None if row else "temporary" in request.GET
     shown_row = shown_conversation(row) if row else None
     context = {
         "conversation": shown_row,
         "page_title": shown_row.title if shown_row else gettext("Temporary chat") if is_temporary else "",
         "conversations": conversation_list.shown_list(person, row.pk if row else None, "" if asked else start),
-        "folders": folders.all,
-        "folder": folders.here,
+        "folders": folders,
+        "folder": folder,
         "window": shown,
         "mark": mark,
         "blank_exchange": BLANK_EXCHANGE,

@@ -94,7 +94,7 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
     try:
         file = transfer_files.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
     except UploadRefusedError as error:
-        return _refused(error.why, error)
+        return _refused(error)
     return _chip(request, file)
 
 
@@ -116,7 +116,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
 
 def _chip(request: HttpRequest, file: StoredFile) -> HttpResponse:
     status = display_files.as_json(file, display_files.reader(person_of(request), request.GET.get("choice", "")))
-    return JsonResponse({"ok": True, **status}) if status else _refused("gone")
+    return JsonResponse({"ok": True, **status}) if status else _refused(UploadRefusedError("gone"))
 
 
 @signed_in("GET")
@@ -161,7 +161,6 @@ def _body(request: HttpRequest) -> bytes:
     return data
 
 
-def _refused(why: str, error: UploadRefusedError | None = None) -> HttpResponse:
-    found = error.found if error else None
-    status = {"ok": False, "why": why, "message": display_files.sentence(why, found.places if found else 0)}
-    return JsonResponse(status, status=503 if why in _TEMPORARY else 200)
+def _refused(error: UploadRefusedError) -> HttpResponse:
+    message = display_files.sentence(error.why, error.found.places if error.found else 0)
+    return JsonResponse({"ok": False, "why": error.why, "message": message}, status=503 if error.why in _TEMPORARY else 200)

@@ -49,23 +49,21 @@ class ImportForm(forms.Form):
 @signed_in("GET", "POST")
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form; after a valid upload, the new conversation, or a report of the import."""
-    if request.method == "POST":
-        _imports.check(str(person_of(request).pk))
-    form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
-    data, details = b"", ""
-    if request.method == "POST":
-        try:
-            if form.is_valid():
-                data = form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1)
-                _refuse_longer(len(data))
-                return _look(request, form, data) if "look" in request.POST else _import(request, data)
-            _refuse_longer(
-                int(request.headers.get("Content-Length") or 0)
-            )  # the server drops the end of a long request, and with it the file
-        except ImportRefusedError as error:
-            form.errors.pop("file", None)
-            form.add_error(None, _sentence(error, data))
-            details = _rule(error.problem)
+    if request.method != "POST":
+        return render(request, "account/import.html", {"form": ImportForm(), "details": ""})
+    _imports.check(str(person_of(request).pk))
+    form, data, details = ImportForm(request.POST, request.FILES), b"", ""
+    try:
+        if form.is_valid():
+            data = form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1)
+            _refuse_longer(len(data))
+            return _look(request, form, data) if "look" in request.POST else _import(request, data)
+        # The server drops the end of a long request, and with it the file.
+        _refuse_longer(int(request.headers.get("Content-Length") or 0))
+    except ImportRefusedError as error:
+        form.errors.pop("file", None)
+        form.add_error(None, _sentence(error, data))
+        details = _rule(error.problem)
     return render(request, "account/import.html", {"form": form, "details": details}, status=400 if form.errors else 200)
 
 

@@ -34,7 +34,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from chatui import __version__
 from chatui.accounts import header_sign_in, passkeys, password_links, profile, second_factor, sign_in
-from chatui.accounts.header_sign_in import SESSION_KEY, ForgedHeaderError
+from chatui.accounts.header_sign_in import SESSION_KEY
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
 from chatui.display import operator_pages
@@ -118,9 +118,6 @@ class HeaderSignInMiddleware:
             name = header_sign_in.name_in(_headers(request), str(request.META.get(PEER, "")))
             if not request.path.startswith(_WITHOUT_SESSIONS):
                 _synchronize(request, name)
-        except ForgedHeaderError as error:
-            sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by header: {error.why}")
-            return refuse(request, ProductCode.SIGN_IN_FAILED, 403)
         except SingleSignOnError as error:
             sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by header: {error.why}")
             return refuse(request, error.code, error.status)

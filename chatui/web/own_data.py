@@ -106,7 +106,7 @@ def choose(request: HttpRequest) -> HttpResponseBase:
     person, problem = person_of(request), ""
     if request.method == "POST":
         _writes.check(str(person.pk))
-        keys = _keys(request.POST.getlist("conversation"))
+        keys = list(map(access.key_of, request.POST.getlist("conversation")))
         if keys and len(keys) <= MAX_CHOSEN:
             return _act(request, keys)
         problem = gettext("Choose at most %(most)s conversations at once.") % {"most": MAX_CHOSEN}
@@ -182,10 +182,3 @@ _STAY = ngettext_lazy(
 def _sentence(change: Change) -> str:
     changed, stay = _CHANGED[change.what] % {"count": len(change.keys)}, _STAY % {"count": change.left}
     return changed if not change.left else f"{changed} {stay}" if change.keys else stay
-
-
-def _keys(texts: Sequence[str]) -> list[UUID]:
-    try:
-        return [UUID(text) for text in texts]
-    except ValueError:
-        raise NotFoundError from None

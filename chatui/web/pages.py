@@ -24,7 +24,7 @@ from django.views.decorators.http import require_GET
 from chatui import __version__
 from chatui.display import operator_pages
 from chatui.env import environment
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import existing
 from chatui.site import brand
 from chatui.site.brand import Brand
 from chatui.site.brand import brand as brand_for_installing
@@ -34,9 +34,7 @@ from chatui.web.guards import INERT, View, for_anybody, signed_in
 @for_anybody("GET")
 def page(request: HttpRequest, name: str) -> HttpResponse:
     """A page of the operator's: help or terms of use."""
-    body = operator_pages.read(name) if name in operator_pages.PAGES else None
-    if body is None:
-        raise NotFoundError
+    body = existing(operator_pages.read(name) if name in operator_pages.PAGES else None)
     return render(request, "site/page.html", {"title": operator_pages.PAGES[name], "body": body, "name": name})
 
 
@@ -49,9 +47,7 @@ def shortcuts(request: HttpRequest) -> HttpResponse:
 @csp(INERT)  # type: ignore[arg-type]
 def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
     """The operator's mark, or a style sheet with their colour. Its address changes with its content, so browsers may keep it for ever."""
-    found = brand.file(digest, file)
-    if found is None:
-        raise NotFoundError
+    found = existing(brand.file(digest, file))
     response = HttpResponse(found.data, content_type=found.content_type)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     return response

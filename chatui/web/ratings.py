@@ -90,13 +90,12 @@ def ratings(request: HttpRequest) -> HttpResponseBase:
     """The number of ratings, with the form; sends the selected ones as a file. Recorded before anything is read."""
     visitor = visitor_of(request, "download")
     person = (permissions_ratings.hidden_exporter if "hidden" in request.POST else permissions_ratings.exporter)(visitor)
-    may_see_hidden = permissions_ratings.can_export_hidden(person)
-    form = ExportForm(request.POST or None, may_see_hidden=may_see_hidden)
+    form = ExportForm(request.POST or None, may_see_hidden=permissions_ratings.can_export_hidden(person))
     if request.method == "POST" and form.is_valid():
         wanted = form.wanted()
         pieces = (line.encode() for line in transfer_ratings.export(visitor, wanted))
         return downloads.streamed(request, pieces, "application/jsonl; charset=utf-8", f"ratings-{{day}}.{wanted.format}.jsonl")
-    context = {"form": form, "count": transfer_ratings.count(RatingFilters()), "may_see_hidden": may_see_hidden}
+    context = {"form": form, "count": transfer_ratings.count(RatingFilters())}
     return page(request, AdminPart.RATINGS, "manage/export_ratings.html", context, 400 if form.errors else 200)
 
 

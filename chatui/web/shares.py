@@ -66,13 +66,14 @@ def shares(request: HttpRequest) -> HttpResponse:
 @signed_in("POST")
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
     transfer_shares.revoke(visitor_of(request, "page"), link_id=link_id)
-    return _back(request)
+    conversation_id = access.key_in(request.POST.get("conversation"))
+    return _page_of(request, conversation_id) if conversation_id else redirect("shares")
 
 
 @signed_in("POST")
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     transfer_shares.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
-    return redirect("share", conversation_id) if permissions_shares.may_share(person_of(request)) else redirect("shares")
+    return _page_of(request, conversation_id)
 
 
 @signed_in("POST")
@@ -103,10 +104,6 @@ def _with_addresses(request: HttpRequest, links: list[transfer_shares.Link]) -> 
     return [(link, public_address(request, reverse("shared", args=[link.token]))) for link in links]
 
 
-def _back(request: HttpRequest) -> HttpResponse:
-    """Redirect to the page that the button was on, which is one of two."""
-    conversation = request.POST.get("conversation", "")
-    try:
-        return redirect("share", UUID(conversation)) if permissions_shares.may_share(person_of(request)) else redirect("shares")
-    except ValueError:
-        return redirect("shares")
+def _page_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Redirect to the page for sharing a conversation, or to all links for somebody who may not share any more."""
+    return redirect("share", conversation_id) if permissions_shares.may_share(person_of(request)) else redirect("shares")

@@ -36,11 +36,8 @@ def is_zip(data: bytes) -> bool:
 
 def json_files(data: bytes) -> Iterator[bytes]:
     """The files with conversations in an export's zip; if there are none, all its JSON files. They end when ``MAX_UNPACKED`` bytes are
-    unpacked, and the last one may be truncated.
-
-    Raises:
-        ImportRefusedError: it is not a zip, has too many entries, cannot be unpacked, or contains no such file.
-    """
+    unpacked, and the last one may be truncated. Raises ImportRefusedError if it is not a zip, has too many entries, cannot be unpacked, or
+    contains no such file."""
     # zipfile allocates memory for each directory entry before anything can be checked.
     if data.count(b"PK\x01\x02") > MAX_ENTRIES:
         refuse(ProductCode.TOO_LARGE, gettext("the archive contains more than %(count)d files") % {"count": MAX_ENTRIES})
@@ -94,11 +91,8 @@ def begins_list(data: bytes) -> bool:
 
 
 def items(data: bytes) -> Iterator[bytes]:
-    """The objects and lists in a JSON list. Text after the list is ignored; an unterminated item is returned as it is.
-
-    Raises:
-        TooMuchError: after the items found so far, if there is too much to examine.
-    """
+    """The objects and lists in a JSON list. Text after the list is ignored; an unterminated item is returned as it is. Raises TooMuchError
+    after the items found so far, if there is too much to examine."""
     found = _LIST_BEGINS.match(data)
     position, begin, depth, given = found.end() if found else len(data), 0, 1, 0
     for _ in range(MAX_BRACKETS):
@@ -164,11 +158,8 @@ def is_export(data: bytes) -> bool:
 
 
 def conversations(data: bytes) -> Iterator[RawConversation | DroppedKind]:
-    """All conversations of an export, in the order of the file; a Kind takes the place of what was not read.
-
-    Raises:
-        ImportRefusedError: the archive cannot be read.
-    """
+    """All conversations of an export, in the order of the file; a Kind takes the place of what was not read. Raises ImportRefusedError if
+    the archive cannot be read."""
     room = MAX_UNPACKED
     for file in json_files(data) if is_zip(data) else [data]:
         if begins_list(file):

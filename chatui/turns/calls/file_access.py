@@ -105,7 +105,7 @@ def _given(turn: Turn, max_bytes: int, known: Collection[UUID] | None) -> list[C
         if (max_bytes := max_bytes - file.content.size - ROOM_BYTES) < 0:
             break
         wanted.append(file)
-    return [ConversationFile(file.pk, file.name, data) for file, data in files.with_data(wanted)]
+    return [ConversationFile(file.pk, file.name, files.data_of(file)) for file in wanted]
 
 
 def _gone(turn: Turn, known: Collection[UUID]) -> Collection[UUID]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django import forms
 from django.contrib.auth.models import Group, Permission
@@ -21,7 +20,7 @@ from chatui.accounts import people, second_factor
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.groups import ListedGroup
 from chatui.permissions import administration
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, key_of
 from chatui.permissions.administration import AdminPart
 from chatui.web.guards import notify_sockets, number, person_of, visitor_of
 from chatui.web.manage.parts import RowsField, done, for_part, page, words_of
@@ -165,12 +164,11 @@ def delete(request: HttpRequest, group_id: int) -> HttpResponse:
 
 def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpResponse:
     """Add or remove somebody, and redirect to the page they were found on."""
+    person_id, asked = key_of(request.POST.get("person")), request.POST["member"]
+    if asked not in ("in", "out"):
+        raise NotFoundError
     try:
-        person_id, is_in = UUID(request.POST.get("person", "")), {"in": True, "out": False}[request.POST["member"]]
-    except (KeyError, ValueError):
-        raise NotFoundError from None
-    try:
-        notify_sockets(people.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
+        notify_sockets(people.set_member(visitor_of(request, "admin"), person_id, row, is_in=asked == "in"))
     except LastAccountManagerError:
         return _group(request, row, shown, LAST_MANAGER)
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}

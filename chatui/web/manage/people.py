@@ -35,7 +35,7 @@ from chatui.lifecycle.erasure import contents_of
 from chatui.lifecycle.erasure import erase as erase_person
 from chatui.model_servers import choice
 from chatui.permissions import administration, programs
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, existing, key_in
 from chatui.permissions.administration import AdminPart
 from chatui.proxies import public_address
 from chatui.web.api_keys import KeyForm
@@ -88,8 +88,8 @@ class InviteForm(forms.Form):
         """The people, each once, without empty lines."""
         text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
         notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
-        if len(notes) > accounts_people.MAX_INVITED:
-            raise ValidationError(_("Invite at most %(count)s people at once."), params={"count": accounts_people.MAX_INVITED})
+        if len(notes) > invitations.MAX_INVITED:
+            raise ValidationError(_("Invite at most %(count)s people at once."), params={"count": invitations.MAX_INVITED})
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
             raise ValidationError(_("A name or address can have at most 100 characters."))
         return notes
@@ -161,14 +161,14 @@ def people(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"words": words_of(request), **_menu(request, show)}
     if show == "invited":
         assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
-        invited, ended = accounts_people.pending_invitations()[:500], accounts_people.ended_invitations()[:100]
+        invited, ended = invitations.pending()[:500], invitations.ended()[:100]
         return page(
             request,
             AdminPart.PEOPLE,
             "manage/invited.html",
             context | {"invited": invited, "ended": ended, "assignable_group_ids": assignable_group_ids},
         )
-    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", number(request.GET.get("page"), 1))
+    found = accounts_people.page(str(context["words"]), show, number(request.GET.get("page"), 1))
     context |= {
         "found": found,
         "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
@@ -192,8 +192,8 @@ def keys(request: HttpRequest) -> HttpResponse:
 def key_revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Revoke somebody's API key, and return to the list or to the page of its owner."""
     api_keys.revoke_somebodys(_staff(request), key_id)
-    person_id = request.POST.get("person", "")
-    return redirect("manage_person", UUID(person_id)) if accounts_people.is_key(person_id) else redirect("manage_keys")
+    person_id = key_in(request.POST.get("person"))
+    return redirect("manage_person", person_id) if person_id else redirect("manage_keys")
 
 
 def _menu(request: HttpRequest, show: str) -> dict[str, object]:
@@ -212,7 +212,7 @@ def _act(request: HttpRequest) -> HttpResponse:
     Closing is explained first. Accounts that the member of staff may not change, or that must stay as they are, are counted.
     """
     act = _OF_SEVERAL.get(request.POST.get("what", ""))
-    chosen = [UUID(each) for each in request.POST.getlist("person") if accounts_people.is_key(each)][: accounts_people.PAGE]
+    chosen = list(filter(None, map(key_in, request.POST.getlist("person"))))[: accounts_people.PAGE]
     if act is None:
         raise NotFoundError
     if act is _close and "sure" not in request.POST and chosen:
@@ -234,7 +234,7 @@ def invite(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
-            links = accounts_people.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
+            links = invitations.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
         except invitations.TooManyInvitedError as error:
             form.add_error("people", error.sentence)
             return page(request, AdminPart.PEOPLE, "manage/invite.html", {"form": form}, 429)
@@ -247,7 +247,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
-    accounts_people.revoke_invitation(_staff(request), invitation_id)
+    invitations.revoke(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
@@ -350,10 +350,9 @@ def key(request: HttpRequest, person_id: UUID) -> HttpResponse:
 @for_part(AdminPart.PEOPLE, "GET", "POST")
 def erase(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Show what would be deleted, and erase it once the name has been typed."""
-    found = accounts_people.find_person(person_id)
-    if found is None or not administration.may_erase(person_of(request), found[0]):
+    account, _shown = existing(accounts_people.find_person(person_id))
+    if not administration.may_erase(person_of(request), account):
         raise NotFoundError
-    account = found[0]
     form = ConfirmNameForm(account, request.POST if request.method == "POST" else None)
     context: dict[str, object] = {"account": account, "contents": contents_of(account).in_words(), "form": form}
     if request.method == "POST" and form.is_valid():
@@ -362,10 +361,7 @@ def erase(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = accounts_people.find_person(person_id)
-    if found is None:
-        raise NotFoundError
-    account, shown = found
+    account, shown = existing(accounts_people.find_person(person_id))
     staff = person_of(request)
     may_change = administration.may_change(staff, account)
     if may_change:
@@ -422,9 +418,7 @@ def _close(request: HttpRequest, person_id: UUID) -> bool:
 
 
 def _add(request: HttpRequest, person_id: UUID) -> bool:
-    group = administration.assignable_groups(person_of(request)).filter(pk=number(request.POST.get("group"), 0)).first()
-    if group is None:
-        raise NotFoundError
+    group = existing(administration.assignable_groups(person_of(request)).filter(pk=number(request.POST.get("group"), 0)).first())
     notify_sockets(accounts_people.set_member(_staff(request), person_id, group, is_in=True))
     return True
 

@@ -19,7 +19,7 @@ from chatui.operations.doctor import runs
 from chatui.operations.doctor.examination import SECONDS
 from chatui.operations.doctor.runs import BusyError, ServerTest
 from chatui.permissions import access, administration
-from chatui.permissions.access import NotFoundError
+from chatui.permissions.access import NotFoundError, existing
 from chatui.permissions.administration import AdminPart
 from chatui.web.guards import person_of, visitor_of
 from chatui.web.manage.parts import RowsField, done, for_part, page
@@ -237,7 +237,7 @@ def servers(request: HttpRequest) -> HttpResponse:
 
 @for_part(AdminPart.SERVERS, "GET", "POST", may=administration.may_examine)
 def server_settings(request: HttpRequest, name: str) -> HttpResponse:
-    row = _kept(name)
+    row = existing(stored.find_row(name))
     if request.method == "POST":
         return _entered(request, row)
     return _form_page(request, row, ServerForm(person_of(request), row))
@@ -318,7 +318,7 @@ def _begin(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | 
 @for_part(AdminPart.SERVERS, "POST")
 def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
     """Offer, pause, confirm or remove a model server that staff keep here, recorded in the audit log."""
-    staff, visitor, row = person_of(request), visitor_of(request, "admin"), _kept(name)
+    staff, visitor, row = person_of(request), visitor_of(request, "admin"), existing(stored.find_row(name))
     may = {
         "offer": administration.may_examine,
         "pause": administration.may_examine,
@@ -344,13 +344,6 @@ def server_act(request: HttpRequest, name: str, what: str) -> HttpResponse:
     except FaultySettingsError as error:
         return _page(request, row, spec, " ".join(problem for _field, problem in error.problems))
     return done("manage_server", name)
-
-
-def _kept(name: str) -> StoredBackend:
-    row = stored.find_row(name)
-    if row is None:
-        raise NotFoundError
-    return row
 
 
 def _page(request: HttpRequest, row: StoredBackend | None, spec: BackendSpec | None, problem: str = "") -> HttpResponse:

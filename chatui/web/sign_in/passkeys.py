@@ -19,8 +19,8 @@ from django.urls import reverse
 from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
-from chatui.permissions.access import NotFoundError, as_person
-from chatui.web.guards import for_anybody, notify_sockets, person_of, visitor_of
+from chatui.permissions.access import NotFoundError, as_person, existing
+from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, person_of, visitor_of
 from chatui.web.sign_in import session
 
 if TYPE_CHECKING:
@@ -28,26 +28,23 @@ if TYPE_CHECKING:
     from chatui.models.user import User
 
 
-_SESSION_KEY = "passkey_challenges"
-_MAX_TABS = 5
+_SESSION_KEY = "given_challenges"
 
 
 def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
     """A new challenge. ``person``: the id of the passkey's owner; empty if unknown yet."""
     challenge = secrets.token_bytes(32)
-    stored = [each for each in request.session.get(_SESSION_KEY, []) if time.time() - each["at"] < TIMEOUT_SECONDS]
-    new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
-    request.session[_SESSION_KEY] = [*stored[1 - _MAX_TABS :], new]
+    keep_for_tab(request, _SESSION_KEY, challenge.hex(), {"at": time.time(), "for": purpose, "person": person})
     return challenge
 
 
 def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
     """The challenges given for this purpose. They are used up even if the attempt fails."""
-    stored = request.session.pop(_SESSION_KEY, [])
+    stored = request.session.pop(_SESSION_KEY, {})
     return [
-        bytes.fromhex(each["is"])
-        for each in stored
-        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < TIMEOUT_SECONDS and _is_first(each["is"])
+        bytes.fromhex(challenge)
+        for challenge, each in stored.items()
+        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < TIMEOUT_SECONDS and _is_first(challenge)
     ]
 
 
@@ -69,17 +66,11 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     """The options for the browser, with a new challenge. The same for everybody who is not known yet."""
     site, visitor = _site(request), visitor_of(request, "page")
     _asked.check(sign_in.browser_of(visitor) or visitor.address)
-    person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
-    is_signed_in = request.user.is_authenticated
-    if what == _SIGN_IN and not is_signed_in:
-        options = passkeys.authentication_options(site, None, give(request, _SIGN_IN))
-    elif what in (_STEP, _CONFIRM) and person is not None:
-        options = passkeys.authentication_options(site, person, give(request, what, str(person.pk)))
-    elif what == _NEW and person is not None:
-        options = passkeys.registration_options(site, person, give(request, _NEW, str(person.pk)))
-    else:
-        raise NotFoundError
-    return JsonResponse(options)
+    if what == _SIGN_IN and not request.user.is_authenticated:
+        return JsonResponse(passkeys.authentication_options(site, None, give(request, _SIGN_IN)))
+    person = existing({_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request))
+    options_for = passkeys.registration_options if what == _NEW else passkeys.authentication_options
+    return JsonResponse(options_for(site, person, give(request, what, str(person.pk))))
 
 
 @for_anybody("POST")
@@ -200,7 +191,4 @@ def _adding(request: HttpRequest) -> User | None:
 
 
 def _site(request: HttpRequest) -> Site:
-    site = site_of(request)
-    if site is None:
-        raise NotFoundError
-    return site
+    return existing(site_of(request))

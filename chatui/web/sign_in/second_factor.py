@@ -14,7 +14,7 @@ from chatui.accounts import passkeys, sign_in
 from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
-from chatui.permissions.access import NotFoundError, as_person
+from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.site.brand import brand
 from chatui.web.guards import for_anybody, person_of, signed_in, visitor_of
 from chatui.web.sign_in import session
@@ -68,8 +68,7 @@ def picture(request: HttpRequest) -> HttpResponse:
         person = person if session.is_recent(request) else None
     elif (person := session.person_of(request)) is not None and accounts_second_factor.is_on(person):
         person = None  # people with a passkey must use that first
-    if person is None:
-        raise NotFoundError
+    person = existing(person)
     try:
         secret = accounts_second_factor.secret_of(person)
     except WrongCodeError:
@@ -135,11 +134,11 @@ def is_right(request: HttpRequest, form: forms.Form, person: User) -> bool:
     try:
         accounts_second_factor.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
-        sign_in.record_way_refused(visitor, person, "wrong code")
-        form.add_error("code", _WRONG)
-        return False
+        why, sentence = "wrong code", str(_WRONG)
     except MustWaitError as wait:
-        sign_in.record_way_refused(visitor, person, "had to wait with the code")
-        form.add_error("code", wait.sentence)
-        return False
-    return True
+        why, sentence = "had to wait with the code", wait.sentence
+    else:
+        return True
+    sign_in.record_way_refused(visitor, person, why)
+    form.add_error("code", sentence)
+    return False

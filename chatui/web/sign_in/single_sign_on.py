@@ -19,7 +19,7 @@ from chatui.accounts.sign_in_settings import Provider, provider_of
 from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing, scim_people
 from chatui.limits import GuessLimit, MustWaitError, Scope, Throttle, address_group
-from chatui.permissions.access import NotFoundError, as_person
+from chatui.permissions.access import NotFoundError, as_person, existing
 from chatui.web.errors import refuse
 from chatui.web.guards import for_anybody, keep_for_tab, notify_sockets, visitor_of
 from chatui.web.sign_in import session
@@ -37,7 +37,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account, with
     ``confirm``, to have it ask for the signed-in person again.
     """
-    found, person = _provider(provider), as_person(request.user)
+    found, person = existing(provider_of(provider)), as_person(request.user)
     connects, confirms = "connect" in request.POST, "confirm" in request.POST
     if sign_in.is_needed() or (person is not None) != (connects or confirms):
         return redirect("home")
@@ -66,7 +66,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
 @for_anybody("GET")
 def back(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Accept the provider's answer, once, and sign the person in."""
-    found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
+    found, visitor, answer = existing(provider_of(provider)), visitor_of(request, "page"), request.GET.dict()
     if answer.get("state", "") not in request.session.get(_SESSION_KEY, {}):
         # Not counted: a state cannot be guessed, and any site could make browsers send false ones until a whole office is throttled.
         return _refused(request, found, BadSignInError("this browser did not start this sign-in"))
@@ -99,13 +99,6 @@ def _invitation(request: HttpRequest) -> str:
     return value
 
 
-def _provider(key: str) -> Provider:
-    found = provider_of(key)
-    if found is None:
-        raise NotFoundError
-    return found
-
-
 def _taken(request: HttpRequest, state: str) -> PendingSignIn:
     """The sign-in that was begun in this browser with that state, which is removed: an answer is accepted once."""
     stored: Mapping[str, dict[str, Any]] = request.session[_SESSION_KEY]
@@ -126,9 +119,7 @@ def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, p
 def _connected(
     request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
 ) -> HttpResponse:
-    visitor = visitor_of(request, "page")
-    if visitor.user is None or str(visitor.user.pk) != started.connects:
-        raise BadSignInError("somebody else is signed in now")
+    visitor = _still(request, started.connects)
     if not session.is_recent(request):
         # It was when they were sent there, but they may have been away for long, or have a second factor since.
         return redirect("sign_in_confirm")
@@ -139,12 +130,17 @@ def _connected(
 def _confirmed(
     request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
 ) -> HttpResponse:
-    visitor = visitor_of(request, "page")
-    if visitor.user is None or str(visitor.user.pk) != started.confirms:
-        raise BadSignInError("somebody else is signed in now")
+    visitor = _still(request, started.confirms)
     scim_people.confirm(visitor, provider, person_claims)
     session.mark_authenticated(request)
     return redirect(started.after or "sign_in_ways")
+
+
+def _still(request: HttpRequest, key: str) -> Visitor:
+    visitor = visitor_of(request, "page")
+    if visitor.user is None or str(visitor.user.pk) != key:
+        raise BadSignInError("somebody else is signed in now")
+    return visitor
 
 
 def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError) -> HttpResponse:
@@ -159,7 +155,7 @@ def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError)
 @for_anybody("POST")
 def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
     """Accept a logout token. The request's own session is ignored: the token alone identifies the person."""
-    found, visitor = _provider(provider), visitor_of(request, "program").as_nobody()
+    found, visitor = existing(provider_of(provider)), visitor_of(request, "program").as_nobody()
     try:
         with openid.use(found, request.POST.get("logout_token")) as logged_out:
             closing.sign_out(visitor, found, logged_out)

@@ -30,12 +30,18 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProvider]:
     """A provider, with an operator who lets everybody in whom it knows."""
-    openid.clear_cache()
+    forget_providers()
     make_person("first")  # somebody has set the product up
     with running() as scripted:
         configure(monkeypatch, scripted.table())
         yield scripted
-    openid.clear_cache()
+    forget_providers()
+
+
+def forget_providers() -> None:
+    """The next sign-in fetches everything of its provider again."""
+    for kept in (openid._metadata, openid._keys, openid._failed):
+        kept.clear()
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **fields: Any) -> None:

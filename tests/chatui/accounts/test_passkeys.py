@@ -127,12 +127,12 @@ def test_a_challenge_is_bound_to_a_browser_a_purpose_and_a_short_time(ada: User,
 def test_of_two_requests_with_one_challenge_one_succeeds(ada: User) -> None:
     device, client = owned(ada), browser()
     credential = device.use(options(client, "sign-in"))
-    challenges = client.session["passkey_challenges"]
+    challenges = client.session["given_challenges"]
     enter(client, credential)
     assert is_in(client), "the premise"
     twin = browser()
     stale_session = twin.session  # as of a request that read the session before the other one wrote it
-    stale_session["passkey_challenges"] = challenges
+    stale_session["given_challenges"] = challenges
     stale_session.save()
     refused(enter(twin, credential), twin)
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.accounts import openid, sessions
+from chatui.accounts import sessions
 from chatui.accounts.openid import EVENT
 from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import BegunSession, OutsideIdentity
 from chatui.models.user import ClosingCause, User
-from tests.chatui.accounts.conftest import configure, sign_in_with_provider
+from tests.chatui.accounts.conftest import configure, forget_providers, sign_in_with_provider
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import signed_in
 
@@ -99,9 +99,9 @@ def test_forged_tokens_cause_no_requests_to_an_unavailable_provider(provider: Sc
     for path in ("/.well-known/openid-configuration", "/keys"):
         provider.fails = path
         provider.requested_paths.clear()
-        openid.clear_cache()
+        forget_providers()
         assert [send(provider.logout_token()) for _ in range(5)] == [503] * 5 and provider.requested_paths.count(path) == 1
-    openid.clear_cache()
+    forget_providers()
     provider.fails = ""
     sign_in_with_provider(provider)
     provider.fails = "/keys"

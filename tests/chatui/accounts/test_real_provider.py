@@ -17,11 +17,11 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import openid, sign_in_settings
+from chatui.accounts import sign_in_settings
 from chatui.accounts.sign_in_settings import SignInFile
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
-from tests.chatui.accounts.conftest import configure, start_sign_in
+from tests.chatui.accounts.conftest import configure, forget_providers, start_sign_in
 from tests.chatui.accounts.test_rights_that_end import is_in, new_key, new_link, works
 from tests.chatui.conftest import make_person
 from tests.support.places import ROOT
@@ -73,7 +73,7 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     table = {"key": "real", "name": "Real", "issuer": address, "client_id": "chatui", "client_secret": "a secret / with signs"}
     rules = {"scopes": ["openid", "profile", "email", "groups"], "groups": {"/team/a,b": "research"}, "enter_groups": ["/team/a,b"]}
-    openid.clear_cache()
+    forget_providers()
     with process_groups.running([program("node") or "", str(script)], variables) as process:
         wait_for(address, process)
         configure(monkeypatch, table | rules)

@@ -38,7 +38,7 @@ LINES = (Activity("compare", ("Trains", "O'Hare")), Activity("review", ("plan.py
 def turn(ada: User) -> Turn:
     """A turn that compared two things and read a file."""
     row = Conversation.objects.create(owner=ada, title="Ways", effort="low")
-    sent = store_documents.prepare(ada.pk, [store_documents.QuestionFile(uploaded(ada, "plan.py", "print()").pk)], Room(10**6, 10**6))
+    sent = store_documents.prepare(ada.pk, [store_documents.QuestionFile(uploaded(ada, "plan.py", "print()").pk)], Room(10**6))
     place = store_documents.put(row, TreePosition(None, 0), sent)
     question = transcripts.append_at(row, place, Frame(Header(Role.USER), "Trains or O'Hare?"), Author.PERSON)
     fields = {"lease_until": timezone.now(), "effort": "low", "thought_seconds": 12, "finished_at": timezone.now()}

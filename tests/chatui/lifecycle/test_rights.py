@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui.accounts import account_managers, groups, people, second_factor
+from chatui.accounts import account_managers, groups, invitations, second_factor
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closing
 from chatui.lifecycle.erasure import erase
@@ -104,7 +104,7 @@ def test_staff_who_lost_the_permission_cannot_invite_or_change_groups_or_factors
     before = traces()
     meanwhile(demote(keeper))
     for act in (
-        lambda: people.invite(visitor, ["somebody"], None, 7),
+        lambda: invitations.invite(visitor, ["somebody"], None, 7),
         lambda: groups.create(visitor, "writers", []),
         lambda: second_factor.set_for(visitor, group, is_on=True),
     ):

@@ -71,8 +71,8 @@ def found(rows: dict[str, Conversation], look_up: Callable[[Conversation], objec
 def test_each_list_includes_only_its_own_kind_of_conversation(ada: User, folder: Folder, rows: dict[str, Conversation]) -> None:
     assert titles(access.own_conversations(ada, 20)) == ["plain"]
     assert titles(access.own_conversations(ada, 20, folder=folder.pk)) == ["in a folder"]
-    assert titles(access.own_archive(ada, 20)) == ["archived"]
-    assert titles(access.own_bin(ada, 20)) == ["binned", "binned from the archive"]
+    assert titles(access.own_archive(ada)) == ["archived"]
+    assert titles(access.latest(access.own_bin(ada), "deleted_at", 20)) == ["binned", "binned from the archive"]
     assert titles(access.all_own_conversations(ada)) == sorted(KEPT)
     assert titles(access.own_conversations_of(ada, [row.pk for row in rows.values()]).values()) == sorted(KEPT)
     assert access.own_import_keys(ada) == KEPT - {"in a folder"}
@@ -179,8 +179,8 @@ def test_pages_of_the_archive_and_the_bin_neither_skip_nor_repeat_any(column: st
     for number, at in enumerate(TIMES):
         Conversation.objects.create(owner=ada, title=str(number), **{column: at})
     rows = sorted(Conversation.objects.all(), key=lambda row: (getattr(row, column), row.pk), reverse=True)
-    listing = access.own_archive if column == "archived_at" else access.own_bin
-    read = pages(lambda last: listing(ada, size, (getattr(last, column), last.pk) if last else None), size)
+    listed = access.own_archive(ada) if column == "archived_at" else access.own_bin(ada)
+    read = pages(lambda last: access.latest(listed, column, size, (getattr(last, column), last.pk) if last else None), size)
     assert read == [row.title for row in rows] and len(read) == 6
 
 

@@ -50,6 +50,7 @@ def _permit_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(User, name, lambda self, wanted: True)
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("may", MAY)
 def test_a_permission_counts_only_for_an_active_account_with_staff_status(may: Callable[[User], object]) -> None:
     assert may(User(username="root", is_staff=True, is_superuser=True)), "the premise"

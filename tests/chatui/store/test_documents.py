@@ -53,7 +53,7 @@ def talk(ada: User) -> Conversation:
 
 def talk_with(person: User, *files: StoredFile) -> Conversation:
     row = Row.objects.create(owner=person, title="Figures", effort="low")
-    documents = store_documents.prepare(person.pk, [QuestionFile(file.pk) for file in files], Room(10**6, 10**6))
+    documents = store_documents.prepare(person.pk, [QuestionFile(file.pk) for file in files], Room(10**6))
     place = store_documents.put(row, TreePosition(None, 0), documents)
     question = transcripts.append_at(row, place, Frame(Header(Role.USER), "What are the figures?"), "person")  # type: ignore[arg-type]
     answer = transcripts.append(row, question, Frame(Header(Role.ASSISTANT, "final"), "They are fine."), "model")  # type: ignore[arg-type]
@@ -168,7 +168,7 @@ def erasure_of_person_of(row: Conversation) -> object:
 def test_files_of_another_conversation_are_not_sent_again(talk: Conversation, ada: User) -> None:
     for key in (StoredFile.objects.first().pk, uuid4()):  # type: ignore[union-attr]
         with pytest.raises(store_documents.NoSuchFileError):
-            store_documents.prepare(ada.pk, [QuestionFile(key)], Room(10**6, 10**6))
+            store_documents.prepare(ada.pk, [QuestionFile(key)], Room(10**6))
 
 
 def test_python_finds_sent_files_but_no_pending_ones(talk: Conversation, ada: User) -> None:

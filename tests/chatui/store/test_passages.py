@@ -23,7 +23,7 @@ from tests.chatui.store.uploads import uploaded_with
 
 pytestmark = pytest.mark.django_db
 
-ROOM = Room(100_000, 100_000)
+ROOM = Room(100_000)
 
 
 def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) -> Conversation:
@@ -197,7 +197,7 @@ def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkey
     times = iter([0.0, 0.5, 1.5, 2.0])
     monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: next(times))
     query = search_index.query("price")
-    assert [each.passage.name for each in passages.find_in_own_files(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
+    assert [passage.name for passage, _ in passages.find_in_own_files(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
     monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: 0.0)
     assert len(passages.find_in_own_files(ada.pk, query, 5, 1.0)) == 3 and len(passages.find_in_own_files(ada.pk, query, 2, 1.0)) == 2
 
@@ -215,5 +215,5 @@ def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> No
         file = uploaded_with(ada, name, *parts, kind="pdf")
         file.conversation = Conversation.objects.create(owner=ada)
         file.save()
-    named = {each.passage.name for each in passages.find_in_own_files(ada.pk, search_index.query("tea"), 5, 9.0)}
+    named = {passage.name for passage, _ in passages.find_in_own_files(ada.pk, search_index.query("tea"), 5, 9.0)}
     assert named == {"many.pdf", "one.pdf", "other.pdf"}

@@ -6,7 +6,6 @@ from chatui.documents.reading import FileReading, TextPart
 from chatui.models.files import StoredFile
 from chatui.models.user import User
 from chatui.store import documents, files, uploads
-from chatui.store.documents import ExtractedText
 from chatui.store.files import FileDestination, NewFile
 
 
@@ -20,7 +19,7 @@ def uploaded_with(person: User, name: str, *parts: TextPart, kind: str = "text")
     file = files.save(FileDestination(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
     tokens, is_counted = uploads.tokens_of([part.text for part in parts])
     reading = FileReading(kind, parts, places=len(parts) if len(parts) > 1 else 0)
-    documents.save(file.content, ExtractedText(reading, tokens, is_counted))
+    documents.save(file.content, reading, tokens, is_counted=is_counted)
     return file
 
 

@@ -198,8 +198,8 @@ def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch:
         raise DatabaseError
 
     Midway(monkeypatch, die)
-    monkeypatch.setattr(bulk_append, "abandon", lambda row: None)
-    with pytest.raises(DatabaseError):
+    with monkeypatch.context() as dead, pytest.raises(DatabaseError):
+        dead.setattr(erasure, "erase_conversation", lambda key: None)
         import_transcript(ada, HEADER + FRAME * 20)
     left = Conversation.objects.get()
     with pytest.raises(ImportRefusedError, match="another of your imports"):

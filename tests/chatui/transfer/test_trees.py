@@ -22,9 +22,9 @@ def node(key: str, parent: str | None = None, *, count: int = 1, is_complete: bo
 
 def built(*nodes: Node, current: str = "") -> tuple[list[tuple[str, str | None]], str]:
     """Each text with the text above it, in order; and the text at which the conversation is open."""
-    tree = tree_of(ExportedConversation(ImportSource.CHATGPT, nodes, current))
-    texts = [item.frame.body for item in tree.placed]
-    return [(item.frame.body, None if item.parent is None else texts[item.parent]) for item in tree.placed], texts[tree.leaf]
+    tree, leaf = tree_of(ExportedConversation(ImportSource.CHATGPT, nodes, current))
+    texts = [item.frame.body for item in tree]
+    return [(item.frame.body, None if item.parent is None else texts[item.parent]) for item in tree], texts[leaf]
 
 
 def test_the_messages_of_a_node_follow_one_another_and_its_children_follow_the_last() -> None:
@@ -48,7 +48,7 @@ def test_a_node_without_messages_only_connects_others() -> None:
 )
 def test_messages_without_a_place_are_left_out_and_counted(nodes: list[Node], texts: list[str], unplaced: int) -> None:
     exported = ExportedConversation(ImportSource.CHATGPT, nodes)
-    assert [item.frame.body for item in tree_of(exported).placed] == texts and exported.left_out[DroppedKind.UNPLACED] == unplaced
+    assert [item.frame.body for item in tree_of(exported)[0]] == texts and exported.left_out[DroppedKind.UNPLACED] == unplaced
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_the_branch_that_was_open_there_is_open_here_to_its_end(current: str, le
 
 
 def test_whether_a_message_is_complete_is_kept() -> None:
-    tree = tree_of(ExportedConversation(ImportSource.CHATGPT, [node("a"), node("b", "a", is_complete=False)]))
-    assert [item.metadata.is_complete for item in tree.placed] == [True, False]
+    tree, _ = tree_of(ExportedConversation(ImportSource.CHATGPT, [node("a"), node("b", "a", is_complete=False)]))
+    assert [item.metadata.is_complete for item in tree] == [True, False]
 
 
 def test_an_answer_is_hidden_only_above_the_longest_that_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ def test_folders_are_sorted_by_name_and_mark_new_answers(ada: User, work: Folder
     for name in ("alpha", "Österreich", "Zoo", "Beta"):
         Folder.objects.create(owner=ada, name=name)
     Conversation.objects.create(owner=ada, title="A", folder=work, has_news=True)
-    listed = shown_folders(ada, None).all
+    listed, _ = shown_folders(ada, None)
     assert [folder.name for folder in listed] == ["alpha", "Beta", "Work", "Zoo", "Österreich"]
     assert [folder.name for folder in listed if folder.has_news] == ["Work"]
 

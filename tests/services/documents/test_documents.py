@@ -38,7 +38,7 @@ for name, word in (("ada", "green tea"), ("bela", "cocoa")):
 def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]
 def own(name, asked):
     query = search_index.query(asked)
-    return [each.passage.label for each in passages.find_in_own_files(User.objects.get(username=name).pk, query, 5, 1.0)]
+    return [passage.label for passage, _ in passages.find_in_own_files(User.objects.get(username=name).pk, query, 5, 1.0)]
 asked = {text: found("ada", text)[:1] for text in ("price tea", "UBERSEE", "\\u8336\\u306e\\u4fa1", "harvest17", "cocoa", "' & ( | : *")}
 owned = {text: own("ada", text) for text in ("price tea", "price cocoa")}
 before = DocumentPassage.objects.count()
