@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from tests.browser.relay import Relay
-from tests.browser.visits import ARGUMENTS, LONGEST_MS, Visits
+from tests.browser.visits import ARGUMENTS, LONGEST_MS, Contexts, Visits
 from tests.llama.fixture import llama_server as llama_server
 from tests.llama.fixture import llama_server_with_a_small_context as llama_server_with_a_small_context
 from tests.support.served import Deployment, Server
@@ -63,10 +63,16 @@ def _launched(driver: Playwright, path: Path | None) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def contexts(browser: Browser) -> Contexts:
+    """The contexts of Chromium, which tests have one after the other."""
+    return Contexts(browser)
+
+
 @pytest.fixture
-def visits(browser: Browser) -> Iterator[Visits]:
+def visits(contexts: Contexts) -> Iterator[Visits]:
     """Browsers for the people of one test, which fails if any page has complaints."""
-    visits = Visits(browser)
+    visits = Visits(contexts)
     yield visits
     visits.close()
     assert visits.complaints == []

@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from tests.browser.chat import Chat
-from tests.browser.visits import ARGUMENTS, PHONE, Visits
+from tests.browser.visits import ARGUMENTS, PHONE, Contexts, Visits
 from tests.support.served import Deployment, Server
 from tests.tools import chromium
 
@@ -182,7 +182,7 @@ def main(directory: str) -> int:
             Deployment(Path(data) / name, CHATUI_DEMO_TOKENS_PER_SECOND=pace, CHATUI_INSTRUCTIONS=INSTRUCTIONS)
             for name, pace in (("quick", "0"), ("steady", "24"), ("slow", "6"))
         ]
-        visits = Visits(browser)
+        visits = Visits(Contexts(browser))
         try:
             quick, steady, slow = [deployment.start() for deployment in deployments]
             studio = Studio(visits, quick, steady, slow, target)

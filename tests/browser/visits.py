@@ -1,4 +1,4 @@
-"""People's browsers: each visit is a new browser context, and everything that a page does wrong is recorded."""
+"""People's browsers: each visit has a browser context that knows nothing of others, and everything that a page does wrong is recorded."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ LONGEST_MS = 120_000
 """How long a test waits for what it expects or clicks. Only what never appears takes so long: on a busy machine, a long answer of the model
 took more than Playwright's 30 seconds."""
 _STEP_MS = 20
+_MAX_LEFT = 10
+"""How many contexts wait for a next test."""
+_STORED = "local_storage,indexeddb,cache_storage,file_systems"
 _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
 
 
@@ -63,27 +66,120 @@ class Wire:
         connection.on("framereceived", lambda data: self.received.append(data.encode() if isinstance(data, str) else data))
 
 
-class Visits:
-    """Opens pages for people. ``complaints``: console errors, policy violations, exceptions and requests to other hosts."""
+class Contexts:
+    """The contexts of a browser. The one that a visit leaves is given to the next that wants the same options.
+
+    It keeps nothing but scripts and style sheets: loading these again took a third of the processor time of opening a page.
+    """
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
-        self._contexts: list[BrowserContext] = []
+        self._left: list[Visit] = []
+
+    def own(self, options: dict[str, Any]) -> Visit:
+        """A visit in a new context, which nobody gets afterwards."""
+        context = self._browser.new_context(**options)
+        context.set_default_timeout(LONGEST_MS)
+        context.add_init_script(_WATCH)
+        return Visit(context, options, is_own=True)
+
+    def shared(self, options: dict[str, Any]) -> Visit:
+        """A visit in a context that others may have had, and will get."""
+        found = next((visit for visit in self._left if visit.options == options), None)
+        if found:
+            self._left.remove(found)
+            return found
+        visit = self.own(options)
+        visit.is_own = False
+        context = visit.context
+        # What no later visit could be rid of.
+        for place, name in ((context, "add_init_script"), (context, "on"), (context, "route"), (context.clock, "install")):
+            setattr(place, name, _refused)
+        return visit
+
+    def leave(self, visit: Visit) -> None:
+        """Close the pages of a visit. Its context, if it was shared, waits for another."""
+        # Errors of requests that are still running when the page closes must not fail the next test.
+        visit.context.unroute_all(behavior="ignoreErrors")
+        if visit.is_own:
+            visit.context.close()
+            return
+        visit.clear()
+        self._left.append(visit)
+        if len(self._left) > _MAX_LEFT:
+            self._left.pop(0).context.close()
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise AssertionError("The next test will get this browser context, too: visits.open(..., own=True) gives a test its own.")
+
+
+@dataclass(eq=False)
+class Visit:
+    """A browser context with ``options`` while a test has it. ``origins``: from where its pages have loaded anything."""
+
+    context: BrowserContext
+    options: dict[str, Any]
+    is_own: bool
+    origins: set[str] = field(default_factory=set)
+    _listeners: dict[str, Callable[[Any], None]] = field(default_factory=dict)
+
+    def listen(self, listeners: dict[str, Callable[[Any], None]]) -> None:
+        """Have events of the context heard, until it is cleared."""
+        self._listeners = listeners
+        for event, listener in listeners.items():
+            BrowserContext.on(self.context, event, listener)  # type: ignore[call-overload]
+
+    def page(self) -> Page:
+        """A new page, without anything that earlier ones of this context have stored."""
+        page = self.context.new_page()
+        if self.origins:
+            session = self.context.new_cdp_session(page)
+            for origin in self.origins:
+                session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": _STORED})
+            session.detach()
+            self.origins.clear()
+        return page
+
+    def clear(self) -> None:
+        """Close the pages, and take out of the context what they have left there, except what they have stored: see ``page``."""
+        for page in self.context.pages:
+            page.close()
+        for event, listener in self._listeners.items():
+            self.context.remove_listener(event, listener)
+        self.context.clear_cookies()
+        self.context.clear_permissions()
+        self.context.grant_permissions(self.options.get("permissions", []))
+        self.context.set_offline(False)
+
+
+class Visits:
+    """Opens pages for people. ``complaints``: console errors, policy violations, exceptions and requests to other hosts."""
+
+    def __init__(self, contexts: Contexts) -> None:
+        self._contexts = contexts
+        self._visits: list[Visit] = []
         self._allowed: list[str] = []
         self.seen: list[str] = []
 
-    def open(self, server: Server, name: str | None = None, path: str = "/", *, wire: Wire | None = None, **options: Any) -> Page:
-        """A page in a new browser context, signed in as ``name``, or as nobody without it."""
-        context = self._browser.new_context(**{"base_url": server.url, "service_workers": "block"} | options)
-        context.set_default_timeout(LONGEST_MS)
-        self._contexts.append(context)
-        self._watch(context)
+    def open(
+        self, server: Server, name: str | None = None, path: str = "/", *, wire: Wire | None = None, own: bool = False, **options: Any
+    ) -> Page:
+        """A page in a browser context that knows nothing of others, signed in as ``name``, or as nobody without it.
+
+        ``own``: for tests that look at what is loaded, or that put something into the context which stays there: scripts, routes, a clock,
+        a service worker. Nothing moves, unless a test sets ``reduced_motion``: what moves is drawn sixty times in a second.
+        """
+        options = {"base_url": server.url, "service_workers": "block", "reduced_motion": "reduce"} | options
+        visit = self._contexts.own(options) if own or wire else self._contexts.shared(options)
+        self._visits.append(visit)
+        self._watch(visit)
         if wire:
-            wire.follow(context)
+            wire.follow(visit.context)
         if name:
             cookies = _session(server, name)
-            context.add_cookies([{"name": key, "value": value, "url": server.url} for key, value in cookies.items()])
-        page = context.new_page()
+            visit.context.add_cookies([{"name": key, "value": value, "url": server.url} for key, value in cookies.items()])
+        page = visit.page()
         page.goto(path)
         return page
 
@@ -96,24 +192,26 @@ class Visits:
         return [text for text in self.seen if not any(re.search(pattern, text) for pattern in self._allowed)]
 
     def close(self) -> None:
-        for context in self._contexts:
-            # Errors of requests that are still running when the page closes must not fail the next test.
-            context.unroute_all(behavior="ignoreErrors")
-            context.close()
+        for visit in self._visits:
+            self._contexts.leave(visit)
 
-    def _watch(self, context: BrowserContext) -> None:
-        context.add_init_script(_WATCH)
-        context.on("console", self._hear)
-        context.on("weberror", lambda error: self.seen.append(f"exception: {error.error}"))
-        context.on("request", self._look)
-        context.on("page", lambda page: page.on("websocket", lambda socket: self._judge(socket.url)))
+    def _watch(self, visit: Visit) -> None:
+        def look(request: Request) -> None:
+            visit.origins.add("{0.scheme}://{0.netloc}".format(urlsplit(request.url)))
+            self._judge(request.url)
+
+        visit.listen(
+            {
+                "console": self._hear,
+                "weberror": lambda error: self.seen.append(f"exception: {error.error}"),
+                "request": look,
+                "page": lambda page: page.on("websocket", lambda socket: self._judge(socket.url)),
+            }
+        )
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.seen.append(f"console on {urlsplit(message.page.url if message.page else '').path}: {message.text}")
-
-    def _look(self, request: Request) -> None:
-        self._judge(request.url)
 
     def _judge(self, address: str) -> None:
         if urlsplit(address).hostname not in ("127.0.0.1", "localhost", None):
@@ -127,6 +225,6 @@ def _session(server: Server, name: str) -> dict[str, str]:
     """The session cookies of a person, from one sign-in per server, because hashing a password is slow by design. A test may have signed
     the person out: then from another one."""
     known = _sessions.get((server.url, name))
-    if known is None or httpx.get(f"{server.url}/settings/", cookies=known, trust_env=False, verify=False).status_code == 302:
+    if known is None or httpx.get(f"{server.url}/sign-in/", cookies=known, trust_env=False, verify=False).status_code != 302:
         _sessions[server.url, name] = dict(server.sign_in(name).cookies)
     return _sessions[server.url, name]

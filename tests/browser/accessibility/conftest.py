@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 from tests.browser.accessibility.model import Model
 from tests.browser.accessibility.states import EVERYTHING
 from tests.browser.accessibility.world import World, deploy, furnish
-from tests.browser.visits import Visits
+from tests.browser.visits import Contexts, Visits
 
 
 @pytest.fixture(scope="package")
@@ -23,7 +23,7 @@ def browser(browser: Browser, request: pytest.FixtureRequest) -> Browser:
 @pytest.fixture(scope="package")
 def world(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A world in which everything has happened once. Complaints of its pages fail the last test."""
-    model, visits = Model(), Visits(browser)
+    model, visits = Model(), Visits(Contexts(browser))
     deployment = deploy(tmp_path_factory.mktemp("accessible"), model)
     try:
         world = World(deployment.servers[0], deployment, model, visits)

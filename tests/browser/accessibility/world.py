@@ -89,7 +89,7 @@ class World:
         key = (name, self.is_phone)
         if key not in self._pages:
             options = PHONE if self.is_phone else {}
-            self._pages[key] = self.visits.open(self.server, name or None, "/healthz", reduced_motion="reduce", **options)
+            self._pages[key] = self.visits.open(self.server, name or None, "/healthz", **options)
         page = self._pages[key]
         page.context.set_offline(False)
         page.goto("/healthz")

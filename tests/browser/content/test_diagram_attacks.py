@@ -68,7 +68,8 @@ def diagram_frame(chat: Chat) -> Frame:
     return frame
 
 
-def test_no_diagram_runs_loads_or_leads_anywhere(chat: Chat, writer: Writer, thief: Thief, visits: Visits) -> None:
+def test_no_diagram_runs_loads_or_leads_anywhere(written: Server, writer: Writer, thief: Thief, visits: Visits) -> None:
+    chat = Chat(visits.open(written, "ada", own=True))
     # The frame's policy reports what it blocks: these reports are expected.
     visits.allow(r"policy: |Content Security Policy|violates the following")
     popups: list[Page] = []

@@ -86,7 +86,10 @@ def test_a_diagram_follows_the_theme_and_is_dark_on_white_on_paper(written: Serv
     expect(dark).to_be_hidden()
 
 
-def test_what_is_far_from_the_screen_is_finished_before_the_conversation_is_printed(chat: Chat, writer: Writer) -> None:
+def test_what_is_far_from_the_screen_is_finished_before_the_conversation_is_printed(
+    visits: Visits, written: Server, writer: Writer
+) -> None:
+    chat = Chat(visits.open(written, "ada", own=True))
     writer.write(f"{FLOW}\n\nAnd $x^2$.\n\n```python\nx = 1\n```\n\n" + "A line.\n\n" * 200 + FLOW)
     chat.ask_and_wait("Diagrams?")
     chat.settle()

@@ -183,7 +183,7 @@ def test_another_version_far_above_is_shown_where_the_old_one_was(demo_deploymen
 
 
 def test_print_has_the_whole_conversation(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
-    chat, _, _ = opened(demo_deployment, visits, demo)
+    chat, _, _ = opened(demo_deployment, visits, demo, own=True)
     page = chat.page
     page.emulate_media(media="print")
     expect(page.locator("[data-more] .more-on-paper").first).to_contain_text("“Print…” in the conversation menu")

@@ -40,7 +40,7 @@ globalThis.setInterval = (run, ...rest) => repeat((...given) => {{
 
 
 def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "ada")
+    page = visits.open(demo, "ada", own=True)
     page.context.route("**/*.js", recording_scripts)
     page.add_init_script(WATCH)
     chat = Chat(page)

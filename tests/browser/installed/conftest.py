@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.visits import Visits
+from tests.browser.visits import Contexts, Visits
 from tests.support.served import Server
 
 READY = """async () => {
@@ -42,7 +42,7 @@ def until(page: Page, script: str) -> None:
 
 def open_with_worker(visits: Visits, server: Server, name: str, **options: Any) -> Page:
     """The home page of a person in a new browser context, once its service worker is active."""
-    page = visits.open(server, name, service_workers="allow", **options)
+    page = visits.open(server, name, own=True, service_workers="allow", **options)
     page.wait_for_load_state()
     assert page.evaluate(READY).endswith("/sw.js")
     page.reload()
@@ -60,7 +60,7 @@ def with_worker(demo: Server, visits: Visits) -> Opening:
 @pytest.fixture
 def with_worker_in_full_chromium(demo: Server, full_chromium: Browser) -> Iterator[Opening]:
     """``open_with_worker`` in full Chromium, for what the headless shell lacks."""
-    visits = Visits(full_chromium)
+    visits = Visits(Contexts(full_chromium))
     yield lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
     visits.close()
     assert visits.complaints == []

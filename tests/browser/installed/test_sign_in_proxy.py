@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.installed.conftest import CACHES, READY, Opening
-from tests.browser.visits import Visits, until
+from tests.browser.visits import Contexts, Visits, until
 from tests.services.proxy import Proxy
 from tests.support.cases import extended
 from tests.support.served import Deployment, Server
@@ -43,9 +43,9 @@ def proxy(request: pytest.FixtureRequest, demo: Server, tmp_path: Path) -> Itera
 
 
 def test_behind_a_sign_in_proxy_the_page_can_be_installed(proxy: Proxy, demo: Server, full_chromium: Browser) -> None:
-    visits = Visits(full_chromium)
+    visits = Visits(Contexts(full_chromium))
     visits.allow("Failed to load resource")  # the first attempt to fetch the offline page
-    page = visits.open(demo, "ada", "about:blank", service_workers="allow")
+    page = visits.open(demo, "ada", "about:blank", own=True, service_workers="allow")
     page.context.add_cookies([{"name": "proxy", "value": "x", "url": proxy.url}])
     page.goto(proxy.url)
     assert page.evaluate(READY).endswith("/sw.js")

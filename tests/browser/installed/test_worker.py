@@ -169,7 +169,7 @@ def test_a_worker_that_is_switched_off_unregisters_and_deletes_its_caches(own: D
 
 def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_without(demo: Server, visits: Visits) -> None:
     visits.allow("TrustedScriptURL|policy: ")
-    page = visits.open(demo, "ada", service_workers="allow")
+    page = visits.open(demo, "ada", own=True, service_workers="allow")
     page.wait_for_load_state("networkidle")
     register = "address => navigator.serviceWorker.register(address).then(() => 'done', error => error.name)"
     assert page.evaluate(register, "/sw.js") == "TypeError", "a plain string is not a TrustedScriptURL"

@@ -24,7 +24,7 @@ WIDTHS = """() => {
 
 
 def test_the_list_folds_away_and_stays_so_without_a_flash(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "sam", viewport={"width": 1440, "height": 800}))
+    chat = Chat(visits.open(demo, "sam", viewport={"width": 1440, "height": 800}, reduced_motion="no-preference"))
     chat.page.wait_for_load_state()
     sidebar = chat.page.locator("#sidebar")
     close = chat.page.get_by_role("button", name="Close the list of conversations")

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import INSTRUCTIONS, PEOPLE
-from tests.browser.visits import PHONE, Visits
+from tests.browser.visits import PHONE, Contexts, Visits
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -59,9 +59,9 @@ def debug(visits: Visits, server: Server, chat: Chat) -> Page:
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Browser, demo: Server) -> Iterator[str]:
+def opened(contexts: Contexts, demo: Server) -> Iterator[str]:
     """The address of the debug view of a conversation with one turn, opened by grace for hours. Tests that change nothing share it."""
-    visits = Visits(browser)
+    visits = Visits(contexts)
     page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/")
     opt_in(page, "4 hours")
     address = page.url
@@ -84,7 +84,7 @@ def test_a_reason_is_needed_and_a_time_is_chosen(visits: Visits, demo: Server) -
 
 
 def test_the_view_closes_by_itself_when_its_time_is_over(visits: Visits, demo: Server, demo_deployment: Deployment) -> None:
-    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/")
+    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/", own=True)
     page.clock.install()
     opt_in(page)
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
@@ -99,7 +99,7 @@ def test_the_view_closes_by_itself_when_its_time_is_over(visits: Visits, demo: S
 
 def test_at_the_end_nothing_stays_on_the_screen_even_if_the_server_cannot_be_reached(visits: Visits, demo: Server) -> None:
     visits.allow("ERR_FAILED|ERR_INTERNET_DISCONNECTED")
-    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/")
+    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/", own=True)
     page.clock.install()
     opt_in(page)
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()

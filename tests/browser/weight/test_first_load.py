@@ -58,7 +58,7 @@ def test_the_home_page_and_a_conversation_weigh_little(demo: Server, visits: Vis
     seen = visits.open(demo, "nina")
     while seen.locator(".conversation-mark").count():  # until the answer is stored as complete and seen
         seen.reload()
-    page = visits.open(demo, "nina", "about:blank")
+    page = visits.open(demo, "nina", "about:blank", own=True)
 
     home = loaded(page, "/")
     found = loaded(page, path) | home
@@ -77,7 +77,7 @@ def is_compressed(request: Request) -> bool:
 
 
 def test_no_task_of_loading_takes_long(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "bela", "about:blank")
+    page = visits.open(demo, "bela", "about:blank", own=True)
     page.add_init_script(LONG_TASKS)
     # The machine may be busy with other tests: the best of several loads shows what the page itself takes.
     longest: list[float] = []
@@ -88,7 +88,7 @@ def test_no_task_of_loading_takes_long(demo: Server, visits: Visits) -> None:
 
 
 def test_what_a_page_needs_is_asked_for_in_one_step(demo: Server, visits: Visits) -> None:
-    page = visits.open(demo, "bela")
+    page = visits.open(demo, "bela", own=True)
     page.wait_for_load_state("networkidle")
     times = page.evaluate("""() => Object.fromEntries(performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
       .map(({ name, startTime, responseEnd }) => [new URL(name).pathname.split(".")[0], [startTime, responseEnd]]))""")
