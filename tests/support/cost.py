@@ -62,11 +62,6 @@ def costs_at_most(units: float, work: Callable[[], object], *, tries: int = 3) -
     return any(cost(work) <= units for _ in range(tries))
 
 
-def unit_seconds() -> float:
-    """Seconds that one unit takes now: about a millisecond on a processor of 2026."""
-    return max(_seconds(_unit) for _ in range(3))
-
-
 def _unit() -> None:
     total = 0
     for number in range(UNIT_LOOPS):
