@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.processes.bodies.waits import control, longest
+from tests.processes.bodies.waits import control, longest, seconds
 from tests.support.served import Deployment
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -46,7 +47,7 @@ async def test_nobody_waits_for_the_form_of_somebody_else(tmp_path: Path) -> Non
         deployment = Deployment(tmp_path)
         try:
             server = await asyncio.to_thread(deployment.start)
-            measured = asyncio.gather(longest(f"{server.url}/healthz", end), longest(idle, end))
+            measured = asyncio.gather(longest(f"{server.url}/healthz", end, partial(seconds, server)), longest(idle, end))
             statuses = []
             for path, body, kind in bodies:
                 headers = {"Content-Type": kind, "Accept": "text/html"}

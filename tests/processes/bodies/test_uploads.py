@@ -7,8 +7,8 @@ import asyncio
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
@@ -17,7 +17,7 @@ import pytest
 
 from tests.chatui.documents import hostile
 from tests.chatui.documents.hostile import Made
-from tests.processes.bodies.waits import control, longest
+from tests.processes.bodies.waits import control, longest, seconds
 from tests.processes.counting import counts_until
 from tests.support import stub
 from tests.support.cases import extended
@@ -45,13 +45,13 @@ print(answer.status_code, answer.json()["ok"])
 """
 
 
-async def gaps(socket: LiveSocket, end: asyncio.Event) -> float:
-    """The longest time without new text of a running answer, in seconds."""
-    times = [time.monotonic()]
+async def gaps(socket: LiveSocket, end: asyncio.Event, clock: Callable[[], float]) -> float:
+    """The longest time without new text of a running answer, in seconds of the clock."""
+    times = [clock()]
     while not end.is_set():
         event = await socket.next()
         if "text" in event or "html" in event:
-            times.append(time.monotonic())
+            times.append(clock())
     assert len(times) > 20, "the premise: an answer was being written"
     return max(after - before for before, after in pairwise(times))
 
@@ -114,7 +114,8 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
             async with asyncio.timeout(400), LiveSocket(server, reader) as socket:
                 body = {"text": "Count", "effort": "low", "conversation": None, "folder": None, "choice": None}
                 await socket.send("send", client_id=str(uuid4()), **body, tools_off=None, temporary=None, files=None)
-                measured = asyncio.gather(gaps(socket, end), longest(f"{server.url}/healthz", end), longest(idle, end))
+                clock = partial(seconds, server)
+                measured = asyncio.gather(gaps(socket, end, clock), longest(f"{server.url}/healthz", end, clock), longest(idle, end))
                 results = await asyncio.gather(*(bring(server, name, file) for name, file in zip(PEOPLE, files, strict=True)))
                 end.set()
                 silence, health, machine = await measured
