@@ -42,8 +42,8 @@ OF_TESTS = {
     "CHATUI_TEST_STATES",
 }
 TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
-# The cases of these modules' tests are separate pieces of work. Each process that runs some starts a server of its own.
-SPREAD = ("tests/chatui/operations/canary/test_runs.py",)
+# The cases of this test are long pieces of work, for each of which a server of its own is started.
+SPREAD = "tests/chatui/operations/canary/test_runs.py::test_a_broken_deployment_is_found_out_with_the_place_of_each_fault"
 # These wait for leases, timers and other processes most of the time, so that many of them can run at once. The longest are first.
 WAITING = (
     "tests/services/test_canary.py",

@@ -34,7 +34,7 @@ class TwoQueues(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
 
 def shared(nodeid: str) -> str:
     """The scope of tests that one process runs together: a module, a directory whose tests share a server, or a case that is spread."""
-    path = nodeid.partition("::")[0]
-    if path in SPREAD and nodeid.endswith("]"):
+    if nodeid.startswith(SPREAD):
         return nodeid
+    path = nodeid.partition("::")[0]
     return next((directory for directory in TOGETHER if path.startswith(directory)), path)

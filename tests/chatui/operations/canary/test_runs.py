@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,15 @@ class Product(Deployment):
     def beginnings(self) -> Path:
         return Path(self.environment[BEGINNINGS])
 
-    def break_it(self, *ways: str) -> None:
-        Path(self.environment[SETTING]).write_text("\n".join(ways), encoding="utf-8")
+    @contextmanager
+    def broken(self, *ways: str) -> Iterator[None]:
+        """Broken in these ways, until the end of the block."""
+        setting = Path(self.environment[SETTING])
+        setting.write_text("\n".join(ways), encoding="utf-8")
+        try:
+            yield
+        finally:
+            setting.write_text("", encoding="utf-8")
 
     def canary(self, *options: str, kinds: str = "", addresses: Iterable[str] = (), one_in: int = 1) -> Ran:
         """What it hides begins with the words in the file ``beginnings``. ``kinds``: of answers, with commas. ``addresses``: the names of
@@ -108,12 +116,6 @@ def product(tmp_path_factory: pytest.TempPathFactory, rank_file: Path) -> Iterat
         yield product
     finally:
         product.stop()
-
-
-@pytest.fixture(autouse=True)
-def _sound_again(product: Product) -> Iterator[None]:
-    yield
-    product.break_it()
 
 
 @dataclass
@@ -237,8 +239,8 @@ def test_a_broken_deployment_is_found_out_with_the_place_of_each_fault(
     kinds: str, faults: dict[str, set[tuple[str, str, str]]], product: Product
 ) -> None:
     before = product.rows()
-    product.break_it(*faults)
-    ran = product.canary(*PATIENT, "--shapes", "6", kinds=kinds, addresses=LOOKED_AT)
+    with product.broken(*faults):
+        ran = product.canary(*PATIENT, "--shapes", "6", kinds=kinds, addresses=LOOKED_AT)
     assert (ran.code, ran.report.get("outcome")) == (1, "leak"), ran.output
     for fault, places in faults.items():
         for place, viewer, what in places:
@@ -247,7 +249,6 @@ def test_a_broken_deployment_is_found_out_with_the_place_of_each_fault(
     assert "what nobody may read" not in ran.output and not any(secret in ran.output for secret in (INSTRUCTIONS, "marmalade")), (
         "the report quotes nothing"
     )
-    product.break_it()
     assert product.rows() == before
 
 
@@ -319,7 +320,6 @@ def test_so_are_others_before_anything_is_planted(options: tuple[str, ...], monk
 
 def test_a_deployment_without_any_account_is_left_alone(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path)
-    deployment.manage("migrate")
     environment = {**deployment.environment, "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "")}
     done = subprocess.run([sys.executable, "manage.py", "canary"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "There is no account yet." in done.stderr
