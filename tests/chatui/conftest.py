@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 import django
 import pytest
-import pytest_asyncio
 
 # A conftest named on the command line is loaded before pytest-django sets up Django, and models cannot be imported before that.
 django.setup()
@@ -115,7 +114,7 @@ def conversation(ada: User) -> Conversation:
     return Conversation.objects.create(owner=ada, title="Ada's conversation")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBackend]:
     """A model server that plays a test's script. Turns that the test left running are ended."""
     scripted = ScriptedBackend()

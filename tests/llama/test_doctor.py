@@ -11,7 +11,7 @@ from chatui.operations.doctor.faults import AnyFault, Level, ServerFault
 from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 
 async def examined(url: str, vocabulary: Vocabulary, kind: str) -> DoctorReport:

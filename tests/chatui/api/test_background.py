@@ -22,7 +22,7 @@ from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, events_of, json_of, key_of, new_key, text_of, whole
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKED = {"input": "Take your time.", "background": True}
 SECRET = "the hidden marmalade"

@@ -25,7 +25,7 @@ from tests.support.stub import DONE, chunk
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 CITY = '{"city": "Tokyo"}'
 THOUGHT = "the hidden marmalade"

@@ -17,7 +17,7 @@ from tests.chatui.api.functions import WEATHER, calling, first_call, weather
 from tests.chatui.turns.recording import unstored
 from tests.support.scripted import FINAL, ScriptedBackend, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 COMPACT = "/v1/responses/compact"
 QUESTION = {"role": "user", "content": "Go on."}

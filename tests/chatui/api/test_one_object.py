@@ -30,7 +30,7 @@ from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, fails, fetch
 from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Marked:

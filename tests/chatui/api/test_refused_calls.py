@@ -13,7 +13,7 @@ from tests.chatui.api.asking import Program, json_of, key_of
 from tests.chatui.api.functions import SECRET, WEATHER, calling, first_call, weather
 from tests.support.scripted import ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

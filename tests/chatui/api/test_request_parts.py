@@ -21,7 +21,7 @@ from tests.chatui.api.functions import CHAT, CLOCK, WEATHER, calling, calls_of, 
 from tests.chatui.turns.calls.calling import call
 from tests.support.scripted import FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

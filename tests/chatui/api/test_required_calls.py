@@ -24,7 +24,7 @@ from tests.support.stub import DONE, Stub
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 OTHER: dict[str, Any] = FUNCTION | {"name": "other"}
 NAMED = {"type": "function", "name": "weather-now"}

@@ -20,7 +20,7 @@ from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, key_of, new_key, text_of, whole
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SECRET = "the hidden marmalade"
 

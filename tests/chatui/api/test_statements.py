@@ -11,7 +11,7 @@ from tests.chatui.turns.test_statements import IN_ALL, Statements
 from tests.chatui.turns.test_statements import statements as statements  # a fixture
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def test_a_response_takes_as_few_statements_as_a_turn_of_a_page(ada: User, backend: ScriptedBackend, statements: Statements) -> None:

@@ -27,7 +27,7 @@ from renderer.frames import Frame, Header, Terminator
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import ScriptedBackend
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 FIRST, SECOND, THIRD = Activity("compare", ("trains", "buses")), Activity("calc"), Activity("table")
 LINES = ["Comparing trains and buses", "Doing the calculation", "Laying out a table"]

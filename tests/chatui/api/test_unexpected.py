@@ -23,7 +23,7 @@ from chatui.turns.slots import slots
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKED = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
 SECRET = "the row said marmalade"

@@ -22,7 +22,7 @@ from tests.support.places import RECORDINGS
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 STREAMS = {
     "chat": ["llamacpp/x-chat-greet.sse", "vllm/v-chat-greet.sse"],

@@ -23,8 +23,6 @@ from chatui.backends.http import Upstream
 from chatui.backends.http1 import READING, BodyReading, Transport
 from tests.support.sampling import PATIENT
 
-pytestmark = pytest.mark.asyncio
-
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -363,7 +361,6 @@ def patient_client() -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=Transport(), timeout=httpx.Timeout(None), trust_env=False)
 
 
-@pytest.mark.asyncio
 async def test_endless_interim_responses_let_others_run_and_a_deadline_ends_them() -> None:
     async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, patient_client() as asking:
         with pytest.raises(TimeoutError):
@@ -372,7 +369,6 @@ async def test_endless_interim_responses_let_others_run_and_a_deadline_ends_them
     assert flood.was_cut_off.is_set()
 
 
-@pytest.mark.asyncio
 async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
     line = b"1;" + b"x" * 8000 + b"\r\n \r\n"
     async with Flood(CHUNKED, line).serving() as flood, patient_client() as asking:
@@ -383,7 +379,6 @@ async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
     assert flood.was_cut_off.is_set()
 
 
-@pytest.mark.asyncio
 async def test_a_body_that_fills_every_read_is_read_at_the_common_pace() -> None:
     pauses = 0
 

@@ -246,7 +246,6 @@ def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: Us
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_closing_ends_a_streaming_answer_and_a_streaming_debug_view(ada: User, backend: ScriptedBackend) -> None:
     """Whatever comes after it reaches neither."""
 

@@ -177,7 +177,6 @@ def test_the_operator_is_told_if_the_write_ahead_log_could_not_be_emptied(ada: U
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_more(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(FINAL, "one two"), gate, *answer()]

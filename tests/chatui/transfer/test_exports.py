@@ -255,7 +255,6 @@ def test_an_archive_is_made_one_file_or_piece_at_a_time(is_one_file: bool) -> No
     assert size > 4_000_000 and peak < 1_500_000, f"{peak} bytes at most for an archive of {size} bytes"
 
 
-@pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
 async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(ada: User, exported: Conversation) -> None:
     held: list[bool] = []

@@ -33,7 +33,7 @@ from tests.chatui.turns.test_turns import ask, run, stored_messages
 from tests.support import environment
 from tests.support.scripted import ScriptedBackend
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 bring = database_sync_to_async(uploaded)
 

@@ -81,7 +81,6 @@ def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
     assert not TurnPiece.objects.exists()
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     keep = ledger.store_frames
 
@@ -95,7 +94,6 @@ async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend
     assert not await Message.objects.filter(turn=turn).aexists(), "all of the write was undone"
 
 
-@pytest.mark.asyncio
 async def test_a_refused_end_stores_none_of_its_frames(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any, **named: Any) -> Any:
         raise DataError("a number is too large")
@@ -107,7 +105,6 @@ async def test_a_refused_end_stores_none_of_its_frames(ada: User, backend: Scrip
     assert [message.channel for message in stored] == ["analysis", "final"] and stored[-1].is_complete
 
 
-@pytest.mark.asyncio
 async def test_a_lease_lost_right_after_the_end_changes_nothing(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +122,6 @@ async def test_a_lease_lost_right_after_the_end_changes_nothing(
     assert turn.state == "completed" and len(ended) == 1
 
 
-@pytest.mark.asyncio
 async def test_an_answer_is_stored_first_if_its_turn_does_not_end_at_once(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer
 
 saved = database_sync_to_async(pieces.saved)
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_stored(

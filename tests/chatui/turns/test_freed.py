@@ -16,7 +16,7 @@ from chatui.turns.runner import Runner
 from tests.chatui.turns.test_turns import ask
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

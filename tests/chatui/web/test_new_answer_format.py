@@ -76,7 +76,6 @@ def test_an_example_schema_can_be_used(browser: Client) -> None:
     assert browser.post(PAGE, {"schema": form["schema"].value()}).status_code == 302
 
 
-@pytest.mark.asyncio
 async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer('{"sum": 4}')
     async with BrowserSocket(ada) as socket:
@@ -97,7 +96,6 @@ async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: Us
         assert json_schemas.from_stored(row.answer_format) == stored
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     "text", ["[]", "{", '{"type": "nothing"}', '{"$ref": "https://example.org/"}', '{"enum": ["' + "x" * 70_000 + '"]}']
 )

@@ -422,7 +422,6 @@ def never_ends(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any]:
     return answer
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("wanted", [request(), replace(forced(WEATHER), answer_format=None)], ids=["format", "call"])
 async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(vocabulary: Vocabulary, wanted: SampleRequest) -> None:
     first, second = (SSE_HEAD + sse(vllm(*ids_of(vocabulary, text))) for text in (f"{THOUGHT}{FINAL}", "{}"))
@@ -435,7 +434,6 @@ async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(vo
     assert result.error is None and (result.visible, arguments) == (("", ["{}"]) if wanted.must_call else ("{}", []))
 
 
-@pytest.mark.asyncio
 async def test_a_refusal_in_the_middle_of_the_answer_is_no_refusal_of_the_schema(vocabulary: Vocabulary) -> None:
     first, second = streams("vLLM", vocabulary, ANALYSIS)
     failing = SSE_HEAD + sse(vllm(*ids_of(vocabulary, '{"su')), {"error": {"code": 400, "message": "schema"}})
@@ -444,7 +442,6 @@ async def test_a_refusal_in_the_middle_of_the_answer_is_no_refusal_of_the_schema
     assert (result.visible, len(bodies)) == ('{"su', 2)
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_is_continued_is_bound_neither_to_a_schema_nor_to_a_call(vocabulary: Vocabulary) -> None:
     rest = SSE_HEAD + sse(vllm(*ids_of(vocabulary, " more.<|return|>"), finish="stop")) + DONE
     cut = Frame(ANSWER, "Half and")
@@ -453,7 +450,6 @@ async def test_an_answer_that_is_continued_is_bound_neither_to_a_schema_nor_to_a
         assert (result.visible, result.calls, schema_in(body)) == (" more.", [], None)
 
 
-@pytest.mark.asyncio
 async def test_a_required_call_comes_before_an_answer_in_a_format(vocabulary: Vocabulary) -> None:
     final = SSE_HEAD + sse(vllm(*ids_of(vocabulary, f"{FINAL}SECRET")))
     arguments = SSE_HEAD + sse(vllm(*ids_of(vocabulary, '{"city": "Oslo"}'), 200012, finish="stop")) + DONE

@@ -11,7 +11,7 @@ from tests.chatui.turns.test_turns import ask, run
 from tests.support.cost import unit_seconds
 from tests.support.scripted import ScriptedBackend
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from chatui.turns.running_turn import RunningTurn
 from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, cut_answer, shown_answer
 from tests.support.scripted import ANALYSIS, ScriptedBackend, frame
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @database_sync_to_async
