@@ -30,11 +30,6 @@ ADDRESSES = [
 ]
 
 
-@pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
-
-
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)
 async def test_every_address_gives_the_same_error_without_a_valid_key(method: str, path: str, key: str, ada: User) -> None:
     client = AsyncClient(raise_request_exception=False)

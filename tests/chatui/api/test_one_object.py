@@ -216,7 +216,7 @@ async def test_a_cancelled_response_is_the_object_that_is_stored(key: str, backe
     cancelled = json_of(await program.post(f"{path}/cancel", {}))
     streamed = of_stream(events_of(await whole(await program.get(f"{path}?stream=true"))))
     assert cancelled == json_of(await program.get(path)) == streamed
-    assert cancelled["status"] == "cancelled"
+    assert cancelled["status"] == "cancelled" and backend.closed == 1
     assert [(item["type"], item["status"]) for item in cancelled["output"]] == [
         ("reasoning", "completed"), ("message", "completed"), ("message", "incomplete"),
     ]  # fmt: skip

@@ -34,11 +34,6 @@ Made = tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]
 FORMATS = {"chat": of_chat, "responses": of_responses}
 
 
-@pytest.fixture
-def program(ada: User) -> Program:
-    return Program(key_of(ada))
-
-
 def names_of(tools: list[dict[str, Any]]) -> list[str]:
     return [tool.get("function", tool)["name"] for tool in tools]
 
