@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from types import SimpleNamespace
 from uuid import uuid4
@@ -19,7 +18,6 @@ from chatui.permissions.access import NotFoundError
 from chatui.turns import running, start
 from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
-from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ScriptedBackend
 
@@ -64,13 +62,6 @@ async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend
     await running.settle()
     assert (first.kind, first.is_new, first.has_new_question, first.language) == (kind, True, kind is AskKind.EDIT, "de")
     assert (again.kind, again.is_new, again.has_new_question, again.turn) == (kind, False, False, first.turn)
-
-
-async def test_many_simultaneous_copies_of_an_ask_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
-    question = ask()
-    started = await asyncio.gather(*(stored(ada, question) for _ in range(8)))
-    assert sum(each.is_new for each in started) == 1 and len({each.turn.pk for each in started}) == 1
-    assert await Turn.objects.acount() == await Conversation.objects.acount() == 1
 
 
 async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, backend: ScriptedBackend) -> None:

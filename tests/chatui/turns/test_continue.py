@@ -284,17 +284,6 @@ async def test_an_empty_answer_can_only_be_retried(ada: User, backend: ScriptedB
         await begin(ada, continued(turn))
 
 
-async def test_nobody_continues_somebody_elses_answer(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    [first] = await ask_and_continue(ada, backend, cut_answer())
-    other = await run(bela, ask())
-    with pytest.raises(access.NotFoundError):
-        await begin(bela, continued(first))
-    with pytest.raises(access.NotFoundError):
-        await begin(bela, Ask(AskKind.CONTINUE, uuid4(), "", other.conversation_id, continued_turn=first.pk))
-    assert await Turn.objects.filter(conversation=first.conversation_id).acount() == 1
-    assert (await begin(ada, continued(first))).is_new
-
-
 async def test_a_continuation_cannot_name_a_message(ada: User, backend: ScriptedBackend) -> None:
     [first] = await ask_and_continue(ada, backend, cut_answer())
     async for message in Message.objects.filter(conversation=first.conversation_id):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -70,37 +69,6 @@ async def test_who_has_waited_longer_elsewhere_goes_first_and_nobodys_place_gets
     await asyncio.gather(*tasks)
     assert order == ["older", "between", "old", "new", "newer"]
     assert all(known == sorted(known, reverse=True) for known in places.values()) and not slots._queue
-
-
-async def test_giving_up_leaves_the_queue() -> None:
-    slots, done, places, end = Slots(1), list[str](), dict[str, list[int]](), asyncio.Event()
-    first, second, third = (asyncio.create_task(hold(slots, name, done, places, end)) for name in "abc")
-    await asyncio.sleep(0)
-    second.cancel()
-    await asyncio.gather(second, return_exceptions=True)
-    end.set()
-    await asyncio.gather(first, third)
-    assert done == ["a", "c"]
-
-
-async def test_slots_are_neither_lost_nor_duplicated_in_any_order_of_events() -> None:
-    slots, running, most, luck = Slots(3), 0, 0, random.Random(7)
-
-    async def one() -> None:
-        nonlocal running, most
-        async with slots.acquire(lambda place: None):
-            running += 1
-            most = max(most, running)
-            try:
-                await asyncio.sleep(luck.random() / 1000)
-            finally:
-                running -= 1
-
-    tasks = [asyncio.create_task(one()) for _ in range(300)]
-    while not all(task.done() for task in tasks):
-        luck.choice(tasks).cancel()
-        await asyncio.sleep(0.0003)
-    assert (most, running, slots._free, len(slots._queue)) == (3, 0, 3, 0)
 
 
 @pytest.mark.django_db(transaction=True)
