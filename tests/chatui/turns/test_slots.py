@@ -225,6 +225,16 @@ async def test_the_place_in_the_process_queue_ignores_those_waiting_for_their_gr
     assert not queue.people
 
 
+async def test_whoever_gives_up_at_the_moment_of_being_admitted_gives_the_slot_back() -> None:
+    queue = Queue(1, {})
+    first, second = await queue.ask(), await queue.ask()
+    first.end.set()
+    await asyncio.sleep(0)
+    assert not second.runs and queue.slots._free == 0, "the premise: it has the slot and does not know it yet"
+    await queue.give_up(second)
+    assert not queue.people and queue.slots._free == 1
+
+
 async def test_a_member_of_two_groups_is_not_starved() -> None:
     queue = Queue(10, {"students": 1, "staff": 1})
     student, staff = await queue.ask("students"), await queue.ask("staff")
