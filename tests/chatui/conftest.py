@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from io import StringIO
 
 import django
 import pytest
@@ -14,9 +15,11 @@ django.setup()
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Permission
 from django.core.cache import cache
+from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 
+from chatui.audit_log.record import Visitor
 from chatui.database.faults import outages
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
@@ -98,6 +101,23 @@ def signed_in(person: User) -> Client:
     client = Client()
     client.force_login(person)
     return client
+
+
+def output_of(command: str, *arguments: object) -> str:
+    """What a command prints."""
+    printed = StringIO()
+    call_command(command, *map(str, arguments), stdout=printed, stderr=printed)
+    return printed.getvalue()
+
+
+def disk_is_full(*_: object, **__: object) -> None:
+    """Takes the place of what writes a line of the audit log."""
+    raise OSError("no space left")
+
+
+def visitor(person: User | None, way: str = "page", address: str = "192.0.2.7") -> Visitor:
+    """Who asks for something, as the audit log names them."""
+    return Visitor(person, address, way)
 
 
 def confirmed(client: Client) -> Client:
