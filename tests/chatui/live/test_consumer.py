@@ -28,7 +28,7 @@ from chatui.wire import bus
 from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
-from tests.chatui.conftest import signed_in, stored
+from tests.chatui.conftest import disk_is_full, signed_in, stored
 from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
@@ -426,9 +426,6 @@ async def test_without_an_audit_row_nothing_hidden_is_shown(
 ) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
     await open_debug_view(grace, str(conversation.pk))
-
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
 
     monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     async with BrowserSocket(grace) as watcher:

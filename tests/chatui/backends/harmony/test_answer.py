@@ -176,6 +176,7 @@ def test_a_paused_answer_needs_no_end() -> None:
     answer, raws = read(event(f"{THOUGHT}{FINAL}"), event("Hi"), pause=ReadingPause(is_answer))
     answer.check_end()
     assert answer.is_paused and answer.needs_second_request and not answer.is_over
+    assert answer.before == [], "without a pause that drops the answer, nothing is kept for a call"
     assert raws[-1] == FrameOpened(Header(Role.ASSISTANT, Channel.FINAL)), "nothing after the pause is read"
     assert "".join(piece if isinstance(piece, str) else piece.token for piece in answer.pieces) == f"{THOUGHT}{FINAL}"
 
@@ -369,11 +370,6 @@ def test_only_reasoning_and_preambles_are_written_before_our_call() -> None:
     other = "<|channel|>analysis to=user<|message|>y<|end|><|start|>assistant"
     answer, _ = read(event(f"{broken}{THOUGHT}{other}{FINAL}SECRET"), pause=ReadingPause(drops, drops=True))
     assert [frame.body for frame in answer.before] == ["I think.", "y"]
-
-
-def test_without_a_dropping_pause_nothing_is_kept_for_a_call() -> None:
-    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
-    assert answer.before == []
 
 
 def test_a_second_response_is_read_from_its_beginning() -> None:
