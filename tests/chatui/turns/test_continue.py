@@ -22,7 +22,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.turns import ledger, running, sweep
+from chatui.turns import ledger, opening, running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn, TurnOutcome
@@ -466,6 +466,31 @@ async def test_losing_access_to_the_model_refuses_the_continuation(
         await begin(ada, continued(first))
     assert caught.value.code is model_choice.NoSuchModelError.code
     assert await Turn.objects.acount() == 1
+
+
+@database_sync_to_async
+def opened(turn: Turn) -> RunningTurn:
+    """The turn as it is loaded to be continued."""
+    row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
+    job = RunningTurn(row, None, AskKind.CONTINUE)
+    opening.load_branch(job)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("thought", "seconds", "sentence"),
+    [(frame(ANALYSIS, "More thought."), (40, 25), "Thought for 1 min 5 s"), ([], (3, None), "Thought for 3 s")],
+)
+async def test_the_thinking_time_of_all_turns_of_an_answer_is_added_up(
+    thought: list[Step], seconds: tuple[int, int | None], sentence: str, ada: User, backend: ScriptedBackend
+) -> None:
+    turns = await ask_and_continue(ada, backend, cut_answer(), [*thought, *continuation_steps()])
+    for turn, took in zip(turns, seconds, strict=True):
+        if took is not None:
+            await Turn.objects.filter(pk=turn.pk).aupdate(thought_seconds=took)
+    shown = (await shown_answer(ada, turns[1])).thought
+    assert shown is not None and shown.sentence == sentence
+    assert [(await opened(turn)).thought_before for turn in turns] == [None, seconds[0]]
 
 
 @pytest.mark.slow
