@@ -23,9 +23,8 @@ from chatui.models.message import Message, OpenedPage
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import documents, passages
+from chatui.store import documents
 from chatui.store import documents as store_documents
-from chatui.store.passages import SearchedBranch
 from chatui.tools.document_search import NAME
 from chatui.turns import opening, start
 from chatui.turns.asks import Ask, AskKind, AskRefusedError, QuestionFile
@@ -435,15 +434,6 @@ async def test_a_document_to_search_is_refused_if_the_model_has_no_tools(
     with pytest.raises(AskRefusedError) as refused:
         await run(ada, ask(files=(QuestionFile(file.pk, "search"),)))
     assert refused.value.code is ProductCode.TOO_LARGE and not backend.requests
-
-
-async def test_passages_are_deleted_with_the_file(ada: User, backend: ScriptedBackend) -> None:
-    turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
-    assert await DocumentPassage.objects.acount() == 2
-    file = await StoredFile.objects.aget(conversation=turn.conversation_id)
-    await database_sync_to_async(documents.delete)(file)
-    assert await database_sync_to_async(passages.find)(SearchedBranch(turn.conversation_id, turn.question_id), "tea", "", 8) == []
-    assert not await DocumentPassage.objects.aexists()
 
 
 async def test_results_from_a_deleted_document_leave_the_transcript_and_later_prompts(ada: User, backend: ScriptedBackend) -> None:
