@@ -292,7 +292,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip, with a reason, what this machine cannot run, and start with the tests that take longest."""
     order = (*WAITING, *LONG)
     items.sort(key=lambda item: next((place for place, start in enumerate(order) if item.nodeid.startswith(start)), len(order)))
-    marks = {line.partition(":")[0] for line in config.getini("markers")}
+    marks = {line.partition(":")[0] for line in config.getini("markers")} - {"asyncio"}  # its plugin adds this one
     marked = {item.path for item in items if any(mark.name in marks for mark in item.iter_markers())}
     if silent := sorted(str(path) for path in marked if not _names_a_mark(path, config)):
         raise pytest.UsageError(f"These modules have marked tests and name no mark, so that -m would pass them over: {silent}")

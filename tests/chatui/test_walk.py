@@ -10,7 +10,6 @@ from types import FrameType
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from chatui.backends.spec import BackendSpec
 from chatui.database.connections import ThreadConnection
@@ -80,8 +79,8 @@ async def traced() -> AsyncIterator[Passed]:
             sys.setprofile(None)
 
 
-@pytest_asyncio.fixture
-async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Passed]:
+@pytest.fixture
+async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> Passed:
     """The files that a message passes on its way from a socket to a real backend and back. It is the second in its conversation."""
     async with stub.running(stub.plays(STREAM)) as server:
         monkeypatch.setattr(connected, "specs", lambda: (BackendSpec(name="main", url=server.url, models=("m",)),))
@@ -96,11 +95,10 @@ async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Pa
         await connected.backend().aclose()
     shown = json.dumps(events)
     assert "<strong>four</strong>" in shown and THOUGHT not in shown, "the premise: the message got its answer"
-    yield passed
+    return passed
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_a_message_passes_the_files_of_the_walk_in_their_order(passed: Passed) -> None:
     for heading, way in (("Request path", passed.down), ("Response path", passed.back)):
         named = steps(heading, "py")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from chatui.backends.base import Backend
 from tests.llama.asked import FORMATS, backend_of
@@ -17,7 +16,7 @@ from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
 
-@pytest_asyncio.fixture(params=FORMATS)
+@pytest.fixture(params=FORMATS)
 async def backend(request: pytest.FixtureRequest, llama_server: str) -> AsyncIterator[Backend]:
     """Our side of each wire format in turn, or of those that a test names."""
     created = backend_of(request.param, llama_server, request.getfixturevalue("vocabulary") if request.param == "harmony" else None)

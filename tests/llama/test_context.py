@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleEnded, SampleRequest
@@ -19,14 +18,14 @@ from tests.llama.fixture import SMALL_CONTEXT
 from tests.support.cases import extended
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 KINDS = ["chat", "responses", "harmony"]
 INSTRUCTIONS = Frame(Header(Role.DEVELOPER), "Be kind.")
 Make = Callable[..., Backend]
 
 
-@pytest_asyncio.fixture(params=KINDS)
+@pytest.fixture(params=KINDS)
 async def make(request: pytest.FixtureRequest, llama_server_with_a_small_context: str, vocabulary: Vocabulary) -> AsyncIterator[Make]:
     """A factory of backends of each kind; ``is_silent``: the server does not report its context size."""
     backends: list[Backend] = []

@@ -14,7 +14,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.asked import CANARY, KNOWN, THINK_HARD, backend_of, over
 from tests.support.sampling import Outcome, outcome, sample_request
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)
 ANYWHERE = over("harmony", "chat")

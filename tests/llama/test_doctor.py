@@ -12,7 +12,7 @@ from chatui.operations.doctor.faults import Level, ServerFault
 from chatui.operations.doctor.report import DoctorReport, as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 
 async def examined(url: str, vocabulary: Vocabulary, kind: str) -> DoctorReport:

@@ -16,7 +16,7 @@ from tests.llama.fixture import Server
 from tests.support.cases import extended
 from tests.support.sampling import PATIENT, sample_request
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.llama, pytest.mark.faults]
 
 COUNTED = ", ".join(str(number) for number in range(1, 201))
 

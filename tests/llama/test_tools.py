@@ -9,7 +9,6 @@ from datetime import date
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from chatui.backends.base import Backend, Endpoint, EndReason
 from chatui.backends.chat.backend import ChatCompletionsBackend
@@ -30,10 +29,10 @@ from tests.llama.asked import LIMITS, WEATHER
 from tests.support import environment
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 
-@pytest_asyncio.fixture(params=["chat", "responses", "harmony"])
+@pytest.fixture(params=["chat", "responses", "harmony"])
 async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
     endpoint = Endpoint(llama_server, limits=LIMITS)
     if request.param == "harmony":

@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, Server
 
-pytestmark = [pytest.mark.served, pytest.mark.asyncio]
+pytestmark = pytest.mark.served
 SECRET = "zymurgy"
 REFUSAL = stub.responds("401 Unauthorized", json.dumps({"error": {"message": SECRET, "code": "invalid_api_key"}}).encode())
 

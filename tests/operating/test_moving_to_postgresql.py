@@ -75,7 +75,6 @@ def without_marks(page: str) -> str:
     return re.sub("</?mark>", "", page)
 
 
-@pytest.mark.asyncio
 async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: Path) -> None:
     data = tmp_path / "data"
     small = Deployment(data)

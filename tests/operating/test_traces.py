@@ -42,7 +42,6 @@ async def ask(server: Server, name: str) -> None:
 
 
 @pytest.mark.served
-@pytest.mark.asyncio
 @pytest.mark.parametrize("tells", [False, True])
 async def test_requests_and_turns_are_exported_without_content_and_the_last_ones_at_exit(deployment: Deployment, tells: bool) -> None:
     deployment.make_people(ada_lovelace=(False, []))
@@ -72,7 +71,6 @@ async def test_requests_and_turns_are_exported_without_content_and_the_last_ones
 
 
 @pytest.mark.served
-@pytest.mark.asyncio
 async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the_process(deployment: Deployment) -> None:
     deployment.make_people(ada=(False, []))
     with collecting(hangs) as peer:

@@ -17,7 +17,7 @@ from tests.support import stub
 from tests.support.served import Deployment, LiveSocket, signed_in
 from tests.support.stub import SSE_HEAD, chunk
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 IDLE_SECONDS = 9
 SILENT_SECONDS = 12

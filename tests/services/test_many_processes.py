@@ -50,7 +50,6 @@ async def ask(socket: LiveSocket, text: str) -> dict[str, str]:
     return accepted
 
 
-@pytest.mark.asyncio
 async def test_a_turn_that_one_process_runs_is_followed_and_stopped_through_the_other(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
@@ -63,7 +62,6 @@ async def test_a_turn_that_one_process_runs_is_followed_and_stopped_through_the_
         assert (await follower.until(*ENDS))[-1]["type"] == "response.cancel"
 
 
-@pytest.mark.asyncio
 async def test_a_persons_list_and_a_deletion_reach_the_pages_of_the_other_process(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
@@ -85,7 +83,6 @@ async def test_a_persons_list_and_a_deletion_reach_the_pages_of_the_other_proces
     assert 'data-state="stopped"' in page or 'data-state="running"' in page, "it is back, whether or not the answer has been stored by now"
 
 
-@pytest.mark.asyncio
 async def test_both_processes_show_the_same_answer(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
@@ -104,7 +101,6 @@ async def test_both_processes_show_the_same_answer(deployment: Deployment) -> No
     assert all(shown[0][-60:] in page for page in pages)
 
 
-@pytest.mark.asyncio
 async def test_an_answer_cut_in_one_process_is_continued_in_the_other(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
@@ -121,7 +117,6 @@ async def test_an_answer_cut_in_one_process_is_continued_in_the_other(deployment
     assert all(page.count("smallest set of permissions that their work needs") == 1 for page in pages)
 
 
-@pytest.mark.asyncio
 async def test_sign_out_in_one_process_closes_the_socket_in_the_other(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
@@ -131,7 +126,6 @@ async def test_sign_out_in_one_process_closes_the_socket_in_the_other(deployment
         assert (await socket.until("chatui:closing"))[-1]["code"] == "E-X-SIGNED-OUT"
 
 
-@pytest.mark.asyncio
 async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_within_seconds(deployment: Deployment) -> None:
     async def rows(change: str) -> None:
         code = f"from chatui.models import StoredBackend as Row; {change}"
@@ -195,7 +189,6 @@ def test_many_attempts_at_once_are_all_refused_and_counted_and_leave_few_lines_i
 
 
 @pytest.mark.faults
-@pytest.mark.asyncio
 async def test_ten_people_who_ask_at_once_all_get_their_answer(deployment: Deployment) -> None:
     deployment.make_people(**{f"person{number}": (False, []) for number in range(10)})
 
@@ -214,7 +207,6 @@ async def test_ten_people_who_ask_at_once_all_get_their_answer(deployment: Deplo
 
 
 @pytest.mark.faults
-@pytest.mark.asyncio
 async def test_a_turn_of_a_killed_process_is_closed_by_the_other_unasked_and_what_was_seen_stays(deployment: Deployment) -> None:
     victim = deployment.start(CHATUI_DEMO_TOKENS_PER_SECOND="30")
     survivor = deployment.servers[0]

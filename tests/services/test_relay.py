@@ -10,16 +10,15 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-import pytest_asyncio
 
 from chatui.wire import bus
 from chatui.wire.bus import Relay
 from tests.services.redis_server import Redis
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
     server = Redis(tmp_path)
     monkeypatch.setattr(bus, "environment", lambda: SimpleNamespace(redis_url=f"redis://127.0.0.1:{server.port}/0"))

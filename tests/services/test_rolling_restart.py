@@ -23,7 +23,7 @@ from tests.support import stub
 from tests.support.cases import ROUNDS
 from tests.support.served import Deployment, LiveSocket, Server, signed_in
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 CHATS = 100 if ROUNDS > 1 else 20
 CHATS_A_PERSON = 25

@@ -20,7 +20,7 @@ from tests.support import stub
 from tests.support.cases import ROUNDS
 from tests.support.served import Deployment, Server
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 CHATS = 400 if ROUNDS > 1 else 30
 WORDS, PAUSE = 10, 0.5

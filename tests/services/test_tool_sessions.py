@@ -20,7 +20,7 @@ from tests.services.databases import own_database
 from tests.support.served import Deployment, LiveSocket, Server
 from tests.support.stub import DONE, chunk
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio]
+pytestmark = pytest.mark.services
 
 
 class Model:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from django.conf import settings
 
 from chatui.env import environment
@@ -47,7 +46,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Confi
     _forget()
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def closing(configure: Configure) -> AsyncIterator[None]:
     """Close everything that the test connected."""
     yield

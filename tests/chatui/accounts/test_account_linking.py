@@ -19,6 +19,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider, start_sign_in
+from tests.chatui.accounts.people import is_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import PASSWORD, confirmed, make_person
 from tests.support.cases import for_each
@@ -29,13 +30,9 @@ def lines() -> list[tuple[str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
 
 
-def is_signed_in(client: Client) -> bool:
-    return client.get("/").status_code == 200
-
-
 def test_the_first_sign_in_creates_an_account_and_the_second_finds_it(provider: ScriptedProvider) -> None:
     client, answer = sign_in_with_provider(provider, next="/search/")
-    assert (answer.status_code, answer["Location"]) == (302, "/search/") and is_signed_in(client)
+    assert (answer.status_code, answer["Location"]) == (302, "/search/") and is_in(client)
     person = User.objects.get(username="ada.l")
     assert not person.has_usable_password() and not person.is_staff and not person.is_superuser
     assert lines() == [("account created", "ada.l", "with the first sign-in by company"), ("sign in", "", "by company")]
@@ -141,7 +138,7 @@ def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> Non
     accounts = User.objects.count()
     client, answer = sign_in_with_provider(provider)
     assert (answer.status_code, code in answer.content.decode()) == (status, True), answer.content.decode()
-    assert not is_signed_in(client) and User.objects.count() == accounts
+    assert not is_in(client) and User.objects.count() == accounts
     assert lines()[-1] == ("sign-in refused", "", f"by company: {why}")
 
 
@@ -181,7 +178,7 @@ def test_a_response_works_once_and_only_in_the_browser_that_started(provider: Sc
     client = Client()
     back = provider.sign_in(start_sign_in(client))
     assert Client().get(back).status_code == 400, "somebody who was sent the link of another"
-    assert client.get(back).status_code == 302 and is_signed_in(client), "the twin"
+    assert client.get(back).status_code == 302 and is_in(client), "the twin"
     client.logout()
     assert client.get(back).status_code == 400
 

@@ -15,16 +15,12 @@ from chatui.models.programs import ApiKey
 from chatui.models.sign_in import OutsideIdentity, Passkey
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider, start_sign_in
-from tests.chatui.accounts.people import owned, sign_in
+from tests.chatui.accounts.people import is_in, owned, sign_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, confirmed, signed_in
 
 KEY = {"name": "A script", "formats": ["responses"], "per_minute": "60", "lasts": "never"}
 PASSWORDS = {"old_password": PASSWORD, "new_password1": "an entirely new one", "new_password2": "an entirely new one"}
-
-
-def is_in(client: Client) -> bool:
-    return client.get("/").status_code == 200
 
 
 def news(person: User) -> list[str]:

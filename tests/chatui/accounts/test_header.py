@@ -153,7 +153,6 @@ def test_people_who_bypass_the_proxy_sign_in_with_a_password() -> None:
     assert client.get("/").status_code == 200
 
 
-@pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("lines", "peer", "opens"),

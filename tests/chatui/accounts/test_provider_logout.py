@@ -15,6 +15,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import BegunSession, OutsideIdentity
 from chatui.models.user import ClosingCause, User
 from tests.chatui.accounts.conftest import configure, forget_providers, sign_in_with_provider
+from tests.chatui.accounts.people import is_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import signed_in
 
@@ -23,10 +24,6 @@ LOGOUT = "/sign-in/with/company/logout/"
 
 def send(token: str, client: Client | None = None) -> int:
     return (client or Client(enforce_csrf_checks=True)).post(LOGOUT, {"logout_token": token}).status_code
-
-
-def is_in(client: Client) -> bool:
-    return client.get("/").status_code == 200
 
 
 def refusals() -> list[str]:

@@ -22,7 +22,8 @@ from chatui.accounts.sign_in_settings import SignInFile
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, forget_providers, start_sign_in
-from tests.chatui.accounts.test_rights_that_end import is_in, new_key, new_link, works
+from tests.chatui.accounts.people import is_in
+from tests.chatui.accounts.test_rights_that_end import new_key, new_link, works
 from tests.chatui.conftest import make_person
 from tests.support.places import ROOT
 from tests.support.served import free_port

@@ -22,6 +22,7 @@ from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.accounts.conftest import configure, sign_in_with_provider
+from tests.chatui.accounts.people import is_in
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.support.environment import change
@@ -49,10 +50,6 @@ def new_link(person: User) -> str:
     row = Conversation.objects.create(owner=person)
     leaf = transcripts.append(row, None, Frame(Header("user"), "A question"), Author.PERSON)
     return ShareLink.objects.create(token="t" * 22, conversation=row, leaf=leaf, created_by=person).token
-
-
-def is_in(client: Client) -> bool:
-    return client.get("/").status_code == 200
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import RecoveryCode, SecondFactor
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import NOW
+from tests.chatui.accounts.people import is_in
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.cases import for_each
 from tests.support.environment import change
@@ -27,10 +28,6 @@ def password(name: str = "ada", client: Client | None = None, after: str = "") -
     client = client or Client()
     assert client.post("/sign-in/", {"username": name, "password": PASSWORD, "next": after}).status_code == 302
     return client
-
-
-def is_in(client: Client) -> bool:
-    return client.get("/").status_code == 200
 
 
 def code_of(person: User, step: int = 0) -> str:

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.models.user import User
 from renderer.frames import Terminator
-from tests.chatui.api.asking import Program, json_of, key_of, text_of
+from tests.chatui.api.asking import Program, json_of, text_of
 from tests.chatui.api.functions import WEATHER, calls_of, weather
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"], "additionalProperties": False}
@@ -34,11 +33,6 @@ def body_of(path: str, kind: str = "json_schema", **named: Any) -> dict[str, Any
 
 def answer_of(path: str, found: dict[str, Any]) -> str:
     return (text_of(found) if path == RESPONSES else found["choices"][0]["message"]["content"]).strip()
-
-
-@pytest.fixture
-def program(ada: User, backend: ScriptedBackend) -> Program:
-    return Program(key_of(ada))
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])

@@ -19,18 +19,13 @@ from chatui.models.user import User
 from chatui.turns import running
 from renderer.events import FrameClosed, FrameWithdrawn
 from renderer.frames import Terminator
-from tests.chatui.api.asking import Program, events_of, json_of, key_of, new_key, text_of, whole
+from tests.chatui.api.asking import Program, events_of, json_of, new_key, text_of, whole
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKED = {"input": "Take your time.", "background": True}
 SECRET = "the hidden marmalade"
-
-
-@pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
 
 
 @pytest.fixture
@@ -113,17 +108,6 @@ async def test_withdrawn_text_is_not_sent_to_later_readers(program: Program, bac
     assert b"marmalade" not in again and numbers == list(range(len(numbers)))
     assert [event["type"] for event in events_of(again)][: len(first)] == [event["type"] for event in first]
     assert b"response.failed" in again
-
-
-async def test_a_background_response_can_be_cancelled(program: Program, backend: ScriptedBackend) -> None:
-    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
-    response = await program.ask(ASKED)
-    await asyncio.wait_for(backend.waiting.wait(), 10)
-    assert json_of(await program.post(f"/v1/responses/{response['id']}/cancel", {}))["status"] == "cancelled"
-    found = await ended(program, response["id"])
-    assert found["status"] == "cancelled" and backend.closed == 1
-    events = events_of(await whole(await program.get(f"/v1/responses/{response['id']}?stream=true")))
-    assert events[-1]["response"]["status"] == "cancelled"
 
 
 async def test_revoking_a_key_stops_its_responses(program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:

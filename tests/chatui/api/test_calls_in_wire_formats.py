@@ -14,10 +14,9 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.message import Message
-from chatui.models.user import User
 from chatui.tools.functions import model_name
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.api.asking import Program, key_of, text_of
+from tests.chatui.api.asking import Program, text_of
 from tests.chatui.api.functions import CHAT, calls_of, nested
 from tests.chatui.backends.wire import VLLM, event, ids_of, posts, sse, vllm
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, PARAMETERS, model
@@ -25,16 +24,11 @@ from tests.support.stub import DONE, chunk
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 CITY = '{"city": "Tokyo"}'
 THOUGHT = "the hidden marmalade"
 FUNCTION: dict[str, Any] = {"type": "function", "name": "weather-now", "description": "The weather.", "parameters": PARAMETERS}
-
-
-@pytest.fixture
-def program(ada: User) -> Program:
-    return Program(key_of(ada))
 
 
 def of_chat(name: str) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]:

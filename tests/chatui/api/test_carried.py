@@ -15,7 +15,7 @@ from chatui.models.user import User
 from tests.chatui.api.asking import Program, events_of, json_of, key_of, new_key, text_of, whole
 from tests.support.scripted import ANALYSIS, PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SECRET = "the hidden marmalade"
 SEALED = {"include": ["reasoning.encrypted_content"], "store": False}

@@ -6,20 +6,14 @@ import json
 
 import pytest
 
-from chatui.models.user import User
 from renderer.frames import Terminator
-from tests.chatui.api.asking import Program, json_of, key_of
+from tests.chatui.api.asking import Program, json_of
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PATH = "/v1/chat/completions"
 SECRET = "the hidden marmalade"
-
-
-@pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
 
 
 @pytest.fixture

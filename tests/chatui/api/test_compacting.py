@@ -10,22 +10,16 @@ import pytest
 from chatui.backends.base import EndReason
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
-from chatui.models.user import User
 from chatui.turns import running
-from tests.chatui.api.asking import Program, json_of, key_of, whole
+from tests.chatui.api.asking import Program, json_of, whole
 from tests.chatui.api.functions import WEATHER, calling, first_call, weather
 from tests.chatui.turns.recording import unstored
 from tests.support.scripted import FINAL, ScriptedBackend, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 COMPACT = "/v1/responses/compact"
 QUESTION = {"role": "user", "content": "Go on."}
-
-
-@pytest.fixture
-def program(ada: User) -> Program:
-    return Program(key_of(ada))
 
 
 async def test_notes_passed_back_by_a_client_reach_only_the_model(program: Program, backend: ScriptedBackend) -> None:

@@ -16,7 +16,7 @@ from chatui.models.user import User
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ADDRESSES = [
     ("get", "/v1/models"),
@@ -28,11 +28,6 @@ ADDRESSES = [
     ("post", "/v1/responses/resp_x/cancel"),
     ("get", "/v1/responses/resp_x/input_items"),
 ]
-
-
-@pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
 
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)

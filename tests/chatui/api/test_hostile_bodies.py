@@ -29,7 +29,7 @@ from renderer.gate import Audience, show
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, fails, fetch
 from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Marked:
@@ -216,7 +216,7 @@ async def test_a_cancelled_response_is_the_object_that_is_stored(key: str, backe
     cancelled = json_of(await program.post(f"{path}/cancel", {}))
     streamed = of_stream(events_of(await whole(await program.get(f"{path}?stream=true"))))
     assert cancelled == json_of(await program.get(path)) == streamed
-    assert cancelled["status"] == "cancelled"
+    assert cancelled["status"] == "cancelled" and backend.closed == 1
     assert [(item["type"], item["status"]) for item in cancelled["output"]] == [
         ("reasoning", "completed"), ("message", "completed"), ("message", "incomplete"),
     ]  # fmt: skip

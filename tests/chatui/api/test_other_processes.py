@@ -14,7 +14,6 @@ import pytest
 from chatui.api import background, recordings
 from chatui.api.background import GROUP, FollowedElsewhere, LostError
 
-pytestmark = pytest.mark.asyncio
 OTHER = "another process"
 
 

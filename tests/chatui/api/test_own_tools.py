@@ -16,7 +16,7 @@ from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, fetch
 from tests.support.scripted import PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def asks_first(key: str) -> str:

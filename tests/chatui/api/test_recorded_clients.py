@@ -28,7 +28,6 @@ def program(ada: User, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 @pytest.mark.slow
-@pytest.mark.asyncio
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 async def test_the_requests_of_a_client_are_served(path: Path, program: Program) -> None:
     exchanges: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -11,22 +11,17 @@ from channels.db import database_sync_to_async
 
 from chatui.models.message import Message
 from chatui.models.turn import Turn
-from chatui.models.user import User
 from chatui.store import transcripts
-from renderer.frames import Terminator
+from chatui.tools.functions import model_name
+from renderer.frames import Header, Terminator
 from renderer.gate import Audience
 from renderer.ocml import document
-from tests.chatui.api.asking import Program, json_of, key_of, text_of
-from tests.chatui.api.functions import CHAT, CLOCK, WEATHER, calling, calls_of, first_call, nested, weather
+from tests.chatui.api.asking import Program, json_of, text_of
+from tests.chatui.api.functions import CHAT, CLOCK, SECRET, WEATHER, calling, calls_of, first_call, nested, weather
 from tests.chatui.turns.calls.calling import call
 from tests.support.scripted import FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
-
-
-@pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -337,3 +332,22 @@ async def test_text_after_a_call_is_hidden(program: Program, backend: ScriptedBa
     backend.script = calling(weather(), frame(FINAL, "It is certainly sunny.", Terminator.RETURN))
     found = await first_call(program)
     assert "certainly" not in json.dumps(found) and calls_of(found)
+
+
+# A function call that was refused here is not returned to the API client: its content may be anything.
+
+
+async def test_a_refused_call_is_in_no_output_list(program: Program, backend: ScriptedBackend) -> None:
+    header = Header("assistant", channel="commentary", recipient=f"functions.{model_name('get-weather')}", call_id="c0", constrain="json")
+    backend.script = calling([*frame(header, f"Let me think: {SECRET}", Terminator.CALL)])
+    backend.following = [calling(weather("c1")), answer("Sunny.")]
+    first = await first_call(program)
+    calls = [item["call_id"] for item in first["output"] if item["type"] == "function_call"]
+    assert len(calls) == 1 and SECRET not in json.dumps(first)
+    output = {"type": "function_call_output", "call_id": calls[0], "output": "20 °C"}
+    second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
+    for path in (f"/v1/responses/{second['id']}/input_items?order=asc", f"/v1/responses/{first['id']}"):
+        body = json_of(await program.get(path))
+        assert SECRET not in json.dumps(body)
+    items = json_of(await program.get(f"/v1/responses/{second['id']}/input_items?order=asc"))["data"]
+    assert [item["type"] for item in items] == ["message", "function_call", "function_call_output"]

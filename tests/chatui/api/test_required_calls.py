@@ -24,7 +24,7 @@ from tests.support.stub import DONE, Stub
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 OTHER: dict[str, Any] = FUNCTION | {"name": "other"}
 NAMED = {"type": "function", "name": "weather-now"}
@@ -32,11 +32,6 @@ LISTED = {"type": "allowed_tools", "mode": "required", "tools": [NAMED]}
 CALLED = ("weather-now", {"city": "Tokyo"})
 Made = tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]
 FORMATS = {"chat": of_chat, "responses": of_responses}
-
-
-@pytest.fixture
-def program(ada: User) -> Program:
-    return Program(key_of(ada))
 
 
 def names_of(tools: list[dict[str, Any]]) -> list[str]:

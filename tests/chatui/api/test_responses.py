@@ -17,27 +17,18 @@ from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 from chatui.turns import running
 from renderer.frames import Terminator
-from tests.chatui.api.asking import Program, json_of, key_of, new_key, text_of, whole
+from tests.chatui.api.asking import Program, json_of, new_key, text_of, whole
+from tests.chatui.turns.test_statements import IN_ALL, Statements
+from tests.chatui.turns.test_statements import statements as statements  # a fixture
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SECRET = "the hidden marmalade"
 
 
 @pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
-
-
-@pytest.fixture
 def program(key: str, backend: ScriptedBackend) -> Program:
-    backend.script = [
-        *frame(ANALYSIS, SECRET),
-        *frame(PREAMBLE, "I shall look."),
-        *frame(ANALYSIS, SECRET),
-        *answer("It is four.", SECRET)[3:],
-    ]
     backend.script = [
         *frame(ANALYSIS, SECRET),
         *frame(PREAMBLE, "I shall look."),
@@ -255,3 +246,16 @@ async def test_a_conversation_that_its_owner_continued_stays(program: Program) -
     for each in (second, first):
         await program.delete(f"/v1/responses/{each['id']}")
     assert (await Conversation.objects.aget()).deleted_at is None
+
+
+# The SQL statements of an API request: as few as for a question on a page, and mostly compiled once.
+
+
+async def test_a_response_takes_as_few_statements_as_a_turn_of_a_page(ada: User, backend: ScriptedBackend, statements: Statements) -> None:
+    program = Program(await new_key(ada))
+    for _ in range(2):
+        mark = len(statements)
+        backend.script = answer("Four.")
+        await program.ask({"input": "What is two and two?"})
+        await running.settle()
+    assert 0 < len(statements) - mark <= IN_ALL, statements.since(mark)

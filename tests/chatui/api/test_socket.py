@@ -21,7 +21,7 @@ from chatui.turns import running
 from tests.chatui.api.asking import Program, json_of, key_of, new_key, text_of
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SECRET = "the hidden marmalade"
 UNSTORED = {"type": "response.create", "store": False}

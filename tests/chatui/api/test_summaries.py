@@ -15,7 +15,6 @@ from chatui.display import activities
 from chatui.models.keys import new_key as new_key_of_row
 from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
-from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.store.transcripts import FrameMetadata
 from chatui.turns.streams.program import Ended, ProgramStream
@@ -24,10 +23,9 @@ from renderer.activities.frame import frame_of
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import Frame, Header, Terminator
-from tests.chatui.api.asking import Program, json_of, key_of
-from tests.support.scripted import ScriptedBackend
+from tests.chatui.api.asking import Program, json_of
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 FIRST, SECOND, THIRD = Activity("compare", ("trains", "buses")), Activity("calc"), Activity("table")
 LINES = ["Comparing trains and buses", "Doing the calculation", "Laying out a table"]
@@ -83,11 +81,6 @@ async def live(turn: Iterable[Any], events: ResponseEvents) -> list[dict[str, An
 
 def lines_of(output: Iterable[dict[str, Any]]) -> list[str]:
     return [part["text"] for item in output if item["type"] == "reasoning" for part in item["summary"]]
-
-
-@pytest.fixture
-def program(ada: User, backend: ScriptedBackend) -> Program:
-    return Program(key_of(ada))
 
 
 @pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)

@@ -20,19 +20,14 @@ from chatui.codes import ProductCode
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns.slots import slots
-from tests.chatui.api.asking import Program, json_of, key_of
+from tests.chatui.api.asking import Program, json_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKED = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
 SECRET = "the row said marmalade"
 PATHS = {"/v1/responses": ResponseEvents, "/v1/chat/completions": ChatChunks}
-
-
-@pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
 
 
 def raising(error: Exception) -> object:

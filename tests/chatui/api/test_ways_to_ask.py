@@ -13,7 +13,7 @@ from chatui.models.user import User
 from tests.chatui.api.asking import Program, json_of, key_of, whole
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SECRET = "the hidden marmalade"
 BODIES: Mapping[str, Mapping[str, object]] = {

@@ -14,26 +14,20 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
 from chatui.models.message import Message
-from chatui.models.user import User
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.api.asking import Program, key_of, whole
+from tests.chatui.api.asking import Program, whole
 from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 STREAMS = {
     "chat": ["llamacpp/x-chat-greet.sse", "vllm/v-chat-greet.sse"],
     "responses": ["responses-llamacpp-greet.sse", "responses-gptoss-reference-greet.sse"],
     "harmony": ["llamacpp/x-raw-completion-greet.sse"],
 }
-
-
-@pytest.fixture
-def key(ada: User) -> str:
-    return key_of(ada)
 
 
 def backend_for(kind: str, url: str, words: Vocabulary) -> Backend:

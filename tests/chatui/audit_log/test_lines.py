@@ -25,6 +25,7 @@ from chatui.audit_log.record import HASHED_COLUMNS, SHELL, Visitor, digest_of, r
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
+from tests.chatui.conftest import visitor
 
 KEY = UUID("019ab000-0000-7000-8000-000000000001")
 VIEWER = Visitor(None, "192.0.2.7", "page")
@@ -166,10 +167,6 @@ CODE = "E-PERM-VISIBILITY"
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
     return lambda moment: monkeypatch.setattr(timezone, "now", lambda: moment)
-
-
-def visitor(person: User | None) -> Visitor:
-    return Visitor(person, "192.0.2.7", "page")
 
 
 def attempts(person: User, conversation: Conversation, times: int) -> None:

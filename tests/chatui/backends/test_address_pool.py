@@ -18,7 +18,7 @@ from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.served import free_port
 from tests.support.several import constant_answer
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 
 def pooled(*urls: str) -> PooledBackend:

@@ -26,8 +26,6 @@ from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.served import free_port
 from tests.support.stub import DONE, SSE_HEAD
 
-pytestmark = pytest.mark.asyncio
-
 LOOK = FunctionTool("look", "Looks.", {"type": "object", "properties": {"q": {"type": "string"}}})
 CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", call_id="c1", constrain="json")
 REPLY = Frame(Header(Role.TOOL, Channel.COMMENTARY, recipient="assistant", call_id="c1", name="functions.look"), "Found.")

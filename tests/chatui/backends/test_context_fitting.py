@@ -18,7 +18,7 @@ from tests.chatui.backends.limited import REFUSALS, Limited, error, served, text
 from tests.chatui.backends.test_context_window import INSTRUCTIONS, turn
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 KINDS = ["chat", "responses"]
 

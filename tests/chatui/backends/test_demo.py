@@ -23,8 +23,6 @@ from renderer.gate import Audience, may_see
 from renderer.harmony.prompt import FunctionTool
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = pytest.mark.asyncio
-
 EXAMPLES = [line.removeprefix("- ") for line in (BASE_DIR / "chatui/pages/examples.md").read_text(encoding="utf-8").splitlines()]
 QUESTIONS = ("Good morning!", "Make a plan, please", "Explain it", "Refuse this", "Cut it short", "Compare tea and coffee", *EXAMPLES)
 

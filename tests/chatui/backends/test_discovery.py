@@ -27,7 +27,7 @@ from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, outcome, sample_request
 from tests.support.served import free_port
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 
 def listed(owner: str, *names: str) -> dict[str, object]:

@@ -43,7 +43,7 @@ from tests.support.sampling import PATIENT
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served, pytest.mark.faults]
 
 
 class ObservedResult:

@@ -80,7 +80,6 @@ def test_the_same_field_is_given_up_once() -> None:
     assert not {"messages", "input", "prompt", "model", "max_tokens", "tools", "stream"} & set(OPTIONAL)
 
 
-@pytest.mark.asyncio
 @pytest.mark.served
 async def test_a_real_server_is_retried_without_the_field_which_is_remembered(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
@@ -106,7 +105,6 @@ async def test_a_real_server_is_retried_without_the_field_which_is_remembered(ca
     assert sum("rejects the field" in record.getMessage() for record in caplog.records) == 2
 
 
-@pytest.mark.asyncio
 @pytest.mark.served
 async def test_two_concurrent_refusals_are_both_retried() -> None:
     both = asyncio.Barrier(2)

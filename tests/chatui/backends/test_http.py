@@ -20,7 +20,7 @@ from tests.support.sampling import PATIENT, sample_request
 from tests.support.served import free_port
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 ANSWER = then(SSE_HEAD, chunk(content="Here."), chunk("stop"), DONE)
 BUSY = stub.responds("503 Service Unavailable", b"{}")

@@ -27,8 +27,6 @@ from chatui.backends.route import DIRECT
 from chatui.codes import ProductCode
 from tests.support.sampling import PATIENT
 
-pytestmark = pytest.mark.asyncio
-
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -412,7 +410,6 @@ class Flood:
         self.was_cut_off.set()
 
 
-@pytest.mark.asyncio
 async def test_endless_interim_responses_let_others_run_and_a_deadline_ends_them() -> None:
     async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, client() as asking:
         with pytest.raises(BackendError) as caught:
@@ -422,7 +419,6 @@ async def test_endless_interim_responses_let_others_run_and_a_deadline_ends_them
     assert flood.was_cut_off.is_set()
 
 
-@pytest.mark.asyncio
 async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
     line = b"1;" + b"x" * 8000 + b"\r\n \r\n"
     async with Flood(CHUNKED, line).serving() as flood, client() as asking:
@@ -434,7 +430,6 @@ async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
     assert flood.was_cut_off.is_set()
 
 
-@pytest.mark.asyncio
 async def test_a_body_that_fills_every_read_is_read_at_the_common_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = 0
 

@@ -135,7 +135,6 @@ def test_a_key_name_with_a_path_is_refused(name: str) -> None:
         BackendSpec(name="a", url="http://a", key_name=name or " ")
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
 async def test_redirects_are_not_followed_so_the_key_stays(status: str) -> None:
     async with stub.running(stub.plays(stub.chunk(content="Hello") + stub.DONE)) as other:
@@ -149,7 +148,6 @@ async def test_redirects_are_not_followed_so_the_key_stays(status: str) -> None:
         assert other.requests == []
 
 
-@pytest.mark.asyncio
 async def test_a_key_is_never_in_an_error_message() -> None:
     async with stub.running(stub.responds("401 Unauthorized", b'{"error": "bad key"}')) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, key=KEY, model="m", limits=HASTY))

@@ -23,7 +23,6 @@ def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> Non
     assert 1 < factors[2] < factors[3] == 2
 
 
-@pytest.mark.asyncio
 async def test_paused_readers_resume_in_the_same_pass_of_the_event_loop() -> None:
     loop, ends, passes = asyncio.get_running_loop(), list[tuple[float, int]](), 0
 
@@ -43,7 +42,6 @@ async def test_paused_readers_resume_in_the_same_pass_of_the_event_loop() -> Non
     assert len({at for _, at in ends}) <= 2, "they started within one tick or two"
 
 
-@pytest.mark.asyncio
 async def test_an_answer_is_read_at_once_where_it_begins_and_where_text_for_people_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     rests: list[bool] = []
 

@@ -27,7 +27,7 @@ from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.several import constant_answer
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 KEY = "sk-7261-secret"
 

@@ -58,7 +58,6 @@ def test_a_model_with_the_vocabulary_of_gpt_oss_is_never_plain_whatever_its_name
         assert known.of("our-own") is Separation.UNPROVEN
 
 
-@pytest.mark.asyncio
 async def test_the_finding_of_auto_is_passed_on() -> None:
     backend = ChatCompletionsBackend(Endpoint("http://127.0.0.1:1", model="our-own"))
     backend.use_discovery(Discovered("vLLM", ("our-own",), is_gpt_oss=True))
@@ -93,7 +92,6 @@ def chunk(**delta: object) -> bytes:
 END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("deltas", "expected"), [
     ([{"reasoning_content": "Hm."}, {"content": "Hi"}], Separation.STRUCTURED),
     ([{"content": "Hi"}, {"reasoning_content": "Hm."}], Separation.UNPROVEN),
@@ -109,7 +107,6 @@ async def test_reasoning_in_a_field_of_its_own_before_the_first_text_is_proof(de
         await backend.aclose()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("thought", "expected"), [
     ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]}, Separation.STRUCTURED),
     ({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}, Separation.STRUCTURED),
@@ -126,7 +123,6 @@ async def test_reasoning_in_an_item_of_its_own_is_proof(thought: Any, expected: 
         await backend.aclose()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("deltas", "times"), [
     ([{"content": "Hi"}, {"content": " there"}], 1),
     ([{"reasoning": "Hm."}, {"content": "Hi"}, {"content": " there"}], 0),
@@ -159,7 +155,6 @@ def test_recorded_servers_with_thought_prove_it_with_their_first_answer_and_thos
 THOUGHT = "The user says hello, so SECRET we greet."
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("deltas", [
     [{"reasoning": THOUGHT}, {"content": f"{THOUGHT}\n\n"}, {"content": "Hi there"}],
     [{"reasoning": THOUGHT}, {"content": f"{THOUGHT}assistantfinal"}, {"content": "Hi there"}],
@@ -173,7 +168,6 @@ async def test_a_thought_that_the_answer_field_repeats_is_not_shown_with_the_ans
         await backend.aclose()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("is_first", [True, False])
 async def test_a_message_item_that_repeats_the_thought_shows_only_its_answer(is_first: bool) -> None:
     thought = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": THOUGHT}]}
@@ -185,7 +179,6 @@ async def test_a_message_item_that_repeats_the_thought_shows_only_its_answer(is_
         await backend.aclose()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("end", "visible"), [(END, "Hi"), (b"data: [DONE]\n\n", "")])
 async def test_what_no_server_says_has_ended_is_shown_only_where_separation_is_proved(end: bytes, visible: str) -> None:
     async with stub.running(stub.plays(chunk(content="Hi") + end)) as server:
@@ -194,7 +187,6 @@ async def test_what_no_server_says_has_ended_is_shown_only_where_separation_is_p
         await backend.aclose()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("name", "visible"), [("thinking", "Hi"), ("response.reasoning.delta", "Hi"), ("message", "SECRETHi")])
 async def test_the_name_of_an_event_is_a_label(name: str, visible: str) -> None:
     events = f"event: {name}\n".encode() + chunk(content="SECRET") + chunk(content="Hi") + END
@@ -204,7 +196,6 @@ async def test_the_name_of_an_event_is_a_label(name: str, visible: str) -> None:
         await backend.aclose()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("kind", [ChatCompletionsBackend, ResponsesBackend])
 async def test_json_that_was_asked_for_in_words_alone_may_have_any_key(kind: type[ChatCompletionsBackend | ResponsesBackend]) -> None:
     answer = '{"reasoning": "it is even", "answer": 4}'

@@ -280,7 +280,6 @@ def test_the_table_has_every_field_in_every_state(rows: list[Row]) -> None:
 HIDDEN, SHOWN = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant", "<|channel|>final<|message|>Hi"
 
 
-@pytest.mark.asyncio
 async def test_token_ids_are_read_as_the_table_says(vocabulary: Vocabulary) -> None:
     hidden, shown, [stop] = (ids_of(vocabulary, text) for text in (HIDDEN, SHOWN, "<|return|>"))
     head, good = sse(vllm(*hidden)), sse(vllm(stop, finish="stop", stop=stop))

@@ -26,8 +26,6 @@ from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = pytest.mark.asyncio
-
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 WANTED = answer_format("sum", SCHEMA, "The sum.")
 LOOSE = replace(WANTED, is_strict=False)

@@ -17,7 +17,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from tests.chatui.database.locks import write_lock
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ENDLESS = "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted) SELECT COUNT(*) FROM counted"
 

@@ -20,7 +20,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from tests.chatui.database.locks import write_lock
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

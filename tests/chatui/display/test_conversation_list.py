@@ -50,12 +50,6 @@ def test_the_list_continues_to_the_oldest_conversation(ada: User, bela: User) ->
     assert [title for page in found for title in page] == [f"Talk {number}" for number in range(2 * PAGE_SIZE + 2, -1, -1)]
 
 
-def test_conversations_with_the_same_time_appear_once_each(ada: User) -> None:
-    make(ada, 2 * PAGE_SIZE + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
-    found = [title for page in pages(ada) for title in page]
-    assert len(found) == len(set(found)) == 2 * PAGE_SIZE + 3
-
-
 def test_changes_while_paging_neither_repeat_nor_skip_a_conversation(ada: User) -> None:
     make(ada, 2 * PAGE_SIZE)
     first = shown_list(ada)
@@ -78,16 +72,6 @@ def test_pinned_ones_come_first_across_pages_and_archived_ones_not_at_all(ada: U
         own.filter(title__in=archived).update(archived_at=timezone.now())
         rest = [title for title in titles if title not in pinned and title not in archived]
         assert [title for page in pages(ada) for title in page] == pinned + rest
-
-
-def test_pinned_conversations_with_the_same_time_appear_once_each(ada: User) -> None:
-    make(ada, 2 * PAGE_SIZE + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
-    Conversation.objects.filter(title__endswith="3").update(is_pinned=True)
-    found = [title for page in pages(ada) for title in page]
-    assert len(found) == len(set(found)) == 2 * PAGE_SIZE + 3
-    Conversation.objects.update(is_pinned=True)
-    found = [title for page in pages(ada) for title in page]
-    assert len(found) == len(set(found)) == 2 * PAGE_SIZE + 3
 
 
 NO_PLACES = (

@@ -34,7 +34,7 @@ from tests.support import environment
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer, ended
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 FINAL = Header("assistant", channel="final")
 HOSTILE = '"><img src=x onerror=alert(1)>\u202egnp.csv'

@@ -9,7 +9,9 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from django.utils import timezone, translation
+from django.utils.translation import gettext, override
 
+from chatui.display import activities
 from chatui.display.activities import in_language
 from chatui.display.conversation import shown_exchange
 from chatui.models.conversation import Conversation
@@ -103,3 +105,25 @@ def test_every_sentence_has_a_place_for_each_span_in_every_language(language: st
                 parts = in_language(activity).parts
                 assert [part.text for part in parts if part.is_span] == list(activity.about)
                 assert not any("{}" in part.text for part in parts) and any(not part.is_span for part in parts)
+
+
+# Lines of reasoning summaries in the languages of the pages.
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_every_kind_has_a_sentence_in_every_language(kind):
+    for pattern in filter(None, (kind.sentence, kind.named)):
+        about = ("one", "two")[: pattern.count("{}")]
+        line = activities.line(Activity(kind.name, about))
+        assert line.sentences.keys() == set(LANGUAGES)
+        assert line.sentences["en"] == pattern
+        assert len(set(line.sentences.values())) == len(LANGUAGES), "each language has its own"
+        assert all(sentence.count("{}") == len(about) for sentence in line.sentences.values())
+        assert all(len(sentence) <= 50 for sentence in line.sentences.values())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_two_kinds_have_the_same_sentence(language):
+    patterns = [pattern for kind in KINDS.values() for pattern in (kind.sentence, kind.named) if pattern]
+    with override(language):
+        assert len({gettext(pattern) for pattern in patterns}) == len(patterns)

@@ -56,7 +56,6 @@ async def regenerated(person: User, backend: ScriptedBackend, count: int) -> Tur
     return turn
 
 
-@pytest.mark.asyncio
 async def test_the_newest_comes_first_with_its_model_and_no_hidden_text(ada: User, backend: ScriptedBackend) -> None:
     turn = await regenerated(ada, backend, 2)
     found = await shown(turn)
@@ -69,7 +68,6 @@ async def test_the_newest_comes_first_with_its_model_and_no_hidden_text(ada: Use
     assert await Message.objects.filter(text__contains=SECRET).acount() == 2, "the premise"
 
 
-@pytest.mark.asyncio
 async def test_a_cut_answer_and_its_continuation_are_two_versions(ada: User, backend: ScriptedBackend) -> None:
     *_, turn = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     found = await shown(turn)
@@ -80,7 +78,6 @@ async def test_a_cut_answer_and_its_continuation_are_two_versions(ada: User, bac
     assert SECRET not in await page(ada, turn)
 
 
-@pytest.mark.asyncio
 async def test_an_attempt_without_an_answer_shows_its_outcome(ada: User, backend: ScriptedBackend) -> None:
     first = await regenerated(ada, backend, 1)
     backend.script = [*frame(ANALYSIS, SECRET), ended()]
@@ -106,7 +103,6 @@ def test_imported_answers_are_versions_up_to_the_next_question(ada: User, conver
     assert SECRET not in repr(found)
 
 
-@pytest.mark.asyncio
 async def test_only_the_newest_are_read_and_the_page_says_so(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(versions, "MAX_VERSIONS", 2)
     turn = await regenerated(ada, backend, 3)
@@ -115,7 +111,6 @@ async def test_only_the_newest_are_read_and_the_page_says_so(ada: User, backend:
     assert "Of 3 versions, the newest 2 are shown." in await page(ada, turn)
 
 
-@pytest.mark.asyncio
 async def test_an_answer_or_a_foreign_question_has_no_versions(ada: User, bela: User, backend: ScriptedBackend) -> None:
     turn = await regenerated(ada, backend, 2)
     final = await Message.objects.filter(turn=turn, is_visible=True).afirst()

@@ -9,8 +9,6 @@ from chatui.documents.reading import FileReading, ReadingState, read
 from tests.chatui.documents import samples
 from tests.chatui.documents.samples import paragraph, shape
 
-pytestmark = pytest.mark.asyncio
-
 
 async def text_of(name: str, data: bytes) -> str:
     found = await read(name, data)

@@ -116,7 +116,6 @@ def test_every_hostile_file_is_listed() -> None:
 
 
 @pytest.mark.parametrize("name", drawn(2, ALL))
-@pytest.mark.asyncio
 async def test_it_ends_in_time_with_a_state_and_blocks_nobody(name: str) -> None:
     data = MAKERS[name]()
     before = time.monotonic()
@@ -143,7 +142,6 @@ async def ticking(reading: object) -> tuple[FileReading, float]:
     return task.result(), longest
 
 
-@pytest.mark.asyncio
 async def test_many_files_at_once_do_not_slow_the_loop() -> None:
     names = (
         "csv_of_one_line",
@@ -158,7 +156,6 @@ async def test_many_files_at_once_do_not_slow_the_loop() -> None:
     assert longest < MAX_PAUSE_SECONDS and [each.state for each in found] == ["read"] * len(names)  # type: ignore[attr-defined]
 
 
-@pytest.mark.asyncio
 async def test_a_pdf_encrypted_with_an_empty_password_is_read() -> None:
     found = await read(*more_hostile.pdf_encrypted(password=""))
     assert [part.text for part in found.parts] == ["words"]

@@ -33,7 +33,6 @@ def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPa
         assert way in found, "the attempts would succeed, so that they prove something"
 
 
-@pytest.mark.asyncio
 async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(reading, "read_confined", lambda *given: FileReading(reason=NoTextReason.UNAVAILABLE))
     reading.is_confined.cache_clear()
@@ -106,7 +105,6 @@ def test_operators_are_told_which_protection_is_missing(monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-@pytest.mark.asyncio
 async def test_the_memory_suffices_for_a_document_of_millions_of_elements() -> None:
     run = "<w:r><w:rPr><w:rFonts/><w:sz/><w:color/><w:lang/></w:rPr><w:t>{} </w:t></w:r>"
     words = [run.format(number * 7919 % 1_000_003) for number in range(350_000)]  # each its own: what is packed too well is refused

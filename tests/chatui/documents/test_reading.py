@@ -25,7 +25,6 @@ TEXT = "Übung macht den Meister.\n"
         (".env", TEXT.encode(), "text"),
     ],
 )
-@pytest.mark.asyncio
 async def test_text_is_read_in_every_declared_encoding(name: str, data: bytes, kind: str) -> None:
     found = await read(name, data)
     assert (found.state, found.kind, found.reason, found.is_cut) == (ReadingState.READ, kind, "", False)
@@ -49,14 +48,12 @@ async def test_text_is_read_in_every_declared_encoding(name: str, data: bytes, k
         ("a.txt", bytes(MAX_BYTES + 1), ReadingState.FAILED, NoTextReason.TOO_LONG),
     ],
 )
-@pytest.mark.asyncio
 async def test_unread_files_have_a_reason(name: str, data: bytes, state: ReadingState, reason: NoTextReason) -> None:
     found = await read(name, data)
     assert (found.state, found.reason, found.parts) == (state, reason, ())
 
 
 @pytest.mark.slow
-@pytest.mark.asyncio
 async def test_a_long_text_is_truncated() -> None:
     found = await read("a.txt", b"x" * (TEXT_BYTES + 1))
     assert found.is_cut and len(found.parts[0].text) == TEXT_BYTES

@@ -76,13 +76,6 @@ def test_share_links_do_not_work_while_their_owners_account_is_closed(ada: User)
     assert Client().get(f"/s/{token}/").status_code == 200
 
 
-def test_closing_twice_is_harmless_and_the_first_cause_counts(ada: User, root: User) -> None:
-    assert closing.close_account(ada, ClosingCause.STAFF, Visitor(root, "", "admin"))
-    assert not closing.close_account(ada, ClosingCause.PROVISIONING, HERE, source="company")
-    assert closing.closed_by(ada) == (ClosingCause.STAFF, "")
-    assert lines_about("ada") == [("account closed", "by staff")]
-
-
 def test_a_closing_by_staff_replaces_one_by_a_provider(ada: User, root: User) -> None:
     assert closing.close_account(ada, ClosingCause.PROVISIONING, HERE, source="company")
     assert not closing.close_account(ada, ClosingCause.OWN, HERE), "nobody else does"
@@ -246,7 +239,6 @@ def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: Us
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_closing_ends_a_streaming_answer_and_a_streaming_debug_view(ada: User, backend: ScriptedBackend) -> None:
     """Whatever comes after it reaches neither."""
 

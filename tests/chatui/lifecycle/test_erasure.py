@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,7 +13,7 @@ from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import DatabaseError, connection, models
 from django.test import Client
 
@@ -33,7 +32,7 @@ from chatui.permissions import four_eyes
 from chatui.store import erasure
 from chatui.turns import running
 from chatui.turns.asks import Ask, AskKind
-from tests.chatui.conftest import make_person, signed_in, stored
+from tests.chatui.conftest import make_person, output_of, signed_in, stored
 from tests.chatui.store import pieces
 from tests.chatui.store.long_conversations import MODELS, long_conversation
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
@@ -177,7 +176,6 @@ def test_the_operator_is_told_if_the_write_ahead_log_could_not_be_emptied(ada: U
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_more(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(FINAL, "one two"), gate, *answer()]
@@ -256,12 +254,6 @@ def test_an_unknown_account_cannot_be_erased(root: User) -> None:
 
 
 # --- the command line ---------------------------------------------------------------------------------------------------------------
-
-
-def output_of(*arguments: str) -> str:
-    out = StringIO()
-    call_command(*arguments, stdout=out)
-    return out.getvalue()
 
 
 def test_a_dry_run_counts_and_erases_nothing(ada: User, written: Conversation) -> None:

@@ -215,7 +215,6 @@ async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float)
     return answer, time.monotonic() - started
 
 
-@pytest.mark.asyncio
 @pytest.mark.served
 async def test_a_real_server_refuses_drips_but_accepts_slow_lines_and_slow_responses() -> None:
     server = Server({**os.environ, "MOVING_SECONDS": str(MOVING_SECONDS)}, program=("-m", "tests.chatui.live.raising_server"))

@@ -28,7 +28,7 @@ from chatui.wire import bus
 from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
-from tests.chatui.conftest import signed_in, stored
+from tests.chatui.conftest import disk_is_full, signed_in, stored
 from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
@@ -38,7 +38,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MARKDOWN = "# Title\n\nA *paragraph* of words.\n\n- one\n- two\n\n```python\nprint('x')\n```\n\nThe end."
 
 
-@pytest.mark.asyncio
 async def test_a_question_is_accepted_and_its_answer_streams_as_blocks(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer(MARKDOWN)
     async with BrowserSocket(ada) as socket:
@@ -57,7 +56,6 @@ def _body(message: Message) -> str:
     return frame_of(message).body
 
 
-@pytest.mark.asyncio
 async def test_a_page_learns_in_one_frame_that_its_question_is_accepted_and_its_turn_has_begun(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("Four.")
     async with BrowserSocket(ada) as socket:
@@ -67,7 +65,6 @@ async def test_a_page_learns_in_one_frame_that_its_question_is_accepted_and_its_
     assert [event["type"] for event in frame] == ["chatui:accepted", "chatui:listed", "response.created"]
 
 
-@pytest.mark.asyncio
 async def test_a_late_page_gets_a_snapshot_and_continues_without_gap_or_duplicate(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     words = answer(MARKDOWN * 3)
@@ -90,7 +87,6 @@ async def test_a_late_page_gets_a_snapshot_and_continues_without_gap_or_duplicat
     assert shown_text([events[-1], *fresh]) == html.render(_body(await Message.objects.aget(channel="final"))).html
 
 
-@pytest.mark.asyncio
 async def test_working_is_sent_once_however_long_the_model_thinks(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     thoughts = frame(ANALYSIS, "word " * 300)
@@ -106,7 +102,6 @@ async def test_working_is_sent_once_however_long_the_model_thinks(ada: User, bac
     assert len(events) < 20, "the visible size must not depend on hidden text"
 
 
-@pytest.mark.asyncio
 async def test_nothing_hidden_reaches_the_socket(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "CANARY-ONE "), *answer("Shown.", thought="CANARY-TWO")]
     async with BrowserSocket(ada) as socket:
@@ -117,7 +112,6 @@ async def test_nothing_hidden_reaches_the_socket(ada: User, backend: ScriptedBac
         assert "CANARY" not in "".join(socket.raw)
 
 
-@pytest.mark.asyncio
 async def test_stop_works_while_an_answer_streams(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Half an answer")[:-1], asyncio.Event()]
     async with BrowserSocket(ada) as socket:
@@ -130,7 +124,6 @@ async def test_stop_works_while_an_answer_streams(ada: User, backend: ScriptedBa
     assert (end["type"], end["state"]) == ("response.cancel", "stopped")
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("error", ["broken", "busy"])
 async def test_stop_works_while_the_database_is_away_for_those_who_follow_the_turn(
     error: str, ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
@@ -152,7 +145,6 @@ async def test_stop_works_while_the_database_is_away_for_those_who_follow_the_tu
     assert backend.closed == 1
 
 
-@pytest.mark.asyncio
 async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "hm"), gate, *answer()]
@@ -196,7 +188,6 @@ async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, 
         "[" * 100_000,
     ],
 )
-@pytest.mark.asyncio
 async def test_e_x_command_invalid_frames_are_refused_and_the_socket_stays_open(
     frame_text: str, ada: User, backend: ScriptedBackend
 ) -> None:
@@ -208,7 +199,6 @@ async def test_e_x_command_invalid_frames_are_refused_and_the_socket_stays_open(
         assert (await socket.until("chatui:accepted"))[-1]["type"] == "chatui:accepted"
 
 
-@pytest.mark.asyncio
 async def test_e_x_rate_a_flood_of_commands_closes_the_socket(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         for _ in range(60):
@@ -232,32 +222,27 @@ async def test_e_x_rate_a_flood_of_commands_closes_the_socket(ada: User) -> None
         "http://127.0.0.1:8000",
     ],
 )
-@pytest.mark.asyncio
 async def test_a_socket_from_a_foreign_page_is_refused(origin: str | None, ada: User) -> None:
     async with BrowserSocket(ada, origin=origin) as socket:
         assert not socket.accepted
 
 
-@pytest.mark.asyncio
 async def test_a_socket_from_our_own_page_is_accepted(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         assert socket.accepted
 
 
-@pytest.mark.asyncio
 async def test_a_foreign_host_is_refused_even_if_origin_matches_it(ada: User) -> None:
     async with BrowserSocket(ada, origin="http://rebound.example", host="rebound.example") as socket:
         assert not socket.accepted
 
 
-@pytest.mark.asyncio
 async def test_e_x_signed_out_an_anonymous_socket_is_told_and_closed(db: None) -> None:
     async with BrowserSocket(None) as socket:
         events = await socket.until("closed")
     assert events[0]["code"] == "E-X-SIGNED-OUT" and socket.close_code == consumer.CLOSE_SIGNED_OUT
 
 
-@pytest.mark.asyncio
 async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer, "MAX_SOCKETS", 2)
     async with BrowserSocket(ada), BrowserSocket(ada) as second:
@@ -275,7 +260,6 @@ async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, 
     assert not consumer._open_sockets, "a closed socket is not counted"
 
 
-@pytest.mark.asyncio
 async def test_an_ended_session_is_noticed_at_the_next_command(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         await Session.objects.all().adelete()
@@ -284,7 +268,6 @@ async def test_an_ended_session_is_noticed_at_the_next_command(ada: User) -> Non
     assert not await Message.objects.aexists()
 
 
-@pytest.mark.asyncio
 async def test_an_ended_session_is_noticed_without_a_command(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     async with BrowserSocket(ada) as socket:
@@ -308,7 +291,6 @@ def broken(*_: object) -> object:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-@pytest.mark.asyncio
 async def test_a_page_that_waits_for_a_snapshot_of_a_deleted_conversation_goes_on_when_it_is_back(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,7 +307,6 @@ async def test_a_page_that_waits_for_a_snapshot_of_a_deleted_conversation_goes_o
         assert (await socket.until("chatui:idle"))[-1]["state"] == "stopped"
 
 
-@pytest.mark.asyncio
 async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_often(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,7 +331,6 @@ async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_oft
         assert (await socket.until("chatui:idle"))[-1]["state"] == "completed"
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("error", [broken, busy])
 async def test_a_page_that_waits_for_a_snapshot_survives_a_database_that_is_away(
     error: Callable[..., object], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
@@ -367,7 +347,6 @@ async def test_a_page_that_waits_for_a_snapshot_survives_a_database_that_is_away
         assert (await socket.until("chatui:idle"))[-1]["state"] == "completed"
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("error", [broken, busy])
 async def test_a_page_that_connects_while_the_database_is_away_is_asked_to_try_again(
     error: Callable[..., object], ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -378,7 +357,6 @@ async def test_a_page_that_connects_while_the_database_is_away_is_asked_to_try_a
     assert "Traceback" not in caplog.text
 
 
-@pytest.mark.asyncio
 async def test_permitted_staff_follow_the_hidden_channels_live(ada: User, grace: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "first thought"), gate, *frame(ANALYSIS, "CANARY-LIVE"), *answer("Shown.")]
@@ -403,7 +381,6 @@ async def test_permitted_staff_follow_the_hidden_channels_live(ada: User, grace:
     assert actions == ["open debug view"] and (await CountedLine.objects.aget()).counts == {"debug stream": 1}
 
 
-@pytest.mark.asyncio
 async def test_a_watcher_follows_the_next_turn_too(ada: User, grace: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
         await owner_socket.send_message()
@@ -421,7 +398,6 @@ async def test_a_watcher_follows_the_next_turn_too(ada: User, grace: User, backe
         gate.set()
 
 
-@pytest.mark.asyncio
 async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_recorded(
     ada: User, bela: User, sam: User, hank: User, backend: ScriptedBackend
 ) -> None:
@@ -437,7 +413,6 @@ async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_
     ]
 
 
-@pytest.mark.asyncio
 async def test_e_x_opt_in_a_permitted_person_must_opt_in_first(ada: User, grace: User) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
     async with BrowserSocket(grace) as socket:
@@ -446,15 +421,11 @@ async def test_e_x_opt_in_a_permitted_person_must_opt_in_first(ada: User, grace:
     assert not await AuditEvent.objects.aexists()
 
 
-@pytest.mark.asyncio
 async def test_without_an_audit_row_nothing_hidden_is_shown(
     ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
     await open_debug_view(grace, str(conversation.pk))
-
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
 
     monkeypatch.setattr("chatui.audit_log.aggregation._count", disk_is_full)
     async with BrowserSocket(grace) as watcher:
@@ -463,7 +434,6 @@ async def test_without_an_audit_row_nothing_hidden_is_shown(
     assert (refused["type"], refused["code"]) == ("chatui:refused", "E-X-INTERNAL")
 
 
-@pytest.mark.asyncio
 async def test_hidden_text_is_not_sent_over_the_bus_without_watchers(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -485,7 +455,6 @@ async def test_hidden_text_is_not_sent_over_the_bus_without_watchers(
     assert not any("CANARY" in message for message in sent)
 
 
-@pytest.mark.asyncio
 async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer("Both of you.")]
@@ -499,7 +468,6 @@ async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -
         assert shown_text(await one.until(*ENDS)) == shown_text(await two.until(*ENDS)) != ""
 
 
-@pytest.mark.asyncio
 async def test_a_new_title_reaches_only_the_persons_own_pages(ada: User, bela: User, conversation: Conversation) -> None:
     @database_sync_to_async
     def rename(person: User, title: str) -> int:

@@ -17,7 +17,7 @@ from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import FINAL, ScriptedBackend
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TEXT = "First.\n\nTake the **bicy"
 

@@ -45,7 +45,6 @@ async def begin(socket: BrowserSocket) -> str:
     return conversation
 
 
-@pytest.mark.asyncio
 async def test_live_frames_say_why_they_are_hidden(ada: User, grace: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "first thought"), gate, *answer("Shown.", thought="second")]
@@ -63,7 +62,6 @@ async def test_live_frames_say_why_they_are_hidden(ada: User, grace: User, backe
     assert [(event["header"]["channel"], "why_hidden" in event) for event in opened] == [("analysis", True), ("final", False)]
 
 
-@pytest.mark.asyncio
 async def test_a_snapshot_after_the_view_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
 
@@ -81,7 +79,6 @@ async def test_a_snapshot_after_the_view_was_left_is_dropped(monkeypatch: pytest
     assert sent == [Audience.END_USER.value] and not socket._snapshots._awaited
 
 
-@pytest.mark.asyncio
 async def test_e_x_opt_in_an_expired_view_is_closed_while_it_streams(
     ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +101,6 @@ async def test_e_x_opt_in_an_expired_view_is_closed_while_it_streams(
 
 
 @pytest.mark.parametrize("way", ["account", "group", "group is deleted", "account is deleted"])
-@pytest.mark.asyncio
 async def test_revoking_the_permission_in_the_admin_pages_ends_the_stream_at_once(way: str, ada: User, backend: ScriptedBackend) -> None:
     @database_sync_to_async
     def prepare() -> tuple[User, User, Group]:
@@ -142,7 +138,6 @@ async def test_revoking_the_permission_in_the_admin_pages_ends_the_stream_at_onc
         assert "CANARY-AFTER" not in "".join(watcher.raw)
 
 
-@pytest.mark.asyncio
 async def test_nothing_is_streamed_until_the_request_is_approved(
     ada: User, grace: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
@@ -167,7 +162,6 @@ async def test_nothing_is_streamed_until_the_request_is_approved(
 
 
 @pytest.mark.parametrize("how", ["the regular check", "another turn", "a missing snapshot"])
-@pytest.mark.asyncio
 async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no_attempt(
     how: str, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,7 +196,6 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
 
 
 @pytest.mark.parametrize("is_over", [False, True])
-@pytest.mark.asyncio
 async def test_a_turn_that_begins_while_access_is_checked_is_not_missed(
     is_over: bool, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +240,6 @@ def _no_snapshot(*_: object) -> None:
     """The runner has ended."""
 
 
-@pytest.mark.asyncio
 async def test_an_open_page_that_reconnects_after_revocation_raises_no_alarm(ada: User, grace: User) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
     await open_debug_view(grace, str(conversation.pk))
@@ -260,7 +252,6 @@ async def test_an_open_page_that_reconnects_after_revocation_raises_no_alarm(ada
     assert ways == ["reconnect"] and not await AttemptWarning.objects.aexists()
 
 
-@pytest.mark.asyncio
 async def test_streamed_turns_are_counted_in_one_access_notice(ada: User, grace: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
         await owner_socket.send_message()
@@ -279,7 +270,6 @@ async def test_streamed_turns_are_counted_in_one_access_notice(ada: User, grace:
     assert [event.action async for event in AuditEvent.objects.all()] == ["open debug view"]
 
 
-@pytest.mark.asyncio
 async def test_a_turn_streams_nothing_until_watching_it_is_recorded() -> None:
     sent: list[str] = []
 
@@ -296,7 +286,6 @@ async def test_a_turn_streams_nothing_until_watching_it_is_recorded() -> None:
     assert sent == [str(turn)]
 
 
-@pytest.mark.asyncio
 async def test_following_again_after_leaving_does_nothing() -> None:
     socket = consumer.ChatConsumer()
     socket._followed = {}

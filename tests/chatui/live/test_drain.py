@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from chatui.live import consumer
 from tests.support.served import Deployment, LiveSocket
 
-pytestmark = [pytest.mark.served, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.served, pytest.mark.faults]
 
 
 async def asking(socket: LiveSocket) -> dict[str, str]:

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
         ("/ws/?language=../../de&language=%FF", "en", "Edit", "Copy"),
     ],
 )
-@pytest.mark.asyncio
 async def test_html_for_a_group_is_in_the_asking_pages_language_and_marked_with_it(
     path: str, language: str, edit: str, copy: str, ada: User, backend: ScriptedBackend
 ) -> None:
@@ -35,7 +34,6 @@ async def test_html_for_a_group_is_in_the_asking_pages_language_and_marked_with_
     assert edit in str(created["html"]) and copy in str(events[-1]["html"])
 
 
-@pytest.mark.asyncio
 async def test_a_refusal_is_a_code_without_text(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada, path="/ws/?language=de") as socket:
         await socket.send_message(" ")

@@ -24,8 +24,6 @@ from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = pytest.mark.asyncio
-
 
 def sender(*texts: str) -> Any:
     messages = iter([{"type": "websocket.receive", "text": text} for text in texts])

@@ -39,7 +39,6 @@ def test_only_bounded_deflate_is_accepted() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("query", "is_reported"), [("", False), (f"?protocol={wire.PROTOCOL}", False), ("?protocol=0", True), ("?protocol=x", True)]
 )

@@ -21,7 +21,7 @@ from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TOKEN = re.compile(r'<input type="hidden" name="csrfmiddlewaretoken" value="[^"]+">')
 QUESTION = re.compile(r'<div class="question".*</div>(?=\s*<div class="answer">)', re.S)

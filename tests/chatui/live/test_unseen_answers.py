@@ -19,7 +19,7 @@ from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @database_sync_to_async

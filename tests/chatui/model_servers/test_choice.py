@@ -51,7 +51,6 @@ async def join(threads: list[threading.Thread]) -> None:
         await asyncio.to_thread(thread.join)
 
 
-@pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
 async def test_models_that_a_server_lists_can_be_chosen_on_the_next_page(
     configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
@@ -72,7 +71,6 @@ async def test_models_that_a_server_lists_can_be_chosen_on_the_next_page(
         assert all(request.headers["authorization"] == "Bearer sk-7261" for request in server.requests)
 
 
-@pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
 async def test_while_the_cache_is_down_the_last_models_can_be_chosen(
     configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
@@ -93,7 +91,6 @@ async def test_while_the_cache_is_down_the_last_models_can_be_chosen(
         assert await asyncio.to_thread(model_choice.validated, ada, "a/one") == "a/one"
 
 
-@pytest.mark.asyncio
 async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(configure: Configure, asking: list[threading.Thread]) -> None:
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         spec = BackendSpec(name="a", url=server.url)
@@ -106,7 +103,6 @@ async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(configure
     assert len(asking) == 2 and available.models_of(spec) == ("one", "org/two")
 
 
-@pytest.mark.asyncio
 async def test_a_key_for_another_origin_is_not_sent_in_the_background(
     configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +119,6 @@ def test_servers_with_configured_models_and_the_demo_are_not_queried(configure: 
     assert asking == []
 
 
-@pytest.mark.asyncio
 async def test_six_hundred_models_are_all_offered_also_where_the_first_address_is_down(
     configure: Configure, asking: list[threading.Thread]
 ) -> None:
@@ -135,7 +130,6 @@ async def test_six_hundred_models_are_all_offered_also_where_the_first_address_i
         assert available.models_of(spec) == tuple(f"org/model-{number}" for number in range(600))
 
 
-@pytest.mark.asyncio
 async def test_a_truncated_list_is_logged(
     configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -14,7 +14,7 @@ from tests.support.served import free_port
 from tests.support.several import Configure, constant_answer
 from tests.support.several import configure as configure
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 
 async def lines_for(spec: BackendSpec, caplog: pytest.LogCaptureFixture) -> list[str]:

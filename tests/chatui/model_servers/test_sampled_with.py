@@ -29,7 +29,6 @@ model_sampling = {{ "n" = {{ temperature = 0.1 }} }}
 """
 
 
-@pytest.mark.asyncio
 @pytest.mark.served
 @pytest.mark.django_db(transaction=True)
 async def test_sent_settings_are_recorded_unless_the_server_rejects_them(configure: Configure, closing: None, ada: User) -> None:

@@ -281,7 +281,6 @@ def test_one_back_end_needs_no_label_under_its_answers(configure: Configure, ada
 # What a turn samples
 
 
-@pytest.mark.asyncio
 async def test_one_conversation_uses_two_servers(configure: Configure, closing: None, ada: User) -> None:
     async with stub.running(constant_answer("I am small.")) as small, stub.running(constant_answer("I am large.")) as large:
         configure(TWO.format(small=small.url, large=large.url))
@@ -299,7 +298,6 @@ async def test_one_conversation_uses_two_servers(configure: Configure, closing: 
     assert (third.conversation.choice, third.state) == ("large", "completed")
 
 
-@pytest.mark.asyncio
 async def test_the_length_limit_of_a_back_end_comes_before_the_general_one(configure: Configure, closing: None, ada: User) -> None:
     async with stub.running(constant_answer("Hello.")) as server:
         for own, most in (("max_answer_tokens=77", 77), ("", 55)):
@@ -308,7 +306,6 @@ async def test_the_length_limit_of_a_back_end_comes_before_the_general_one(confi
             assert server.posted["max_tokens"] == most
 
 
-@pytest.mark.asyncio
 async def test_a_back_end_that_is_removed_meanwhile_ends_the_turn_with_a_message(configure: Configure, closing: None, ada: User) -> None:
     configure(FOR_READERS)
     started = await stored(ada, ask(choice="small"))
@@ -319,7 +316,6 @@ async def test_a_back_end_that_is_removed_meanwhile_ends_the_turn_with_a_message
     assert (turn.state, turn.error_code) == ("failed", "E-X-NO-SUCH-MODEL")
 
 
-@pytest.mark.asyncio
 async def test_an_edited_address_gets_neither_the_key_nor_a_question(
     configure: Configure, closing: None, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,7 +336,6 @@ async def test_an_edited_address_gets_neither_the_key_nor_a_question(
 # Connections
 
 
-@pytest.mark.asyncio
 async def test_a_back_end_is_created_once_and_again_when_its_spec_changes(configure: Configure, closing: None) -> None:
     configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9"))
     first = connected.backend("small")
@@ -349,7 +344,6 @@ async def test_a_back_end_is_created_once_and_again_when_its_spec_changes(config
     assert connected.backend("small") is not first
 
 
-@pytest.mark.asyncio
 async def test_a_key_that_was_replaced_is_used_at_once(configure: Configure, closing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     async with stub.running(constant_answer("Hello.")) as server:
         configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nmodels=["m"]\nkey_env="THE_KEY"\n')
@@ -363,7 +357,6 @@ async def test_a_key_that_was_replaced_is_used_at_once(configure: Configure, clo
         assert len([request for request in server.requests if request.method == "POST"]) == 2
 
 
-@pytest.mark.asyncio
 async def test_a_removed_back_end_is_closed_after_its_running_answers(configure: Configure, closing: None) -> None:
     may_end = asyncio.Event()
 
@@ -390,7 +383,6 @@ async def test_a_removed_back_end_is_closed_after_its_running_answers(configure:
         assert not upstream._open_requests and not upstream._connections._session
 
 
-@pytest.mark.asyncio
 async def test_a_closed_back_end_can_be_used_once_more_and_leaves_nothing_open(configure: Configure, closing: None) -> None:
     """A runner may have got it a moment before it was given up."""
     async with stub.running(constant_answer("Hello.")) as server:

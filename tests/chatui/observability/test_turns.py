@@ -19,7 +19,7 @@ from tests.chatui.turns.calls.calling import answered, call, fails, fetch
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 KEY = "what-the-model-passed"
 
 

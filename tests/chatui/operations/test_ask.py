@@ -25,7 +25,7 @@ from tests.support.places import RECORDINGS, ROOT
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary_of_gpt_oss  # noqa: F401 -- a fixture
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 KEY = "sk-this-is-the-key"
 REASONING = "The user greets me. I reply briefly and kindly."

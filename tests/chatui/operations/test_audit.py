@@ -20,7 +20,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
 from tests.chatui.audit_log.triggers import without_triggers
-from tests.chatui.conftest import make_person
+from tests.chatui.conftest import disk_is_full, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -174,7 +174,7 @@ def test_a_retention_run_is_recorded_before_anything_is_removed(
 ) -> None:
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
     with monkeypatch.context() as patch:
-        patch.setattr("chatui.audit_log.record._append", _disk_is_full)
+        patch.setattr("chatui.audit_log.record._append", disk_is_full)
         with pytest.raises(OSError, match="no space left"):
             call_command("purge", stdout=io.StringIO())
     assert Conversation.objects.filter(pk=conversation.pk).exists()
@@ -183,10 +183,6 @@ def test_a_retention_run_is_recorded_before_anything_is_removed(
     ended, line = AuditEvent.objects.all()
     assert (line.action, line.way, line.actor_name) == ("retention run", "shell", "") and line.detail.endswith(": 1")
     assert (ended.action, ended.way) == ("retention run ended", "shell") and "; conversations: 1, " in ended.detail
-
-
-def _disk_is_full(*args: object, **kwargs: object) -> None:
-    raise OSError("no space left")
 
 
 @pytest.mark.parametrize(("minutes", "ends", "is_due"), [(50, False, False), (70, False, True), (70, True, False), (1500, True, True)])

@@ -6,12 +6,11 @@ import sqlite3
 import stat
 import threading
 from contextlib import closing
-from io import StringIO
 from pathlib import Path
 
 import pyrage
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 
 from chatui.audit_log.lines import LineFilters, rows
@@ -19,15 +18,10 @@ from chatui.database import file_locks
 from chatui.operations import backups
 from chatui.operations.backups import BackupError
 from tests.chatui.audit_log.triggers import without_triggers
+from tests.chatui.conftest import output_of
 from tests.chatui.operations.conftest import WORD
 
 SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN alice@rust"
-
-
-def output_of(*arguments: object) -> str:
-    out = StringIO()
-    call_command(*map(str, arguments), stdout=out, stderr=out)
-    return out.getvalue()
 
 
 def count(path: Path, table: str) -> int:

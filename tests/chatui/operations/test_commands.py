@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 
 from chatui.accounts import sign_in
@@ -15,14 +14,9 @@ from chatui.models.message import Author, Message
 from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
+from tests.chatui.conftest import output_of
 
 pytestmark = pytest.mark.django_db
-
-
-def output(*arguments: str) -> str:
-    out = StringIO()
-    call_command(*arguments, stdout=out)
-    return out.getvalue()
 
 
 def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, conversation: Conversation) -> None:
@@ -31,14 +25,14 @@ def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, con
     fresh = Conversation.objects.create(owner=ada, deleted_at=timezone.now())
     remaining = Conversation.objects.create(owner=ada)
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(days=31))
-    assert "Removed 1 conversations" in output("purge")
+    assert "Removed 1 conversations" in output_of("purge")
     assert set(Conversation.objects.all()) == {fresh, remaining} and not Message.objects.exists()
 
 
 def test_first_account_prints_a_valid_code() -> None:
-    assert sign_in.is_valid_code(output("first_account").strip())
+    assert sign_in.is_valid_code(output_of("first_account").strip())
 
 
 def test_first_account_refuses_if_an_account_exists(ada: User) -> None:
     with pytest.raises(CommandError, match="already"):
-        output("first_account")
+        output_of("first_account")

@@ -87,7 +87,6 @@ async def run(*arguments: object) -> tuple[int, str, str]:
         (responses_answers(), 3, "cannot be used as configured"),
     ],
 )
-@pytest.mark.asyncio
 async def test_the_verdict_and_the_exit_code_say_the_same(
     environment: dict[str, Any], answers: dict[str, Any], code: int, verdict: str
 ) -> None:
@@ -100,7 +99,6 @@ async def test_the_verdict_and_the_exit_code_say_the_same(
     assert (exited, json.loads(output)["exit"]) == (code, code)
 
 
-@pytest.mark.asyncio
 async def test_a_script_gets_one_object_with_everything_in_it(environment: dict[str, Any]) -> None:
     async with peer(FAULTY) as server:
         _, output, _ = await run("--json", "--url", server.url, "--write", "-")
@@ -118,7 +116,6 @@ async def test_a_script_gets_one_object_with_everything_in_it(environment: dict[
     assert tomllib.loads(report["settings"]["toml"])["backend"][0]["kind"] == "responses"
 
 
-@pytest.mark.asyncio
 async def test_without_a_name_every_configured_back_end_is_examined_and_the_worst_counts(
     environment: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -139,7 +136,6 @@ async def test_without_a_name_every_configured_back_end_is_examined_and_the_wors
         assert len(bad.requests) == count, "a model server other than the named one was asked"
 
 
-@pytest.mark.asyncio
 async def test_a_configured_key_is_sent_to_its_server_and_never_printed(environment: dict[str, Any]) -> None:
     async with peer(FAULTY) as server, peer(chat_answers()) as other:
         environment.update(backend_url=server.url, backend_key=KEY)
@@ -150,7 +146,6 @@ async def test_a_configured_key_is_sent_to_its_server_and_never_printed(environm
     assert KEY not in output
 
 
-@pytest.mark.asyncio
 async def test_a_key_is_taken_from_the_variable_that_is_named(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_KEY", KEY)
     async with peer(chat_answers()) as server:
@@ -159,7 +154,6 @@ async def test_a_key_is_taken_from_the_variable_that_is_named(environment: dict[
     assert code == 0 and 'key_env = "OTHER_KEY"' in output and KEY not in output
 
 
-@pytest.mark.asyncio
 async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str, Any]) -> None:
     for arguments, words in (
         ([], "built-in demo"),
@@ -172,14 +166,12 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
         assert (code, output) == (2, "") and words in complaint
 
 
-@pytest.mark.asyncio
 async def test_a_missing_server_is_reported_and_nothing_is_written(environment: dict[str, Any], tmp_path: Path) -> None:
     code, output, complaint = await run("--url", "http://127.0.0.1:9", "--write", tmp_path / "backends.toml")
     assert code == 2 and "nothing listens there" in output and "no wire format works" in complaint
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.asyncio
 async def test_control_sequences_in_names_from_a_server_are_escaped(environment: dict[str, Any]) -> None:
     async with peer(chat_answers(), {"data": [{"id": "evil\x1b[2J\u202e"}]}) as server:
         code, output, _ = await run("--url", server.url, "--write", "-")
@@ -203,7 +195,6 @@ summaries = "server"
 """
 
 
-@pytest.mark.asyncio
 async def test_findings_change_only_their_own_lines_of_the_operators_file_and_only_when_told_to(
     environment: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -228,7 +219,6 @@ async def test_findings_change_only_their_own_lines_of_the_operators_file_and_on
     assert read_file(place).problems == ()
 
 
-@pytest.mark.asyncio
 async def test_a_new_back_end_is_added_at_the_end_of_a_file_or_makes_one(environment: dict[str, Any], tmp_path: Path) -> None:
     place = tmp_path / "new" / "backends.toml"
     async with peer(FAULTY) as server:
@@ -243,7 +233,6 @@ async def test_a_new_back_end_is_added_at_the_end_of_a_file_or_makes_one(environ
     assert [path.name for path in place.parent.iterdir()] == ["backends.toml"]
 
 
-@pytest.mark.asyncio
 async def test_a_back_end_of_the_variables_has_no_file_so_its_settings_are_printed(environment: dict[str, Any]) -> None:
     async with peer(FAULTY) as server:
         environment["backend_url"] = server.url
@@ -280,7 +269,6 @@ def test_other_tables_comments_and_line_ends_stay_as_they_are() -> None:
         with_new_table(text, {"name": "a"})
 
 
-@pytest.mark.asyncio
 async def test_an_unwritable_directory_is_reported(environment: dict[str, Any], tmp_path: Path) -> None:
     place = tmp_path / "taken"
     place.write_text("")
@@ -290,14 +278,12 @@ async def test_an_unwritable_directory_is_reported(environment: dict[str, Any], 
     assert os.listdir(tmp_path) == ["taken"]
 
 
-@pytest.mark.asyncio
 async def test_a_broken_answer_to_the_first_question_does_not_hide_that_the_server_is_there(environment: dict[str, Any]) -> None:
     async with peer({"chat": stub.responds("500 Internal Server Error", b"SECRET")}) as server:
         code, output, complaint = await run("--url", server.url)
     assert code == 3 and "[unusable] failed" in output and "SECRET" not in output + complaint
 
 
-@pytest.mark.asyncio
 async def test_the_command_compares_token_ids_with_the_second_reader(
     environment: dict[str, Any], vocabulary: Vocabulary, rank_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from tests.chatui.operations.test_doctor import FAULTY, LEAKY, run
 from tests.chatui.operations.test_doctor import environment as environment
 from tests.support.served import free_port
 
-pytestmark = [pytest.mark.served, pytest.mark.asyncio]
+pytestmark = pytest.mark.served
 
 
 def set_up(environment: dict[str, Any], place: Path, lines: str) -> None:

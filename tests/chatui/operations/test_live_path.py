@@ -51,7 +51,6 @@ def _refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_refused")
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_a_whole_turn_over_token_ids_goes_without_the_second_reader(
     ada: User, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:

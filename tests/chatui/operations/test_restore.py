@@ -8,7 +8,6 @@ import sqlite3
 import stat
 from contextlib import closing
 from datetime import timedelta
-from io import StringIO
 from pathlib import Path
 from uuid import UUID
 
@@ -36,19 +35,13 @@ from chatui.operations import backups
 from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
 from tests.chatui.audit_log.triggers import without_triggers
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import output_of, signed_in
 from tests.chatui.operations.conftest import WORD
 from tests.chatui.store.test_documents import talk_with
 from tests.chatui.store.uploads import uploaded
 from tests.support import environment
 
 pytestmark = pytest.mark.slow
-
-
-def output_of(*arguments: object) -> str:
-    out = StringIO()
-    call_command(*map(str, arguments), stdout=out, stderr=out)
-    return out.getvalue()
 
 
 @pytest.fixture

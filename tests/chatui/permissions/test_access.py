@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, Permission
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor, record
+from chatui.audit_log.record import record
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -20,13 +20,9 @@ from chatui.permissions import access, administration, debug_requests, ratings
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import make_person
+from tests.chatui.conftest import disk_is_full, make_person, visitor
 
 pytestmark = pytest.mark.django_db
-
-
-def visitor(person: User | None, way: str = "page") -> Visitor:
-    return Visitor(person, "192.0.2.7", way)
 
 
 def last_line() -> AuditEvent:
@@ -52,13 +48,6 @@ def test_a_deactivated_person_owns_nothing(ada: User, conversation: Conversation
 def test_any_other_id_is_not_found(key: object, ada: User) -> None:
     with pytest.raises(NotFoundError):
         access.own_conversation(ada, key)
-
-
-def test_a_deleted_conversation_is_found_only_in_the_bin(ada: User, conversation: Conversation) -> None:
-    Conversation.objects.update(deleted_at=timezone.now())
-    with pytest.raises(NotFoundError):
-        access.own_conversation(ada, conversation.pk)
-    assert access.own_conversation(ada, conversation.pk, deleted=True) == conversation
 
 
 def say(row: Conversation, body: str, channel: str | None = None) -> Message:
@@ -167,6 +156,7 @@ def test_nobody_can_see_hidden_channels_of_a_deleted_conversation(grace: User, c
 def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: User, conversation: Conversation) -> None:
     with pytest.raises(OptInNeededError):
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")
+    assert not AuditEvent.objects.exists(), "a missing opt-in is no attempt"
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     assert access.view_hidden(visitor(grace, "download"), conversation.pk, action="whole download") == conversation
     line = last_line()
@@ -187,12 +177,6 @@ def test_only_the_socket_of_an_open_page_counts_as_a_reconnect(way: str, opened:
     with pytest.raises(RefusedError):
         access.view_hidden(visitor(User.objects.get(pk=grace.pk), way), conversation.pk, action="debug page")
     assert (last_line().code, last_line().way) == ("E-PERM-VISIBILITY", opened)
-
-
-def test_a_missing_opt_in_is_not_an_attempt(grace: User, conversation: Conversation) -> None:
-    with pytest.raises(OptInNeededError):
-        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
-    assert not AuditEvent.objects.exists()
 
 
 @pytest.mark.parametrize("name", ["ada", "bela", "sam", "hank"])
@@ -243,9 +227,6 @@ def test_a_debug_view_is_for_one_person_and_one_conversation(grace: User, hank: 
 
 def test_if_the_line_cannot_be_written_nothing_is_shown(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
-
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="no space left"):
         patch.setattr("chatui.audit_log.aggregation._count", disk_is_full)

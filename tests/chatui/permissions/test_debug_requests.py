@@ -19,15 +19,11 @@ from chatui.models.user import User
 from chatui.permissions import access, debug_requests, debug_views
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.permissions.debug_requests import ReasonNeededError
-from tests.chatui.conftest import make_person
+from tests.chatui.conftest import disk_is_full, make_person, visitor
 
 pytestmark = pytest.mark.django_db
 
 REASON = "a fault was reported"
-
-
-def visitor(person: User | None, address: str = "192.0.2.7", way: str = "page") -> Visitor:
-    return Visitor(person, address, way)
 
 
 def set_environment(settings: pytest_django.Settings, **values: object) -> None:
@@ -252,16 +248,6 @@ def test_a_view_that_was_opened_without_approval_is_no_request(
     assert DebugRequest.objects.values().get() == before
 
 
-def test_approval_after_the_approvers_permission_is_withdrawn_is_refused(
-    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
-) -> None:
-    assert len(debug_requests.pending_requests(visitor(vera))) == 1, "the premise: the page was open"
-    vera.user_permissions.clear()
-    with pytest.raises(RefusedError):
-        debug_requests.decide(visitor(User.objects.get(pk=vera.pk)), conversation.pk, debug_request.pk, approves=True)
-    assert not can_look(grace, conversation)
-
-
 def test_an_approved_view_shows_nothing_once_the_permission_is_withdrawn(
     debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
@@ -335,9 +321,6 @@ def test_a_lowered_maximum_duration_applies_to_the_approval(
 def test_a_decision_that_cannot_be_recorded_has_no_effect(
     debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
-
     with monkeypatch.context() as patch:
         patch.setattr("chatui.audit_log.record._append", disk_is_full)
         with pytest.raises(OSError, match="no space left"):
@@ -381,8 +364,8 @@ def test_nothing_can_be_shown_or_counted_for_a_request_that_waits(approval: None
 
 def test_a_download_from_another_network_is_listed_once_and_by_its_address(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
-    access.view_hidden(visitor(grace, "198.51.100.1", "download"), conversation.pk, action="whole download")
-    access.view_hidden(visitor(grace, "198.51.100.1"), conversation.pk, action="debug page")
+    access.view_hidden(visitor(grace, "download", "198.51.100.1"), conversation.pk, action="whole download")
+    access.view_hidden(visitor(grace, address="198.51.100.1"), conversation.pk, action="debug page")
     listed = AuditEvent.objects.order_by("number").values_list("action", "address", "detail")[1:]
     assert list(listed) == [("whole download", "198.51.100.1", "")], "the line of the download shows the network already"
 

@@ -19,7 +19,7 @@ from chatui.models.debug_requests import DebugRequest
 from chatui.models.user import User
 from chatui.permissions import access, debug_requests, debug_views
 from chatui.store import erasure
-from tests.chatui.conftest import make_person
+from tests.chatui.conftest import make_person, visitor
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db
@@ -38,10 +38,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         passed[0] += timedelta(**time)
 
     return wait
-
-
-def visitor(person: User, way: str = "page", address: str = "192.0.2.7") -> Visitor:
-    return Visitor(person, address, way)
 
 
 def open_view(person: User, conversation: Conversation) -> None:
@@ -204,19 +200,6 @@ def test_views_of_an_erased_persons_conversations_get_their_counts_before_erasur
 
 def shown(filters: LineFilters | None = None) -> list[tuple[int, str, str, int | None]]:
     return [(line.number, line.action, line.sum, line.sum_number) for line in page(filters or LineFilters()).lines]
-
-
-def test_a_debug_view_is_one_row_of_the_page_during_and_after_it(
-    grace: User, conversation: Conversation, clock: Callable[..., None]
-) -> None:
-    open_view(grace, conversation)
-    assert shown() == [(1, "open debug view", "", None)]
-    look(grace, conversation, "debug page", "debug stream")
-    words = "1 × page, 1 × stream; last 10:00:00"
-    assert shown() == [(1, "open debug view", f"so far {words}", None)]
-    debug_requests.close_debug_view(visitor(grace), conversation.pk)
-    assert shown() == [(1, "open debug view", words, 2)]
-    assert shown(LineFilters(action="close debug view")) == [(2, "close debug view", "", None)], "the other line can be found by its number"
 
 
 def test_a_forged_row_cannot_hide_a_line(grace: User, conversation: Conversation) -> None:

@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -18,7 +17,7 @@ from chatui.permissions import ratings
 from chatui.permissions.access import NotFoundError, RefusedError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import make_person, store
+from tests.chatui.conftest import make_person, store, visitor
 from tests.chatui.turns.test_turns import ask
 from tests.support.environment import change
 
@@ -40,10 +39,6 @@ def written(turn: Turn, header: Header = ANSWER, author: Author = Author.MODEL) 
     row = transcripts.append(turn.conversation, turn.question, Frame(header, "Four."), author)
     Message.objects.filter(pk=row.pk).update(turn=turn)
     return row
-
-
-def visitor(person: User | None) -> Visitor:
-    return Visitor(person, "192.0.2.7", "page")
 
 
 def can_rate(person: User | None, message: Message) -> bool:
@@ -74,12 +69,6 @@ def test_what_no_model_of_this_server_answered_cannot_be_rated(ada: User, turn: 
     assert not AuditEvent.objects.exists(), "all of these can be seen"
 
 
-def test_an_attempt_to_rate_a_hidden_message_is_recorded(ada: User, turn: Turn) -> None:
-    assert not can_rate(ada, written(turn, Header("assistant", channel="analysis")))
-    line = AuditEvent.objects.get()
-    assert (line.code, line.action, line.actor, line.conversation_id) == ("E-PERM-VISIBILITY", "rate an answer", ada, turn.conversation_id)
-
-
 NEEDED = ("export_ratings", "view_hidden_channels", "view_any_conversation")
 
 
@@ -102,9 +91,3 @@ def test_an_export_with_hidden_channels_needs_every_permission_and_no_approval(m
         assert (line.code, line.action, line.actor) == ("E-PERM-VISIBILITY", ratings.HIDDEN_EXPORT, staff)
         assert ratings.exporter(visitor(staff)) == staff, "without hidden channels"
     assert AuditEvent.objects.count() == (missing not in ("", "export_ratings"))
-
-
-def test_a_preamble_is_no_answer_to_rate(turn: Turn, ada: User) -> None:
-    preamble = written(turn, Header("assistant", channel="commentary", intent="preamble"))
-    assert preamble.is_visible and not can_rate(ada, preamble)
-    assert can_rate(ada, written(turn)), "the premise"

@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor
 from chatui.models.conversation import Conversation
 from chatui.models.tools import ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
@@ -17,7 +16,7 @@ from chatui.permissions import access
 from chatui.permissions import tools as permissions_tools
 from chatui.store import passages
 from chatui.tools.document_search import FIND
-from tests.chatui.conftest import store
+from tests.chatui.conftest import store, visitor
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.test_turns import ask
 
@@ -44,10 +43,6 @@ def completed(person: User) -> Turn:
     turn = store(person, ask()).turn
     Turn.objects.filter(pk=turn.pk).update(state="completed")
     return turn
-
-
-def visitor(person: User | None) -> Visitor:
-    return Visitor(person, "192.0.2.7", "page")
 
 
 def approval_of(turn: Turn, arguments: str = '{"to": "Bela"}') -> ToolApproval:

@@ -14,7 +14,7 @@ from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def ending(**options: object) -> list[Step]:

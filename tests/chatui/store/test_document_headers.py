@@ -129,7 +129,6 @@ async def ask(person: User, row: Conversation, effort: str = "low") -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_imported_settings_hold_unless_the_person_chooses_others(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +145,6 @@ async def test_imported_settings_hold_unless_the_person_chooses_others(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_the_header_states_the_used_settings_not_the_requested_ones(ada: User, backend: ScriptedBackend) -> None:
     row = await Conversation.objects.acreate(owner=ada)
     await ask(ada, row, "high")
@@ -245,7 +243,6 @@ def test_two_calls_with_one_id_can_be_exported(grace: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_capabilities_are_checked_when_sampling_and_include_additions(
     ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -41,7 +41,6 @@ def stored(person: User, item: Frame, author: Author = Author.IMPORT) -> Message
     return transcripts.append(Conversation.objects.create(owner=person), None, item, author)
 
 
-@pytest.mark.asyncio
 async def test_reasoning_passed_back_by_a_client_is_deleted_with_its_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,7 +57,6 @@ async def test_reasoning_passed_back_by_a_client_is_deleted_with_its_turn(
     assert await places_of(SECRET) == set()
 
 
-@pytest.mark.asyncio
 async def test_imported_reasoning_expires_even_if_its_conversation_is_used(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +68,6 @@ async def test_imported_reasoning_expires_even_if_its_conversation_is_used(
     assert await places_of(SECRET) == {"Message"}
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("intent", [None, Intent.DEBUG])
 async def test_text_that_quotes_the_placeholder_is_deleted_as_well(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, intent: str | None
@@ -83,7 +80,6 @@ async def test_text_that_quotes_the_placeholder_is_deleted_as_well(
     assert await places_of(SECRET) == set()
 
 
-@pytest.mark.asyncio
 async def test_pieces_and_call_arguments_are_deleted(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 3})
     turn = await ask_question(ada)
@@ -96,7 +92,6 @@ async def test_pieces_and_call_arguments_are_deleted(ada: User, backend: Scripte
     assert await places_of(SECRET) == set()
 
 
-@pytest.mark.asyncio
 async def test_a_reply_to_a_deleted_call_is_refused(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 0})
     program = Program(await new_key(ada))

@@ -90,7 +90,6 @@ def forget(days: float = 0.0) -> str:
     return hidden_text.forget_old(timezone.now() + timedelta(days=days))
 
 
-@pytest.mark.asyncio
 async def test_hidden_text_expires_and_the_transcript_stays_valid(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +126,6 @@ async def test_hidden_text_expires_and_the_transcript_stays_valid(
     assert again == ["What is 2 + 2?", "I look it up. ", "Four. ", "And one more?"]
 
 
-@pytest.mark.asyncio
 async def test_reasoning_is_deleted_with_its_turn_but_calls_stay_for_their_replies(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +144,6 @@ async def test_reasoning_is_deleted_with_its_turn_but_calls_stay_for_their_repli
     assert "of 2 messages" in await forget(1.1)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("days", "places"), [(0, set()), (30, {"Turn"})])
 async def test_the_words_of_a_failing_server_which_may_quote_reasoning_are_stored_only_where_reasoning_is(
     days: int, places: set[str], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
@@ -158,7 +155,6 @@ async def test_the_words_of_a_failing_server_which_may_quote_reasoning_are_store
     assert await database_sync_to_async(rows_with)(SECRET) == places
 
 
-@pytest.mark.asyncio
 async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +167,6 @@ async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     assert rows == [hidden_text.REMOVED, "Half"] and await database_sync_to_async(rows_with)(SECRET) == set()
 
 
-@pytest.mark.asyncio
 async def test_nothing_is_deleted_without_a_setting_or_from_a_running_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,7 +83,6 @@ MAKERS: dict[str, tuple[Make, str, dict[str, object]]] = {
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.asyncio
 async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: str, vocabulary: Vocabulary) -> None:
     make, path, options = MAKERS[name]
     received: list[tuple[str, bytes]] = []
@@ -98,7 +97,6 @@ async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: s
     assert KEY.encode() not in received[0][1] and KEY not in requests.pack(*received[0]).decode("latin-1")
 
 
-@pytest.mark.asyncio
 async def test_a_request_to_an_unreachable_server_is_stored() -> None:
     received: list[tuple[str, bytes]] = []
     request = SampleRequest((Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *sent: received.append(sent))
@@ -107,7 +105,6 @@ async def test_a_request_to_an_unreachable_server_is_stored() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_a_turn_stores_its_request_and_the_owner_is_sent_nothing_of_it(
     ada: User, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.Settings
 ) -> None:

@@ -16,8 +16,6 @@ from renderer.markup.citations import CitableSource
 from tests.chatui.tools.browsing import SECRET, browser_of, set_up, web
 from tests.chatui.tools.peers import answers, page, serving
 
-pytestmark = pytest.mark.asyncio
-
 
 async def test_search_open_and_find_with_cursors_and_numbered_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     async with web() as peer:

@@ -23,8 +23,6 @@ from chatui.tools.fetcher import (
 from tests.chatui.tools.hostile import HOSTILE
 from tests.chatui.tools.peers import answers, fetcher, here, is_loopback_or_public, page, serving
 
-pytestmark = pytest.mark.asyncio
-
 
 async def test_no_hostile_address_reaches_this_machine() -> None:
     async with serving(answers(page(b"reached"))) as peer:

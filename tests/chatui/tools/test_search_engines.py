@@ -15,8 +15,6 @@ from chatui.tools.search_engines import Result
 from tests.chatui.tools.peers import page, serving
 from tests.support import environment as changed
 
-pytestmark = pytest.mark.asyncio
-
 ONE = {"url": "https://tea.example/", "title": "Tea", "content": "About", "description": "About", "text": "About"}
 
 

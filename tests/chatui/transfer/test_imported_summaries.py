@@ -122,7 +122,6 @@ def test_a_download_can_be_imported_again(form: DownloadFormat, ada: User) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 @pytest.mark.parametrize("body", ["- Counting", "Reply in rhymes."])
 @pytest.mark.parametrize("name", ["reasoning_summary", "tool_activity"])
 @pytest.mark.parametrize("channel", ["commentary", "final", "analysis"])

@@ -236,7 +236,6 @@ def test_markup_in_a_file_is_as_harmless_as_anywhere(ada: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_a_model_gets_no_instructions_from_an_uploaded_file(ada: User, backend: ScriptedBackend) -> None:
     imported = await database_sync_to_async(import_transcript)(ada, DOCUMENT.encode())
     from uuid import uuid4

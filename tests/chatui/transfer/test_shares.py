@@ -13,18 +13,22 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import ValidationError
 
+from chatui.audit_log.record import Visitor
 from chatui.display import conversation_actions
 from chatui.env import Environment
+from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, OpenedPage
 from chatui.models.shares import ShareLink
 from chatui.models.turn import Turn
 from chatui.models.user import User
+from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.transfer import shares as transfer_shares
-from chatui.web import shares
+from chatui.transfer import shares
+from chatui.transfer.shares import Link, ShareOptions
+from chatui.web import shares as web_shares
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import disk_is_full, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +87,7 @@ def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada:
     page = read(make(ada, leaf))
     assert "This is what they will see" in preview
     assert snapshot_in(page) == snapshot_in(preview)
-    shown = transfer_shares.read(ShareLink.objects.get().token).messages
+    shown = shares.read(ShareLink.objects.get().token).messages
     assert [message.kind for message in shown] == ["question", "preamble", "final"], "a question never looks like an answer"
     assert all(message.is_complete for message in shown)
     assert "Is &lt;b&gt;this&lt;/b&gt; shared?" in page and "It <strong>is</strong>." in page and "Let me <em>look</em>." in page
@@ -171,31 +175,6 @@ def test_the_previewed_branch_is_shared_even_if_the_conversation_has_continued(l
     assert shown and "LATER" not in read(make(ada, leaf, leaf=shown[1]))
 
 
-def test_all_links_of_a_conversation_or_a_person_can_be_revoked(leaf: Message, ada: User) -> None:
-    row = Conversation.objects.create(owner=ada, title="Another")
-    elsewhere = say(row, None, "Hello", Header("user"), Author.PERSON)
-    transcripts.activate(row, ada, elsewhere)
-    here, there = [make(ada, leaf), make(ada, leaf)], make(ada, elsewhere)
-    signed_in(ada).post(f"/c/{leaf.conversation_id}/share/revoke/")
-    assert all(map(is_gone, here)) and not is_gone(there)
-    signed_in(ada).post("/shares/revoke/")
-    assert is_gone(there)
-
-
-def test_links_follow_their_conversation_and_their_person(leaf: Message, ada: User) -> None:
-    link = make(ada, leaf)
-    conversation_actions.delete(ada, leaf.conversation_id)
-    assert is_gone(link)
-    conversation_actions.restore(ada, leaf.conversation_id)
-    assert not is_gone(link), "restored from the bin"
-    User.objects.filter(pk=ada.pk).update(is_active=False)
-    assert is_gone(link)
-    User.objects.filter(pk=ada.pk).update(is_active=True)
-    assert not is_gone(link)
-    Conversation.objects.get().delete()
-    assert is_gone(link) and not ShareLink.objects.exists()
-
-
 @pytest.mark.parametrize(
     "token", ["x", "A" * 22, "A" * 21, "A" * 23, "A" * 2000, "-" * 22, "_", "0", "..", "%2e%2e", "%00", "%20", "٣" * 22]
 )
@@ -221,14 +200,15 @@ def test_unknown_expired_and_revoked_links_get_the_same_response(leaf: Message, 
 def guess(count: int) -> None:
     """As many wrong links from the address of the test client."""
     for _ in range(count):
-        shares._misses.admit("127.0.0.1")
+        web_shares._misses.admit("127.0.0.1")
 
 
 def test_guessing_links_is_limited_per_address(leaf: Message, ada: User) -> None:
     link = make(ada, leaf)
     guess(57)
-    statuses = [Client().get(f"/s/{number:022d}/").status_code for number in range(4)]
-    assert statuses == [404] * 3 + [429]
+    answers = [Client().get(f"/s/{number:022d}/") for number in range(4)]
+    assert [answer.status_code for answer in answers] == [404] * 3 + [429]
+    assert f"Try again in {answers[-1]['Retry-After']} second" in answers[-1].content.decode()
     assert Client().get(f"/s/{link.token}/").status_code == 200, "a right link works, even if somebody behind the same address has guessed"
     assert Client(REMOTE_ADDR="192.0.2.9").get(f"/s/{link.token}/").status_code == 200
     cache.clear()
@@ -282,11 +262,11 @@ def test_only_who_asks_for_a_link_without_end_gets_one(leaf: Message, ada: User,
 
 @pytest.mark.parametrize(
     ("most", "offered"),
-    [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, transfer_shares.FOR_EVER])],
+    [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, shares.FOR_EVER])],
 )
 def test_the_operator_limits_the_lifetimes_to_choose_from(most: int, offered: list[int], settings: pytest_django.Settings) -> None:
     limit(settings, share_max_days=most)
-    assert transfer_shares.days_to_choose() == offered
+    assert shares.days_to_choose() == offered
 
 
 def test_the_longest_lifetime_that_an_operator_can_set_works(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
@@ -295,17 +275,17 @@ def test_the_longest_lifetime_that_an_operator_can_set_works(leaf: Message, ada:
         Environment(share_max_days=most + 1)
     limit(settings, share_max_days=Environment(share_max_days=most).share_max_days)
     assert not is_gone(make(ada, leaf, days=str(most)))
-    assert len(transfer_shares.links(ada)) == 1
+    assert len(shares.links(ada)) == 1
 
 
 def test_a_shorter_limit_applies_to_older_links(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
     link = make(ada, leaf, days="30")
     ShareLink.objects.update(created_at=timezone.now() - timedelta(days=6))
     limit(settings, share_max_days=5)
-    assert is_gone(link) and transfer_shares.links(ada) == []
+    assert is_gone(link) and shares.links(ada) == []
     limit(settings, share_max_days=7)
     assert not is_gone(link)
-    assert transfer_shares.links(ada)[0].ends_at == ShareLink.objects.get().created_at + timedelta(days=7)
+    assert shares.links(ada)[0].ends_at == ShareLink.objects.get().created_at + timedelta(days=7)
     limit(settings, share_max_days=0)
     client = signed_in(ada)
     assert is_gone(link) and client.get(f"/c/{leaf.conversation_id}/share/").status_code == 404
@@ -317,15 +297,6 @@ def test_creating_links_is_rate_limited(leaf: Message, ada: User) -> None:
     fields = {"days": "7", "leaf": str(leaf.pk)}
     assert [client.post(address, fields).status_code for _ in range(31)] == [302] * 30 + [429]
     assert ShareLink.objects.count() == 30
-
-
-def test_a_link_without_expiry_needs_the_operators_permission(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
-    limit(settings, share_max_days=-1)
-    link = make(ada, leaf, days="0")
-    ShareLink.objects.update(created_at=timezone.now() - timedelta(days=4000))
-    assert link.expires_at is None and not is_gone(link)
-    limit(settings, share_max_days=30)
-    assert is_gone(link)
 
 
 def test_links_for_signed_in_people_redirect_others_to_the_sign_in(
@@ -340,9 +311,6 @@ def test_links_for_signed_in_people_redirect_others_to_the_sign_in(
 
 
 def test_a_link_that_cannot_be_recorded_is_not_created(leaf: Message, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
-
     monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     client = Client(raise_request_exception=False)
     client.force_login(ada)
@@ -365,3 +333,119 @@ def test_a_truncated_answer_is_marked(conversation: Conversation, ada: User) -> 
     )
     transcripts.activate(conversation, ada, cut)
     assert "This answer was not finished." in read(make(ada, cut))
+
+
+# A person's own share links: which are listed and revoked on which page, what the page says about readers, and where buttons lead.
+
+
+@pytest.fixture
+def links(ada: User, conversation: Conversation) -> list[Link]:
+    """Two links to one conversation of Ada's and one to another, in the order in which they were created."""
+    other = Conversation.objects.create(owner=ada, title="Another")
+    return [link_to(conversation), link_to(conversation), link_to(other)]
+
+
+def link_to(row: Conversation) -> Link:
+    question = row.messages.first() or transcripts.append(row, None, Frame(Header("user"), "Hello"), Author.PERSON)
+    transcripts.activate(row, row.owner, question)
+    made = shares.create(Visitor(row.owner, "192.0.2.7", "page"), row.pk, question.pk, 7, ShareOptions())
+    ShareLink.objects.filter(pk=made.id).update(created_at=timezone.now() - timedelta(hours=5 - ShareLink.objects.count()))
+    return made
+
+
+def listed(person: User, path: str) -> list[str]:
+    """The tokens of the links that a page lists, from above."""
+    page = signed_in(person).get(path)
+    assert page.status_code == 200
+    return [link.token for link, _ in page.context["links"]]
+
+
+def test_a_conversations_page_lists_its_own_links_and_the_other_page_lists_all(
+    links: list[Link], ada: User, bela: User, conversation: Conversation
+) -> None:
+    first, second, elsewhere = (link.token for link in links)
+    assert listed(ada, f"/c/{conversation.pk}/share/") == [second, first], "the newest first"
+    assert listed(ada, "/shares/") == [elsewhere, second, first]
+    assert listed(bela, "/shares/") == []
+    assert [link.token for link in shares.links(ada, conversation.pk)] == [second, first]
+    with pytest.raises(access.NotFoundError):
+        shares.links(bela, conversation.pk)
+
+
+def test_the_links_that_were_revoked_are_counted_and_recorded(links: list[Link], ada: User, conversation: Conversation) -> None:
+    visitor = Visitor(ada, "192.0.2.7", "page")
+    revoke = AuditEvent.objects.filter(action="revoke share link")
+    assert shares.revoke(visitor, conversation_id=conversation.pk) == 2 == revoke.count()
+    assert [link.id for link in shares.links(ada)] == [links[2].id]
+    assert shares.revoke(visitor, conversation_id=conversation.pk) == 0 and revoke.count() == 2, "nothing is revoked twice"
+    assert shares.revoke(visitor) == 1 and revoke.count() == 3 and shares.links(ada) == []
+    for link in (links[0].id, uuid4()):
+        with pytest.raises(access.NotFoundError):
+            shares.revoke(visitor, link_id=link)  # type: ignore[arg-type]
+    with pytest.raises(access.NotFoundError):
+        shares.revoke(Visitor(None, "192.0.2.7", "page"))
+
+
+@pytest.mark.parametrize(
+    ("days", "options", "detail"),
+    [
+        (1, ShareOptions(), "for 1 days"),
+        (30, ShareOptions(name=True), "for 30 days"),
+        (shares.FOR_EVER, ShareOptions(), "without end"),
+        (7, ShareOptions(documents=True), "for 7 days, with documents"),
+    ],
+)
+def test_the_record_of_a_new_link_says_for_how_long_and_whether_it_has_documents(
+    days: int,
+    options: ShareOptions,
+    detail: str,
+    links: list[Link],
+    ada: User,
+    conversation: Conversation,
+    settings: pytest_django.Settings,
+) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"share_max_days": -1})
+    leaf = ShareLink.objects.filter(conversation=conversation)[0].leaf_id
+    made = shares.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, leaf, days, options)
+    assert AuditEvent.objects.order_by("-number")[0].detail == detail
+    assert made.ends_at is None if days == shares.FOR_EVER else made.ends_at is not None
+    assert abs((made.ends_at or made.made_at) - made.made_at - timedelta(days=days)) < timedelta(minutes=1)
+    row = ShareLink.objects.get(pk=made.id)
+    assert (row.has_documents, row.shown_name, len(row.token)) == (options.documents, "ada" if options.name else "", 22)
+    assert (made.token, made.title, made.conversation_id) == (row.token, "Ada's conversation", str(conversation.pk))
+
+
+def test_the_new_link_is_marked_on_the_page_after_it_was_created(links: list[Link], ada: User, conversation: Conversation) -> None:
+    client, leaf = signed_in(ada), str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
+    page = client.post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"}, follow=True)
+    (marked,) = re.findall(r'share-link-new".*?value="http://testserver/s/([^/"]+)/"', page.content.decode(), re.DOTALL)
+    assert marked == ShareLink.objects.latest("created_at").token
+    assert "share-link-new" not in client.get(f"/c/{conversation.pk}/share/").content.decode()
+
+
+def test_after_revoking_people_return_to_the_page_that_the_button_was_on(links: list[Link], ada: User, conversation: Conversation) -> None:
+    client, own_page = signed_in(ada), f"/c/{conversation.pk}/share/"
+    for number, (where, page) in enumerate(((str(conversation.pk), own_page), ("", "/shares/"), ("x", "/shares/"))):
+        assert client.post(f"/shares/{links[number].id}/revoke/", {"conversation": where})["Location"] == page
+    assert client.post(f"{own_page}revoke/")["Location"] == own_page
+    assert client.post("/shares/revoke/")["Location"] == "/shares/"
+
+
+def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Link], ada: User, conversation: Conversation) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ada)
+    for path in (f"/shares/{links[0].id}/revoke/", f"/c/{conversation.pk}/share/revoke/", "/shares/revoke/"):
+        assert signed_in(ada).get(path).status_code == 405
+        assert strict.post(path).status_code == 403, "without a token"
+        assert Client().post(path)["Location"].startswith("/sign-in/")
+    for path in ("/shares/", f"/c/{conversation.pk}/share/"):
+        assert Client().get(path)["Location"].startswith("/sign-in/")
+    leaf = str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
+    assert Client().post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"})["Location"].startswith("/sign-in/")
+    assert len(shares.links(ada)) == ShareLink.objects.count() == 3
+
+
+def test_revoking_the_links_of_a_conversation_on_the_page_is_recorded_as_done_there(ada: User, conversation: Conversation) -> None:
+    link_to(conversation)
+    signed_in(ada).post(f"/c/{conversation.pk}/share/revoke/")
+    assert list(AuditEvent.objects.filter(action__contains="revoke").values_list("way", flat=True)) == ["page"]

@@ -38,7 +38,7 @@ from tests.support.stub import SSE_HEAD
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 THINKS: list[Step] = [FrameOpened(ANALYSIS), FrameText("a long thought")]
 

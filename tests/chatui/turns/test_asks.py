@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from types import SimpleNamespace
 from uuid import uuid4
@@ -19,14 +18,12 @@ from chatui.permissions.access import NotFoundError
 from chatui.turns import running, start
 from chatui.turns.asks import AskKind, ProgramAsk
 from chatui.turns.streams.program import ProgramStream
-from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.asyncio
 async def test_the_same_client_id_of_two_people_is_two_turns(ada: User, bela: User, backend: ScriptedBackend) -> None:
     question = ask(text="What is mine?")
     adas, belas = await begin(ada, question), await begin(bela, replace(question, text="What is his?"))
@@ -37,7 +34,6 @@ async def test_the_same_client_id_of_two_people_is_two_turns(ada: User, bela: Us
     assert not again.is_new and again.turn.pk == belas.turn.pk, "twice, it is his own turn and never hers"
 
 
-@pytest.mark.asyncio
 async def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: User, bela: User, backend: ScriptedBackend) -> None:
     belas = await begin(bela, ask(text="What is his?"))
     adas = await running.ask(ada, ProgramAsk(belas.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
@@ -46,7 +42,6 @@ async def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: U
     assert (adas.turn.conversation.owner, adas.turn.asked_by, adas.turn.client_id) == (ada, ada, belas.turn.client_id)
 
 
-@pytest.mark.asyncio
 async def test_a_repeated_ask_is_one_turn_in_any_conversation(ada: User, backend: ScriptedBackend) -> None:
     first = ask()
     started = [await begin(ada, first) for _ in range(3)]
@@ -59,7 +54,6 @@ async def test_a_repeated_ask_is_one_turn_in_any_conversation(ada: User, backend
 
 
 @pytest.mark.parametrize("kind", [AskKind.EDIT, AskKind.REGENERATE])
-@pytest.mark.asyncio
 async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend: ScriptedBackend, kind: AskKind) -> None:
     turn = await run(ada, ask())
     text = "What is 3 + 3?" if kind is AskKind.EDIT else ""
@@ -70,15 +64,6 @@ async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend
     assert (again.kind, again.is_new, again.has_new_question, again.turn) == (kind, False, False, first.turn)
 
 
-@pytest.mark.asyncio
-async def test_many_simultaneous_copies_of_an_ask_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
-    question = ask()
-    started = await asyncio.gather(*(stored(ada, question) for _ in range(8)))
-    assert sum(each.is_new for each in started) == 1 and len({each.turn.pk for each in started}) == 1
-    assert await Turn.objects.acount() == await Conversation.objects.acount() == 1
-
-
-@pytest.mark.asyncio
 async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, backend: ScriptedBackend) -> None:
     first, second = await run(ada, ask()), await run(ada, ask())
     with pytest.raises(IntegrityError):

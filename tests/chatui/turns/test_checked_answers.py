@@ -27,7 +27,7 @@ from tests.chatui.turns.calls import calling
 from tests.chatui.turns.test_turns import ask, run, stored_messages
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 WANTED = answer_format("sum", {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}, "The sum.")
 FITS, PROSE = '{"sum": 4 }', "It is four, of course."

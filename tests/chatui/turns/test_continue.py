@@ -22,7 +22,7 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.turns import ledger, running, sweep
+from chatui.turns import ledger, opening, running, sweep
 from chatui.turns.asks import Ask, AskKind, AskRefusedError
 from chatui.turns.running import TurnPlace
 from chatui.turns.running_turn import RunningTurn, TurnOutcome
@@ -87,7 +87,6 @@ def body(message: Message) -> str:
     return transcripts.frame_of(message).body
 
 
-@pytest.mark.asyncio
 async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, backend: ScriptedBackend) -> None:
     first, second = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     assert (first.state, second.state, second.error_code) == ("incomplete", "completed", "")
@@ -100,7 +99,6 @@ async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, back
     assert second.question_id == first.question_id and await Message.objects.filter(role="user").acount() == 1
 
 
-@pytest.mark.asyncio
 async def test_the_lines_of_a_summary_are_shown_beside_the_continued_answer_and_not_in_it(ada: User, backend: ScriptedBackend) -> None:
     lines = (Activity("compare", ("tea", "coffee")), Activity("calc"))
 
@@ -119,7 +117,6 @@ async def test_the_lines_of_a_summary_are_shown_beside_the_continued_answer_and_
     assert written_of(job, has_tools=False).before == lines, "they count for the limits of the whole answer"
 
 
-@pytest.mark.asyncio
 async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: User, backend: ScriptedBackend) -> None:
     await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     request = backend.requests[-1]
@@ -130,7 +127,6 @@ async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: Us
     assert request.cut_answer == Frame(FINAL, "Two and ")
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada: User, backend: ScriptedBackend) -> None:
     scripts = ([*frame(ANALYSIS, SECRET), ended()], continuation_steps("Four."))
     first, second = await ask_and_continue(ada, backend, *scripts)
@@ -140,7 +136,6 @@ async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada:
     assert [body(message) for message in (await stored_messages(first.conversation, ada))[1:]] == [f"{SECRET} ", "Four."]
 
 
-@pytest.mark.asyncio
 async def test_the_later_history_holds_one_whole_answer(ada: User, backend: ScriptedBackend) -> None:
     first, _ = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     backend.script = answer()
@@ -153,7 +148,6 @@ async def test_the_later_history_holds_one_whole_answer(ada: User, backend: Scri
     assert backend.requests[-1].cut_answer is None
 
 
-@pytest.mark.asyncio
 async def test_an_answer_can_be_continued_several_times(ada: User, backend: ScriptedBackend) -> None:
     more = [*cut(FINAL, "two "), ended(EndReason.LENGTH)]
     turns = await ask_and_continue(ada, backend, cut_answer(), more, more, continuation_steps("are four."))
@@ -168,7 +162,6 @@ async def test_an_answer_can_be_continued_several_times(ada: User, backend: Scri
     ]
 
 
-@pytest.mark.asyncio
 async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: ScriptedBackend) -> None:
     turns = await ask_and_continue(
         ada, backend, cut_answer("Look:\n\n```python\nfor x in "), continuation_steps("y:\n    print(x)\n```\n\nDone.")
@@ -184,7 +177,6 @@ async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: Scrip
     assert [one.body for one in ocml.parse(document).frames] == ["What is 2 + 2?", whole]
 
 
-@pytest.mark.asyncio
 async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stays_visible(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await ask_and_continue(ada, backend, cut_answer())
@@ -216,7 +208,6 @@ async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stay
     ],
     ids=["nothing", "no frame", "reasoning only", "announced only", "cut at once", "no server"],
 )
-@pytest.mark.asyncio
 async def test_e_x_no_more_an_empty_continuation_leaves_the_cut_answer_with_a_sentence(
     script: list[Step], state: str, code: str, ada: User, backend: ScriptedBackend
 ) -> None:
@@ -233,7 +224,6 @@ async def test_e_x_no_more_an_empty_continuation_leaves_the_cut_answer_with_a_se
         assert body((await stored_messages(first.conversation, ada))[-1]) == "Two and two are four."
 
 
-@pytest.mark.asyncio
 async def test_each_version_can_be_reopened_and_continued_again(ada: User, backend: ScriptedBackend) -> None:
     first, second = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     before = (await shown_answer(ada, second)).siblings
@@ -248,7 +238,6 @@ async def test_each_version_can_be_reopened_and_continued_again(ada: User, backe
     assert await Message.objects.filter(channel="final").acount() == 3
 
 
-@pytest.mark.asyncio
 async def test_a_question_after_a_cut_answer_stays_on_its_own_branch(ada: User, backend: ScriptedBackend) -> None:
     [first] = await ask_and_continue(ada, backend, cut_answer())
     backend.script = answer("You are welcome.")
@@ -263,7 +252,6 @@ async def test_a_question_after_a_cut_answer_stays_on_its_own_branch(ada: User, 
 
 
 @pytest.mark.parametrize(("header", "way"), [(FINAL, "continue"), (ANALYSIS, "finish"), (PREAMBLE, "finish")])
-@pytest.mark.asyncio
 async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(header), FrameText("Half "), gate]
@@ -280,7 +268,6 @@ async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: 
     assert body((await stored_messages(turn.conversation, ada))[-1]) == ("Half of it." if way == "continue" else "of it.")
 
 
-@pytest.mark.asyncio
 async def test_a_complete_answer_cannot_be_continued(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
     assert (await shown_answer(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
@@ -289,7 +276,6 @@ async def test_a_complete_answer_cannot_be_continued(ada: User, backend: Scripte
     assert caught.value.code is ProductCode.COMMAND
 
 
-@pytest.mark.asyncio
 async def test_an_empty_answer_can_only_be_retried(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [BackendError(ProductCode.BACKEND)]
     turn = await run(ada, ask())
@@ -298,19 +284,6 @@ async def test_an_empty_answer_can_only_be_retried(ada: User, backend: ScriptedB
         await begin(ada, continued(turn))
 
 
-@pytest.mark.asyncio
-async def test_nobody_continues_somebody_elses_answer(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    [first] = await ask_and_continue(ada, backend, cut_answer())
-    other = await run(bela, ask())
-    with pytest.raises(access.NotFoundError):
-        await begin(bela, continued(first))
-    with pytest.raises(access.NotFoundError):
-        await begin(bela, Ask(AskKind.CONTINUE, uuid4(), "", other.conversation_id, continued_turn=first.pk))
-    assert await Turn.objects.filter(conversation=first.conversation_id).acount() == 1
-    assert (await begin(ada, continued(first))).is_new
-
-
-@pytest.mark.asyncio
 async def test_a_continuation_cannot_name_a_message(ada: User, backend: ScriptedBackend) -> None:
     [first] = await ask_and_continue(ada, backend, cut_answer())
     async for message in Message.objects.filter(conversation=first.conversation_id):
@@ -319,7 +292,6 @@ async def test_a_continuation_cannot_name_a_message(ada: User, backend: Scripted
     assert len(backend.requests) == 1
 
 
-@pytest.mark.asyncio
 async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await ask_and_continue(ada, backend, cut_answer())
@@ -334,7 +306,6 @@ async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: Sc
     assert await Turn.objects.acount() == 2
 
 
-@pytest.mark.asyncio
 async def test_a_repeated_continue_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
     [first] = await ask_and_continue(ada, backend, cut_answer())
     backend.script = continuation_steps()
@@ -345,7 +316,6 @@ async def test_a_repeated_continue_is_one_turn(ada: User, backend: ScriptedBacke
     assert body((await stored_messages(first.conversation, ada))[-1]) == "Two and two are four."
 
 
-@pytest.mark.asyncio
 async def test_leaked_reasoning_in_hidden_frames_of_a_continuation_stays_hidden(ada: User, backend: ScriptedBackend) -> None:
     leak = Header("assistant", channel="analysis", intent="debug")
     script = [*frame(leak, f"analysis {SECRET}"), *cut(FINAL, "two"), *frame(ANALYSIS, SECRET), ended(EndReason.LENGTH)]
@@ -362,7 +332,6 @@ async def _swept(person: User, text: str) -> tuple[list[Message], RunningTurn]:
     return await stored_messages(await Conversation.objects.aget(), person), started
 
 
-@pytest.mark.asyncio
 async def test_the_saved_continuation_of_a_dead_process_replaces_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
     await ask_and_continue(ada, backend, cut_answer())
     messages, started = await _swept(ada, "Two and two")
@@ -372,7 +341,6 @@ async def test_the_saved_continuation_of_a_dead_process_replaces_the_cut_answer(
     assert (answer.state, answer.continuation) == ("interrupted", "continue")
 
 
-@pytest.mark.asyncio
 async def test_saved_pieces_without_new_text_are_not_stored_again(ada: User, backend: ScriptedBackend) -> None:
     await ask_and_continue(ada, backend, cut_answer())
     messages, _ = await _swept(ada, "Two and ")
@@ -382,7 +350,6 @@ async def test_saved_pieces_without_new_text_are_not_stored_again(ada: User, bac
 LONG = "# Title\n\nA paragraph.\n\n- one\n- two\n\n```python\nprint("
 
 
-@pytest.mark.asyncio
 async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, backend: ScriptedBackend) -> None:
     [first] = await ask_and_continue(ada, backend, cut_answer(LONG))
     old = await Message.objects.aget(channel="final")
@@ -402,7 +369,6 @@ async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, back
     assert SECRET not in "".join(socket.raw)
 
 
-@pytest.mark.asyncio
 async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: ScriptedBackend) -> None:
     thinking, writing = asyncio.Event(), asyncio.Event()
     script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I count."), *cut(FINAL, LONG), ended(EndReason.LENGTH)]
@@ -423,7 +389,6 @@ async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: Sc
     assert snapshots == [[expected[0], expected[1]], [expected[0], expected[2]]]
 
 
-@pytest.mark.asyncio
 async def test_a_reader_of_another_branch_stays_there(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await ask_and_continue(ada, backend, cut_answer())
@@ -436,7 +401,6 @@ async def test_a_reader_of_another_branch_stays_there(ada: User, backend: Script
     assert (await ActiveLeaf.objects.aget(person=ada)).message_id == question
 
 
-@pytest.mark.asyncio
 async def test_a_continuation_that_turns_out_to_be_a_preamble_is_relabelled(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE), gate, *answer("Four.")]
@@ -463,7 +427,6 @@ def test_stream_readers_get_one_relabelling_after_the_text() -> None:
     assert [event["kind"] for event in events if event["type"] == "chatui:message"] == ["final"]
 
 
-@pytest.mark.asyncio
 async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_for_the_cut_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -490,7 +453,6 @@ async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_
     await running.settle()
 
 
-@pytest.mark.asyncio
 async def test_losing_access_to_the_model_refuses_the_continuation(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -504,6 +466,31 @@ async def test_losing_access_to_the_model_refuses_the_continuation(
         await begin(ada, continued(first))
     assert caught.value.code is model_choice.NoSuchModelError.code
     assert await Turn.objects.acount() == 1
+
+
+@database_sync_to_async
+def opened(turn: Turn) -> RunningTurn:
+    """The turn as it is loaded to be continued."""
+    row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
+    job = RunningTurn(row, None, AskKind.CONTINUE)
+    opening.load_branch(job)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("thought", "seconds", "sentence"),
+    [(frame(ANALYSIS, "More thought."), (40, 25), "Thought for 1 min 5 s"), ([], (3, None), "Thought for 3 s")],
+)
+async def test_the_thinking_time_of_all_turns_of_an_answer_is_added_up(
+    thought: list[Step], seconds: tuple[int, int | None], sentence: str, ada: User, backend: ScriptedBackend
+) -> None:
+    turns = await ask_and_continue(ada, backend, cut_answer(), [*thought, *continuation_steps()])
+    for turn, took in zip(turns, seconds, strict=True):
+        if took is not None:
+            await Turn.objects.filter(pk=turn.pk).aupdate(thought_seconds=took)
+    shown = (await shown_answer(ada, turns[1])).thought
+    assert shown is not None and shown.sentence == sentence
+    assert [(await opened(turn)).thought_before for turn in turns] == [None, seconds[0]]
 
 
 @pytest.mark.slow

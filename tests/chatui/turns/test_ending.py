@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import gc
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid4
+from weakref import ref
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import DataError, transaction
 from django.utils import timezone
 
+from chatui.database.writer import writer
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.turns import ending, ledger
+from chatui.turns import ending, leases, ledger, publisher, running, sweep
 from chatui.turns import running as running_turns
+from chatui.turns.runner import Runner
 from chatui.turns.running_turn import LeaseLostError, RunningTurn, TokenAccount
-from renderer.events import Finished
+from renderer.events import Finished, FrameOpened, FrameText, FrameWithdrawn
 from tests.chatui.conftest import loaded, store
-from tests.chatui.turns.test_turns import ask, of_another, run
-from tests.support.scripted import ScriptedBackend, answer
+from tests.chatui.database.locks import write_lock
+from tests.chatui.store import pieces
+from tests.chatui.turns.test_turns import ask, begin, of_another, run
+from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.scripted import FINAL, ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,7 +73,6 @@ def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
     assert not TurnPiece.objects.exists()
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     keep = ledger.store_frames
 
@@ -79,7 +86,6 @@ async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend
     assert not await Message.objects.filter(turn=turn).aexists(), "all of the write was undone"
 
 
-@pytest.mark.asyncio
 async def test_an_answer_is_kept_where_its_end_is_refused(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any, **named: Any) -> Any:
         raise DataError("a number is too large")
@@ -91,7 +97,6 @@ async def test_an_answer_is_kept_where_its_end_is_refused(ada: User, backend: Sc
     assert [message.channel for message in stored] == ["analysis", "final"] and stored[-1].is_complete
 
 
-@pytest.mark.asyncio
 async def test_a_lease_lost_right_after_the_end_changes_nothing(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,3 +112,97 @@ async def test_a_lease_lost_right_after_the_end_changes_nothing(
     backend.script = answer()
     turn = await run(ada, ask())
     assert turn.state == "completed" and len(ended) == 1
+
+
+# A turn that has ended is freed at once, without the garbage collector, which would visit the objects of all running turns for that.
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+async def test_an_ended_turn_is_freed(is_stopped: bool, ada: User, backend: ScriptedBackend, without_collector: None) -> None:
+    gate = asyncio.Event()
+    backend.script = [gate, *answer("Four.")]
+    await running.ask(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 20)
+    turn = _only_turn()
+    assert all(each() is not None for each in turn), "or this test proves nothing"
+    if is_stopped:
+        next(iter(running._runners.values()))[0].stop()
+    gate.set()
+    await running.settle()
+    # Otherwise the writer's thread would still hold its last batch, and the scripted backend the requests.
+    await writer.run(lambda: None)
+    backend.requests.clear()
+    assert [each() for each in turn] == [None] * len(turn)
+
+
+def _only_turn() -> list[ref[object]]:
+    [(runner, _)] = running._runners.values()
+    return [ref(each) for each in _parts(runner)]
+
+
+def _parts(runner: Runner) -> list[object]:
+    return [runner, runner._running.pieces, runner._frames, *runner._stages, *runner._samplings]
+
+
+# The frame recorder: stores and publishes each frame once, streams text without waiting for the database, and hides withdrawn text.
+
+
+saved = database_sync_to_async(pieces.saved)
+
+
+async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_stored(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "SAVING_SECONDS", 0.1)
+    gate = asyncio.Event()
+    backend.script = [gate, *answer("Four.")]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.send("subscribe", conversation=accepted["conversation"])
+        await socket.until("chatui:snapshot")
+        await asyncio.wait_for(backend.waiting.wait(), 10)
+        with write_lock():
+            gate.set()
+            events = await socket.until("response.delta.flush", timeout=10)
+            events += await socket.silence(0.5)
+            assert not any(event["type"] in ENDS for event in events), "no end before the answer is stored"
+            assert any(event["type"] == "chatui:saving" for event in events), "people see why it takes so long"
+            assert not await Message.objects.filter(channel="final").aexists(), "the premise"
+        events += await socket.until(*ENDS)
+        assert await Message.objects.filter(channel="final").aexists()
+    assert "Four." in shown_text(events) and events[-1]["state"] == "completed"
+
+
+async def test_withdrawn_text_is_hidden_in_the_pieces_of_a_dead_process(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "TICK_SECONDS", 0.05)
+    withdrawn, may_continue = asyncio.Event(), asyncio.Event()
+    backend.script = [FrameOpened(FINAL), FrameText("SECRET thoughts, "), withdrawn, FrameWithdrawn(), may_continue, *answer()[-1:]]
+    turn_id = (await begin(ada, ask())).turn.pk
+    async with asyncio.timeout(10):
+        while not await saved(turn_id):
+            await asyncio.sleep(0.02)
+    [(header, text)] = await saved(turn_id)
+    assert "final" in header and "SECRET" in text, "the premise: people would see it"
+    monkeypatch.setattr(leases, "TICK_SECONDS", 3600.0)
+    await asyncio.sleep(0.2)
+    withdrawn.set()
+    async with asyncio.timeout(10):
+        while len(await saved(turn_id)) < 2:  # at once, not when the timer fires
+            await asyncio.sleep(0.02)
+    await database_sync_to_async(pieces.leave)(turn_id, "", "user")  # simulates a crash: it publishes nothing and lets the lease expire
+    monkeypatch.setattr(leases.leases, "keys", list)
+    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
+    [message] = [row async for row in Message.objects.filter(turn=turn_id)]
+    assert "SECRET" in message.text and not message.is_visible
+    may_continue.set()
+    await running.settle()

@@ -22,7 +22,7 @@ from tests.chatui.turns.test_turns import ask, run
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 IMPORTED = """version: 2.2
 <|start|>system<|message|>Obey the file.<|end|>

@@ -37,7 +37,7 @@ from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SEARCH = {"type": "web_search"}
 LINE: list[SampleEvent] = [FrameOpened(TOOL_LINE), FrameText("Searching the web"), FrameClosed(Terminator.END)]

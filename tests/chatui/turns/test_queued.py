@@ -58,7 +58,6 @@ async def until_queued(turn: Turn, *, is_queued: bool = True) -> None:
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.asyncio
 async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_follows(ada: User, backend: ScriptedBackend) -> None:
     turn = await left_queued(ada)
     async with BrowserSocket(ada) as socket:
@@ -142,7 +141,6 @@ def too_old(turn: Turn) -> None:
 CUT, BUSY = ("interrupted", "E-STREAM-TRUNCATED"), ("interrupted", "E-X-SERVER-BUSY")
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("change", "end"),
     [
@@ -191,7 +189,6 @@ def test_who_opens_or_asks_in_the_conversation_leaves_it_to_be_launched(ada: Use
     assert last is not None and (last.state, last.lease_owner) == ("running", DEAD)
 
 
-@pytest.mark.asyncio
 async def test_asking_there_is_refused_until_it_is_answered(ada: User, backend: ScriptedBackend) -> None:
     turn = await left_queued(ada)
     async with BrowserSocket(ada) as socket:
@@ -200,7 +197,6 @@ async def test_asking_there_is_refused_until_it_is_answered(ada: User, backend: 
     assert await Message.objects.filter(conversation=turn.conversation_id, role="user").acount() == 1
 
 
-@pytest.mark.asyncio
 async def test_a_turn_is_marked_while_it_waits_and_not_once_its_model_is_asked(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +222,6 @@ async def test_a_turn_is_marked_while_it_waits_and_not_once_its_model_is_asked(
     assert [(row.state, row.is_queued) for row in rows] == [("completed", False), ("completed", False), ("stopped", False)]
 
 
-@pytest.mark.asyncio
 async def test_a_question_for_which_there_is_no_slot_is_stored_as_queued(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,7 +247,6 @@ async def test_a_question_for_which_there_is_no_slot_is_stored_as_queued(
     assert [(row.state, row.is_queued) for row in rows] == [("completed", False)] * 2
 
 
-@pytest.mark.asyncio
 async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,7 +269,6 @@ async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
     assert (await Turn.objects.aget(pk=waits.turn.pk)).state == "running"
 
 
-@pytest.mark.asyncio
 async def test_a_lost_turn_gets_no_slot(ada: User) -> None:
     turn = await left_queued(ada)
     slots, places = Slots(1), list[int]()
@@ -289,7 +282,6 @@ async def test_a_lost_turn_gets_no_slot(ada: User) -> None:
 
 
 @needs_sqlite
-@pytest.mark.asyncio
 async def test_no_model_is_asked_before_the_row_says_that_the_turn_is_no_longer_queued(ada: User) -> None:
     turn = await left_queued(ada)
     slots = Slots(1)
@@ -337,14 +329,12 @@ async def stored_before(draining: Coroutine[Any, Any, None], ada: User) -> Runni
 
 
 @needs_sqlite
-@pytest.mark.asyncio
 async def test_a_process_with_others_beside_it_answers_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
     started = await stored_before(running.settle(), ada)
     assert (await Turn.objects.aget(pk=started.turn.pk)).state == "completed" and len(backend.requests) == 1
 
 
 @needs_sqlite
-@pytest.mark.asyncio
 async def test_a_process_that_ends_waits_for_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
     started = await stored_before(running.finish(), ada)
     await running.settle()
@@ -354,7 +344,6 @@ async def test_a_process_that_ends_waits_for_a_question_that_is_being_stored(ada
 
 
 @needs_sqlite
-@pytest.mark.asyncio
 async def test_a_process_that_ends_waits_for_a_stop_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
     slots().close()
     started = await begin(ada, ask())
@@ -370,7 +359,6 @@ async def test_a_process_that_ends_waits_for_a_stop_that_is_being_stored(ada: Us
     assert (ended.state, ended.is_queued, backend.requests) == ("stopped", False, [])
 
 
-@pytest.mark.asyncio
 async def test_a_request_of_a_program_that_only_waited_is_not_called_cut_off(ada: User, backend: ScriptedBackend) -> None:
     slots().close()
     started = await begin(ada, ask())

@@ -28,7 +28,7 @@ from tests.chatui.turns.test_turns import ask, begin
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def state_of(turn: Turn) -> str:

@@ -29,7 +29,6 @@ CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", ca
 REPLY = Header(Role.TOOL, Channel.COMMENTARY, name="look", recipient="assistant", call_id="c1")
 
 
-@pytest.mark.asyncio
 async def test_hidden_frames_wait_for_the_next_visible_one(recording: Recording) -> None:
     recording.feed(ANALYSIS, "a")
     recording.feed(CALL, "b", Terminator.CALL)
@@ -44,7 +43,6 @@ async def test_hidden_frames_wait_for_the_next_visible_one(recording: Recording)
     assert not recording.recorder.are_saved
 
 
-@pytest.mark.asyncio
 async def test_a_turn_begins_behind_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     place = uuid4()
     recording = start(monkeypatch, place_id=place)
@@ -52,7 +50,6 @@ async def test_a_turn_begins_behind_its_place(monkeypatch: pytest.MonkeyPatch) -
     assert recording.posts[0][2] == (place,)
 
 
-@pytest.mark.asyncio
 async def test_many_hidden_frames_do_not_wait(recording: Recording) -> None:
     for _ in range(frame_recorder.MAX_UNSAVED - 1):
         recording.feed(ANALYSIS, "a")
@@ -65,7 +62,6 @@ async def test_many_hidden_frames_do_not_wait(recording: Recording) -> None:
     assert recording.texts()[1:] == [["b"]]
 
 
-@pytest.mark.asyncio
 async def test_the_end_of_a_turn_waits_for_all_its_writes(recording: Recording) -> None:
     recording.feed(PREAMBLE, "a")
     waiting = asyncio.create_task(recording.recorder.saved())
@@ -79,7 +75,6 @@ async def test_the_end_of_a_turn_waits_for_all_its_writes(recording: Recording) 
     assert recording.recorder.are_saved and len(recording.recorder.stored or ()) == 2
 
 
-@pytest.mark.asyncio
 async def test_a_turn_without_problems_is_not_logged(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     recording.feed(ANSWER, "a")
     await recording.recorder.close()
@@ -87,13 +82,11 @@ async def test_a_turn_without_problems_is_not_logged(recording: Recording, caplo
 
 
 @pytest.mark.parametrize(("before", "continues"), [(None, False), ("", False), ("Four", True)])
-@pytest.mark.asyncio
 async def test_a_turn_continues_an_answer_that_has_text(before: str | None, continues: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = start(monkeypatch, cut_answer=None if before is None else Frame(ANSWER, before))
     assert recording.recorder.continues_text is continues
 
 
-@pytest.mark.asyncio
 async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     recording.summary = [LINE]
     recording.feed(ANALYSIS, "a")
@@ -114,7 +107,6 @@ async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: 
     assert "RuntimeError" in caplog.text and "SECRET" not in caplog.text
 
 
-@pytest.mark.asyncio
 async def test_a_turn_without_an_answer_stores_its_summary_at_the_end(recording: Recording) -> None:
     recording.summary = [LINE]
     recording.way_back.feed(FrameOpened(ANALYSIS))
@@ -127,7 +119,6 @@ async def test_a_turn_without_an_answer_stores_its_summary_at_the_end(recording:
     assert len(recording.posts) == 2
 
 
-@pytest.mark.asyncio
 async def test_a_line_that_is_shown_as_the_turn_ends_is_stored(recording: Recording) -> None:
     recording.feed(ANALYSIS, "a")
     recording.late_summary = [LINE]
@@ -135,7 +126,6 @@ async def test_a_line_that_is_shown_as_the_turn_ends_is_stored(recording: Record
     assert recording.texts() == [["a"], [LINE.sentence]]
 
 
-@pytest.mark.asyncio
 async def test_a_fault_at_the_end_is_logged_without_its_text(
     recording: Recording, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -151,7 +141,6 @@ async def test_a_fault_at_the_end_is_logged_without_its_text(
     assert "frames with problems" in caplog.text and "RuntimeError" in caplog.text and quoted not in caplog.text
 
 
-@pytest.mark.asyncio
 async def test_frames_that_cannot_be_stored_fail_the_turn_and_stay_in_the_pieces(recording: Recording) -> None:
     recording.feed(PREAMBLE, "a")
     recording.feed(PREAMBLE, "b")
@@ -165,7 +154,6 @@ async def test_frames_that_cannot_be_stored_fail_the_turn_and_stay_in_the_pieces
     assert len(recording.recorder.stored or ()) == 1
 
 
-@pytest.mark.asyncio
 async def test_a_cancelled_write_is_no_fault(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     recording.summary = [LINE]
     recording.feed(ANSWER, "a")
@@ -177,7 +165,6 @@ async def test_a_cancelled_write_is_no_fault(recording: Recording, caplog: pytes
     assert caplog.text == ""
 
 
-@pytest.mark.asyncio
 async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(recording: Recording) -> None:
     one = Message()
     recording.recorder.note_stored([one])
@@ -187,7 +174,6 @@ async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(rec
     assert recording.recorder.stored is None
 
 
-@pytest.mark.asyncio
 async def test_stored_summaries_are_among_the_stored_messages(recording: Recording) -> None:
     recording.summary = [LINE]
     recording.feed(ANSWER, "a")
@@ -211,7 +197,6 @@ async def test_stored_summaries_are_among_the_stored_messages(recording: Recordi
         (ANALYSIS, "Four", True),
     ],
 )
-@pytest.mark.asyncio
 async def test_neither_an_empty_answer_nor_the_cut_one_is_stored_again(
     header: Header, text: str, is_stored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +208,6 @@ async def test_neither_an_empty_answer_nor_the_cut_one_is_stored_again(
     assert bool(recording.pieces.rows()) is is_stored, "else its pieces are dropped"
 
 
-@pytest.mark.asyncio
 async def test_events_are_published_with_the_key_that_the_frame_is_stored_with(recording: Recording) -> None:
     recording.feed(ANALYSIS, "a\x00\ud800")
     recording.feed(PREAMBLE, "b")
@@ -233,7 +217,6 @@ async def test_events_are_published_with_the_key_that_the_frame_is_stored_with(r
     assert {row.frame for row in recording.pieces.rows()} == set(keys)
 
 
-@pytest.mark.asyncio
 async def test_a_frame_that_cannot_be_recorded_is_published_all_the_same(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> Any:
         raise RuntimeError
@@ -244,7 +227,6 @@ async def test_a_frame_that_cannot_be_recorded_is_published_all_the_same(recordi
     assert isinstance(recording.published[-1][0], FrameClosed)
 
 
-@pytest.mark.asyncio
 async def test_withdrawn_text_is_hidden_in_the_database_at_once(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     renewed: list[int] = []
     monkeypatch.setattr(frame_recorder, "leases", SimpleNamespace(renew_now=lambda: renewed.append(len(recording.published))))
@@ -264,14 +246,12 @@ async def test_withdrawn_text_is_hidden_in_the_database_at_once(recording: Recor
         (REPLY, Code.STREAM_TRUNCATED, None),
     ],
 )
-@pytest.mark.asyncio
 async def test_the_last_error_of_the_turn(recording: Recording, header: Header, error: ErrorCode | None, last: ErrorCode | None) -> None:
     recording.feed(header, "a", None, error)
     recording.feed(PREAMBLE, "b")
     assert (recording.recorder.last_error, recording.recorder.is_withheld) == (last, False)
 
 
-@pytest.mark.asyncio
 async def test_what_a_turn_contains_so_far(recording: Recording) -> None:
     recorder = recording.recorder
     assert not (recorder.has_thought or recorder.has_answer or recorder.waits_for_tool or recorder.continues_text)
@@ -288,7 +268,6 @@ async def test_what_a_turn_contains_so_far(recording: Recording) -> None:
     assert recorder.has_answer
 
 
-@pytest.mark.asyncio
 async def test_the_products_own_frames_are_complete_and_may_use_its_names(recording: Recording) -> None:
     recording.recorder.add(Frame(TOOL_LINE, "Looking\x00"))
     assert recording.summarized == [] and recording.texts() == [["Looking\ufffd"]]
@@ -298,7 +277,6 @@ async def test_the_products_own_frames_are_complete_and_may_use_its_names(record
     assert recording.summarized == []
 
 
-@pytest.mark.asyncio
 async def test_only_an_open_frame_is_closed_as_truncated(recording: Recording) -> None:
     recording.feed(PREAMBLE, "a")
     recording.recorder.close_open_frame()

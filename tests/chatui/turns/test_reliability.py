@@ -37,7 +37,7 @@ from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.faults]
 
 
 def ask(text: str = "What is 2 + 2?", kind: AskKind = AskKind.SEND, **fields: object) -> Ask:

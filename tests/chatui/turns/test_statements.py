@@ -24,7 +24,7 @@ from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cost import cost
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 BEFORE_FIRST_TOKEN, IN_ALL = 11, 22
 """For any kind of turn, including the start of a transaction. The ledger has two at the end, and two more in a person's first turn.

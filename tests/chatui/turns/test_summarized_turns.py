@@ -37,7 +37,7 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 from tests.support.stub import DONE, SSE_HEAD, chunk
 from tests.support.summarizer import COMPARING, QUESTION, THOUGHT, Says, Summarizer, install, quick, thinks
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 VALUES = [["compare", "trains", "bicycles"]]

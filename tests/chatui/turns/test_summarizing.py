@@ -34,8 +34,6 @@ from tests.support.cost import costs_at_most
 from tests.support.scripted import CALL, REPLY
 from tests.support.summarizer import QUESTION, THOUGHT, Says, Summarizer
 
-pytestmark = pytest.mark.asyncio
-
 COMPARING = Activity("compare", ("trains", "bicycles"))
 SECRET = "-".join(["hidden", "words"])
 

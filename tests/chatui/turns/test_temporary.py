@@ -60,7 +60,6 @@ def tell(person: User, row: Conversation, what: str) -> int:
     return signed_in(person).post(f"/c/{row.pk}/temporary/{what}/").status_code
 
 
-@pytest.mark.asyncio
 async def test_it_is_neither_announced_to_lists_nor_indexed(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside:
         await socket.send_message("What is a xylophone?", temporary=True)
@@ -78,7 +77,6 @@ async def test_it_is_neither_announced_to_lists_nor_indexed(ada: User, backend: 
 
 
 @pytest.mark.parametrize("sent", ["yes", 1, "true"])
-@pytest.mark.asyncio
 async def test_a_flag_that_is_no_boolean_is_refused(ada: User, sent: object) -> None:
     async with BrowserSocket(ada) as socket:
         await socket.send_message(temporary=sent)
@@ -92,7 +90,6 @@ def test_it_is_in_no_folder(ada: User) -> None:
     assert store(ada, ask(folder=folder.pk)).turn.conversation.folder == folder
 
 
-@pytest.mark.asyncio
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(titles, "_tasks", tasks := set[asyncio.Task[None]]())
     monkeypatch.setattr("chatui.turns.titles.first_title", lambda text: "")
@@ -100,7 +97,6 @@ async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend
     assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
 
 
-@pytest.mark.asyncio
 async def test_it_expires_an_hour_after_the_last_message(ada: User, backend: ScriptedBackend) -> None:
     row = (await run(ada, ask(temporary=True))).conversation
     await database_sync_to_async(set_until)(row, timedelta(minutes=5))
@@ -108,7 +104,6 @@ async def test_it_expires_an_hour_after_the_last_message(ada: User, backend: Scr
     assert is_about(await database_sync_to_async(until)(row), HOUR)
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
@@ -131,7 +126,6 @@ def test_leaving_ends_it_in_a_minute_unless_the_person_returns(ada: User) -> Non
     assert until(row) < timezone.now() + timedelta(seconds=6), "leaving does not extend its time"
 
 
-@pytest.mark.asyncio
 async def test_an_expired_one_is_erased_and_its_pages_are_told(ada: User, backend: ScriptedBackend) -> None:
     over, still, kept_one = [await database_sync_to_async(temporary)(ada) for _ in range(3)]
     await database_sync_to_async(set_until)(over, -MINUTE)
@@ -201,7 +195,6 @@ def test_closing_erases_every_row_at_once_but_not_the_audit_log(ada: User, grace
     assert {"open debug view"} <= {line.action for line in lines} and not any("cabbage" in str(vars(line)) for line in lines)
 
 
-@pytest.mark.asyncio
 async def test_a_turn_running_in_it_may_not_write_any_more(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
@@ -235,7 +228,6 @@ def test_an_interrupted_erasure_is_completed(ada: User) -> None:
     assert turns_temporary.end_overdue() == 1 and not Conversation.objects.exists()
 
 
-@pytest.mark.asyncio
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL keeps deleted rows until VACUUM")
 async def test_none_of_its_text_remains_in_the_database_files(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("Zymurgycanary is brewing.", "what is zymurgycanary")
@@ -286,7 +278,6 @@ def test_a_kept_one_is_listed_and_found(ada: User) -> None:
     assert [tell(ada, row, what) for what in ("keep", "close", "leave", "stay")] == [404] * 4
 
 
-@pytest.mark.asyncio
 async def test_it_is_kept_once_its_answer_has_ended(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]

@@ -31,7 +31,7 @@ from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 QUESTION = "How do I get to work fastest when it rains, and should I take the bicycle or the bus?"
 BEGINNING = "How do I get to work fastest when it rains, and should I…"

@@ -24,7 +24,7 @@ from tests.support.several import configure as configure
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 QUESTION = "How do I get to work fastest when it rains?"
 TITLE = "Cycling to work in the rain"

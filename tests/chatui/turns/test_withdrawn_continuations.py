@@ -54,7 +54,6 @@ HIDDEN = (False, "E-X-WITHHELD", 0)
 
 
 @pytest.mark.parametrize("then", [[*WITHDRAWN, *continuation_steps("Jam.")], [*WITHDRAWN, ended()], BROKEN_OFF])
-@pytest.mark.asyncio
 async def test_the_cut_answer_is_hidden_everywhere(then: list[Step], ada: User, backend: ScriptedBackend) -> None:
     [first] = await ask_and_continue(ada, backend, CUT)
     assert CANARY in await database_sync_to_async(read)(ada, first), "the premise: it looked like an answer"
@@ -67,7 +66,6 @@ async def test_the_cut_answer_is_hidden_everywhere(then: list[Step], ada: User, 
     assert await database_sync_to_async(hidden)(first) == HIDDEN
 
 
-@pytest.mark.asyncio
 async def test_it_is_hidden_while_the_turn_still_runs(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await ask_and_continue(ada, backend, CUT)
@@ -82,7 +80,6 @@ async def test_it_is_hidden_while_the_turn_still_runs(ada: User, backend: Script
     await running.settle()
 
 
-@pytest.mark.asyncio
 async def test_so_are_the_answers_that_it_continued_itself(ada: User, backend: ScriptedBackend) -> None:
     turns = await ask_and_continue(
         ada, backend, CUT, [*cut(FINAL, " plums"), ended(EndReason.LENGTH)], [*WITHDRAWN, *continuation_steps("Jam.")]
@@ -91,7 +88,6 @@ async def test_so_are_the_answers_that_it_continued_itself(ada: User, backend: S
     assert [await database_sync_to_async(hidden)(turn) for turn in turns[:2]] == [HIDDEN, HIDDEN]
 
 
-@pytest.mark.asyncio
 async def test_an_answer_after_the_sign_stays(ada: User, backend: ScriptedBackend) -> None:
     """Its own turn had reasoning without an opening tag, which was withdrawn: what followed was the answer."""
     signed: list[Step] = [FrameOpened(FINAL), FrameText("hm"), FrameWithdrawn(), FrameClosed(Terminator.END, ProductCode.WITHHELD), *CUT]
@@ -99,21 +95,18 @@ async def test_an_answer_after_the_sign_stays(ada: User, backend: ScriptedBacken
     assert (await database_sync_to_async(hidden)(turns[0]))[0]
 
 
-@pytest.mark.asyncio
 async def test_a_continuation_that_is_no_reasoning_hides_nothing(ada: User, backend: ScriptedBackend) -> None:
     leak: list[Step] = [*WITHDRAWN[:1], FrameText("x"), FrameClosed(Terminator.END), *WITHDRAWN, *continuation_steps("Jam.")]
     turns = await ask_and_continue(ada, backend, CUT, leak)
     assert (await database_sync_to_async(hidden)(turns[0]))[0], "another message was withdrawn"
 
 
-@pytest.mark.asyncio
 async def test_without_stored_reasoning_its_text_is_removed(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 0})
     await ask_and_continue(ada, backend, CUT, [*WITHDRAWN, *continuation_steps("Jam.")])
     assert not await Message.objects.filter(text__contains="marmalade").aexists()
 
 
-@pytest.mark.asyncio
 async def test_the_sweep_hides_it_if_the_process_died_after_the_withdrawal(ada: User, backend: ScriptedBackend) -> None:
     [first] = await ask_and_continue(ada, backend, CUT)
     second = (await stored(ada, continued(first), "a process that died")).turn

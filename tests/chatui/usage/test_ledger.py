@@ -39,7 +39,7 @@ from tests.chatui.conftest import store
 from tests.support.cases import example_count
 from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def ask(text: str = "What is 2 + 2?", **fields: Any) -> Ask:

@@ -20,7 +20,7 @@ from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
 from tests.support.scripted import ScriptedBackend
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @database_sync_to_async

@@ -200,7 +200,6 @@ def test_a_person_who_has_used_most_of_a_limit_is_told_how_much(ada: User, today
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_twenty_tabs_against_a_limit_of_one_answer_get_one(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_turns=1)
     backend.script = [asyncio.Event()]
@@ -211,7 +210,6 @@ async def test_twenty_tabs_against_a_limit_of_one_answer_get_one(ada: User, back
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_an_answer_is_never_cut_for_a_limit_but_the_next_question_is_refused(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_tokens=5)
     started = await running.ask(ada, ask())
@@ -223,7 +221,6 @@ async def test_an_answer_is_never_cut_for_a_limit_but_the_next_question_is_refus
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 async def test_an_answer_that_failed_without_text_does_not_count(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_turns=1)
     backend.script = [BackendError(ProductCode.BACKEND_UNREACHABLE)]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import html
 import json
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import pytest
+from channels.db import database_sync_to_async
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
 from chatui import json_schemas
-from chatui.models.conversation import Conversation
+from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
+from chatui.turns import running
+from tests.support.browser_socket import BrowserSocket
+from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 NOTE = "Answers here are JSON that matches a schema."
@@ -87,3 +94,78 @@ def test_nobody_else_finds_the_page(bela: User, talk: Conversation) -> None:
     assert stranger.get(page_of(talk)).status_code == 404
     assert send(stranger, talk, schema=json.dumps(SCHEMA)).status_code == 404
     assert talk.answer_format is None
+
+
+# An answer format chosen before the first message: stored for the page of that message, and sent with it.
+
+
+PAGE = "/format/"
+
+
+def home_with(browser: Client, query: str = "") -> str:
+    response = browser.post(PAGE + query, {"schema": json.dumps(SCHEMA, indent=1)})
+    assert response.status_code == 302
+    return str(response["Location"])
+
+
+def test_the_schema_is_in_the_page_it_was_set_for_and_no_other(browser: Client) -> None:
+    assert 'href="/format/"' in browser.get("/").content.decode()
+    home = home_with(browser)
+    page = html.unescape(browser.get(home).content.decode())
+    assert NOTE in page and f'data-format="{json.dumps(SCHEMA, separators=(",", ":"))}"' in page
+    [key] = parse_qs(urlsplit(home).query)["format"]
+    assert '"sum"' in html.unescape(browser.get(f"{PAGE}?for={key}").content.decode()), "it can be changed"
+    for other in ("/", "/?format=nothing", "/?temporary", f"/?temporary&format={key}"):
+        assert NOTE not in browser.get(other).content.decode() and "data-format" not in browser.get(other).content.decode()
+    assert "/format/" not in browser.get("/?temporary").content.decode()
+    response = browser.post(f"{PAGE}?for={key}", {"clear": "1"})
+    assert response["Location"] == "/"
+
+
+def test_the_schema_stays_in_its_folder(browser: Client, ada: User) -> None:
+    folder = Folder.objects.create(owner=ada, name="Sums")
+    assert f"/format/?folder={folder.pk}" in browser.get(f"/?folder={folder.pk}").content.decode()
+    home = home_with(browser, f"?folder={folder.pk}")
+    assert parse_qs(urlsplit(home).query)["folder"] == [str(folder.pk)]
+    page = browser.get(home).content.decode()
+    assert NOTE in page and "Sums" in page
+
+
+def test_a_session_keeps_the_last_few_schemas_privately(browser: Client, bela: User) -> None:
+    homes = [home_with(browser) for _ in range(7)]
+    assert [NOTE in browser.get(home).content.decode() for home in homes] == [False] * 2 + [True] * 5
+    other = Client()
+    other.force_login(bela)
+    assert NOTE not in other.get(homes[-1]).content.decode()
+    assert Client().get(PAGE).status_code == 302
+
+
+async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer('{"sum": 4}')
+    async with BrowserSocket(ada) as socket:
+        fields = {"text": "2 + 2?", "effort": "low", "client_id": str(uuid4())}
+        await socket.send("send", conversation=None, answer_format=json.dumps(SCHEMA), **fields)
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await running.settle()
+        row = await Conversation.objects.aget(pk=accepted["conversation"])
+        stored = json_schemas.from_stored(row.answer_format)
+        assert stored is not None and stored.schema == SCHEMA
+        [request] = backend.requests
+        assert request.answer_format is not None and request.answer_format.schema == SCHEMA
+        again = fields | {"client_id": str(uuid4())}
+        await socket.send("send", conversation=str(row.pk), answer_format='{"type": "object"}', **again)
+        await socket.until("chatui:accepted")
+        await running.settle()
+        await row.arefresh_from_db()
+        assert json_schemas.from_stored(row.answer_format) == stored
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"type": "nothing"}', '{"$ref": "https://example.org/"}', '{"enum": ["' + "x" * 70_000 + '"]}']
+)
+async def test_a_message_with_an_invalid_schema_starts_nothing(ada: User, backend: ScriptedBackend, text: str) -> None:
+    async with BrowserSocket(ada) as socket:
+        await socket.send("send", conversation=None, answer_format=text, text="?", effort="low", client_id=str(uuid4()))
+        assert (await socket.next())["type"] == "chatui:refused"
+    assert not await database_sync_to_async(Conversation.objects.exists)()
+    assert reverse("new_answer_format") == PAGE

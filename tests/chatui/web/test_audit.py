@@ -9,7 +9,6 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.utils import timezone
 
@@ -19,10 +18,9 @@ from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.permissions import access
 from chatui.web import audit
 from chatui.web.audit import FilterForm
-from tests.chatui.conftest import OPENING, signed_in
+from tests.chatui.conftest import OPENING, disk_is_full, signed_in
 from tests.support.cases import for_each
 from tests.support.html_text import collapsed
 
@@ -87,9 +85,6 @@ def test_others_do_not_find_the_page(name: str, request: pytest.FixtureRequest) 
         ("since=2199-01-01", []),
         ("since=0001-01-01&until=9999-12-31", ["third thing", "second thing", "first thing"]),
         ("until=2020-01-01", []),
-        ("below=3", ["second thing", "first thing"]),
-        ("above=1", ["third thing", "second thing"]),
-        ("below=99999999999999999999", ["third thing", "second thing", "first thing"]),
         ("below=-1&above=x", ["third thing", "second thing", "first thing"]),
     ],
 )
@@ -166,9 +161,6 @@ def test_an_export_has_the_filtered_lines_and_is_logged(grace: User) -> None:
 
 @pytest.mark.usefixtures("log")
 def test_without_a_log_line_there_is_no_export(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    def disk_is_full(*args: object, **kwargs: object) -> None:
-        raise OSError("no space left")
-
     client = signed_in(grace)
     client.raise_request_exception = False
     assert "first thing" in client.post("/audit/export/csv/").content.decode(), "the premise: with the line there is a file"
@@ -183,48 +175,6 @@ def test_the_page_needs_a_few_queries_however_many_lines(grace: User, django_ass
     client = signed_in(grace)
     with django_assert_max_num_queries(24):  # type: ignore[operator]
         client.get("/audit/")
-
-
-PERMISSIONS = ["view_hidden_channels", "view_any_conversation", "view_auditevent"]
-
-
-@pytest.mark.parametrize("name", PERMISSIONS)
-def test_a_permission_through_a_group_lasts_as_long_as_membership(name: str, sam: User, conversation: Conversation) -> None:
-    group = Group.objects.create(name="some of us")
-    group.permissions.add(Permission.objects.get(codename=name))
-    asks = {
-        "view_hidden_channels": access.can_see_hidden,
-        "view_any_conversation": access.can_view_any,
-        "view_auditevent": access.can_read_audit,
-    }
-
-    def may() -> set[str]:
-        fresh = User.objects.get(pk=sam.pk)
-        return {permission for permission, ask in asks.items() if ask(fresh)}
-
-    assert may() == set()
-    sam.groups.add(group)
-    assert may() == {name}, "each opens what it says, and nothing else"
-    sam.groups.remove(group)
-    assert may() == set()
-
-
-def test_staff_who_may_see_hidden_channels_need_another_permission_for_other_people(sam: User, conversation: Conversation) -> None:
-    """Admins cannot read other people's conversations by default, not even with the permission for hidden channels."""
-    group = Group.objects.create(name="debuggers")
-    sam.groups.add(group)
-    group.permissions.add(Permission.objects.get(codename="view_hidden_channels"))
-    visitor = lambda: Visitor(User.objects.get(pk=sam.pk), "192.0.2.7", "page")  # noqa: E731
-    own = Conversation.objects.create(owner=sam)
-    assert access.debuggable_conversation(visitor(), own.pk, action="debug page") == own
-    with pytest.raises(access.RefusedError):
-        access.debuggable_conversation(visitor(), conversation.pk, action="debug page")
-    assert signed_in(sam).get("/manage/conversations/").status_code == 404
-    group.permissions.add(Permission.objects.get(codename="view_any_conversation"))
-    assert access.debuggable_conversation(visitor(), conversation.pk, action="debug page") == conversation
-    assert signed_in(sam).get("/manage/conversations/").status_code == 200
-    assert signed_in(sam).get(f"/c/{conversation.pk}/")["Location"] == f"/c/{conversation.pk}/debug/"
-    assert signed_in(sam).get(f"/c/{conversation.pk}/download/").status_code == 404, "as a reader sees it, it stays the owner's alone"
 
 
 @pytest.fixture

@@ -75,13 +75,14 @@ def test_after_a_session_has_ended_in_a_form_the_sign_in_leads_to_a_page(ada: Us
     assert "Back to your conversations" in text_of(client.get("/settings/close/"))
 
 
-def test_too_many_requests_of_one_kind_are_told_how_long_to_wait(ada: User) -> None:
+def test_too_many_requests_of_one_kind_are_told_how_long_to_wait(ada: User, bela: User) -> None:
     client = signed_in(ada)
     for _ in range(6):
         assert client.get("/download/").status_code == 200
     response = client.get("/download/")
     assert response.status_code == 429 and 0 < int(response["Retry-After"]) <= 600
     assert re.search(r"Try again in \d+ minutes\.", text_of(response))
+    assert signed_in(bela).get("/download/").status_code == 200
 
 
 @pytest.mark.slow
@@ -98,3 +99,11 @@ def test_what_to_do_about_an_old_form_is_said_before_the_code(ada: User) -> None
     text = text_of(response)
     assert response.status_code == 403 and "Open the page again" in text
     assert text.index("out of date") < text.index("E-X-COMMAND")
+
+
+def test_uploads_are_rate_limited(ada: User, bela: User) -> None:
+    client = signed_in(ada)
+    statuses = [client.post("/import/", {"file": ""}).status_code for _ in range(42)]
+    assert statuses == [400] * 40 + [429] * 2, "those that are refused count as well"
+    assert client.get("/import/").status_code == 200
+    assert signed_in(bela).post("/import/", {"file": ""}).status_code == 400

@@ -211,7 +211,6 @@ def test_an_export_of_everything_has_the_persons_own_folders(ada: User, bela: Us
     assert "folders.json" not in [name for name, _ in exports.all_files(ada)]
 
 
-@pytest.mark.asyncio
 async def test_every_page_is_notified_of_folder_changes(ada: User, bela: User, backend: ScriptedBackend) -> None:
     client = await database_sync_to_async(signed_in)(ada)
 
@@ -245,7 +244,6 @@ async def test_every_page_is_notified_of_folder_changes(ada: User, bela: User, b
     assert "Latin" not in "".join(socket.raw + aside.raw), "nobody needs the instructions but the page on which they are written"
 
 
-@pytest.mark.asyncio
 async def test_nobody_starts_a_conversation_in_somebody_elses_folder(ada: User, bela: User, work: Folder, backend: ScriptedBackend) -> None:
     async with BrowserSocket(bela) as socket:
         for folder in (str(work.pk), str(uuid4()), "x"):

@@ -10,7 +10,7 @@ from django.test import AsyncClient
 
 from chatui.models.user import User
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def test_a_form_needs_its_csrf_token_and_the_session_is_stored(ada: User) -> None:

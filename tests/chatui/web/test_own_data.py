@@ -221,7 +221,6 @@ def test_the_bin_is_emptied_after_a_question_and_for_good(ada: User, bela: User,
     assert set(places(ada)) == {"pinned", "in a folder", "archived", "temporary", "running"} and places(bela)
 
 
-@pytest.mark.asyncio
 async def test_every_page_learns_of_each_change(ada: User, rows: dict[str, Conversation]) -> None:
     client = await database_sync_to_async(signed_in)(ada)
     async with BrowserSocket(ada) as socket:

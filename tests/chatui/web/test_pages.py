@@ -22,16 +22,21 @@ from chatui.codes import code_of
 from chatui.display.failures import number
 from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.message import Author, Message
+from chatui.models.sign_in import Invitation
 from chatui.models.turn import Turn
 from chatui.models.user import FirstAccountCode, User
 from chatui.permissions import administration
 from chatui.store import transcripts
+from chatui.web.middleware import catalogue_of
 from renderer.frames import Frame, Header, Terminator
-from tests.chatui.conftest import OPENING, PASSWORD, signed_in
+from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.support.environment import change
 from tests.support.html_text import collapsed
 from tests.support.places import ROOT
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
+from tests.support.several import Configure
+from tests.support.several import configure as configure
+from tests.tools.messages import domains, modules
 
 pytestmark = pytest.mark.django_db
 
@@ -342,3 +347,83 @@ def test_a_part_of_a_page_that_is_opened_by_itself_leads_to_the_first_page(path:
 @pytest.mark.parametrize("path", ["/", "/settings/", "/import/", "/bin/", "/download/"])
 def test_a_page_and_a_file_are_opened_as_they_are(path: str, ada: User) -> None:
     assert signed_in(ada).get(path, headers={"Sec-Fetch-Dest": "document"}).status_code == 200
+
+
+# The model menu has a search field only if there are many models; otherwise nothing of it is loaded.
+
+
+FILE = '[[backend]]\nname="a"\nkind="chat"\nurl="http://127.0.0.1:9"\nmodels=[{}]\n'
+
+
+@pytest.mark.parametrize(("count", "has_search"), [(3, False), (20, False), (21, True), (600, True)])
+def test_the_search_appears_only_with_many_models_and_all_are_listed(configure: Configure, ada: User, count: int, has_search: bool) -> None:
+    configure(FILE.format(",".join(f'"org/model-{number}"' for number in range(count))))
+    page = signed_in(ada).get("/").content.decode()
+    assert page.count('<option value="a/org/model-') == count
+    assert ("model-search.js" in page, "model-search.css" in page, 'placeholder="Search models"' in page) == (has_search,) * 3
+
+
+# The message catalogue that a page loads for its scripts.
+
+
+MADE = ROOT / "static" / "js" / "language" / "catalogues"
+
+
+@pytest.mark.parametrize(
+    ("asks", "named"), [("de-DE,de;q=0.9", "de"), ("ko", "ko"), ("zh-CN", "zh-hans"), ("en", ""), ("fr", ""), ("x/../y", "")]
+)
+def test_a_page_loads_its_languages_catalogue_before_its_scripts(asks: str, named: str, ada: User) -> None:
+    client = Client(headers={"accept-language": asks})
+    client.force_login(ada)
+    page = client.get("/").content.decode()
+    catalogues = [name for name in ("de", "ko", "zh-hans") if f"js/language/catalogues/{name}" in page]
+    assert catalogues == ([named] if named else [])
+    if named:
+        assert page.index("language/catalogues/") < page.index("js/chat"), "the page's own script says sentences as soon as it runs"
+
+
+def test_every_catalogue_is_loaded_for_its_language() -> None:
+    names = {path.stem for path in MADE.glob("*.js")}
+    assert names == {modules.path_of(code).stem for code in domains.TRANSLATED} >= {"de", "ko", "zh-hans"}
+    assert {catalogue_of(name) for name in names} == {f"js/language/catalogues/{name}.js" for name in names}
+    assert catalogue_of("en") == catalogue_of("../words") == catalogue_of("") == ""
+
+
+# The first page leads whoever installed the product to a model server and to other people, and nobody else.
+
+
+CONNECT, INVITE = "Connect a model server", "Only you have an account here so far."
+SERVER = '[[backend]]\nname="a"\nkind="chat"\nurl="http://127.0.0.1:9"\n'
+
+
+def first_page(person: User) -> tuple[bool, bool]:
+    page = signed_in(person).get("/").content.decode()
+    return CONNECT in page, INVITE in page
+
+
+def test_an_administrator_is_led_to_a_server_then_to_people(configure: Configure) -> None:
+    olga = make_person("olga", "view_storedbackend", "add_storedbackend", "view_user", "add_user", staff=True)
+    assert first_page(olga) == (True, False)
+    configure(SERVER)
+    assert first_page(olga) == (False, True)
+    make_person("bela")
+    assert first_page(olga) == (False, False)
+
+
+def test_an_invitation_is_enough_to_be_no_longer_alone(configure: Configure) -> None:
+    configure(SERVER)
+    olga = make_person("olga", "view_user", "add_user", staff=True)
+    assert first_page(olga) == (False, True)
+    signed_in(olga).post("/manage/people/invite/", {"people": "bela@example.org", "days": "7"})
+    assert Invitation.objects.exists() and first_page(olga) == (False, False)
+
+
+ALL = ("view_storedbackend", "add_storedbackend", "view_user", "add_user")
+
+
+@pytest.mark.parametrize(("permissions", "is_staff"), [((), False), (ALL, False), ((), True)])
+def test_nobody_else_is_led_anywhere(permissions: tuple[str, ...], is_staff: bool, configure: Configure) -> None:
+    person = make_person("ada", *permissions, staff=is_staff)
+    assert first_page(person) == (False, False)
+    configure(SERVER)
+    assert first_page(person) == (False, False)

@@ -8,7 +8,7 @@ from django.test import AsyncClient
 from chatui.models.user import User
 from tests.chatui.api.asking import key_of
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ALWAYS = ("Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "Cache-Control")
 

@@ -77,7 +77,6 @@ def test_search_finds_archived_conversations_and_marks_them(ada: User) -> None:
     assert hit.is_archived and "Archived" in client.get("/search/?q=zymurgy").content.decode()
 
 
-@pytest.mark.asyncio
 async def test_every_page_is_notified_and_a_new_message_restores_it(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside:
         await socket.send_message()

@@ -14,8 +14,6 @@ import pytest
 from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, Bus, Message, bus, send_from_thread
 
-pytestmark = pytest.mark.asyncio
-
 
 def recorder() -> tuple[list[tuple[str, object]], Callable[[str, Message], None]]:
     received: list[tuple[str, object]] = []

@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import httpx
 import pytest
-import pytest_asyncio
 from channels.db import database_sync_to_async
 
 from chatui.backends import registry
@@ -30,7 +29,7 @@ from tests.llama.documents.recording_proxy import RecordingProxy, recording_prox
 from tests.llama.fixture import CONTEXT
 from tests.support import environment
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.llama, pytest.mark.django_db(transaction=True)]
 
 CONTROL_TOKENS = 199_998
 """The id of the first control token; ordinary text has lower ids."""
@@ -43,7 +42,7 @@ model mostly writes only reasoning, and whether it ever writes more is left to c
 bring = database_sync_to_async(uploaded)
 
 
-@pytest_asyncio.fixture(params=["chat", "responses", "harmony-llamacpp"])
+@pytest.fixture(params=["chat", "responses", "harmony-llamacpp"])
 async def server(
     request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[RecordingProxy]:

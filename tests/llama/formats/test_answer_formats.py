@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from chatui.backends.base import Backend, EndReason
 from chatui.json_schemas import AnswerFormat, answer_format
@@ -18,7 +17,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.llama import test_tools
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 SUM = answer_format(
     "sum",
@@ -32,7 +31,7 @@ SUM = answer_format(
 EITHER = answer_format("either", {"enum": ["yes", "no"]})
 
 
-@pytest_asyncio.fixture(params=["chat", "responses", "harmony"])
+@pytest.fixture(params=["chat", "responses", "harmony"])
 async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
     async for each in test_tools.backend.__wrapped__(request, llama_server, vocabulary):  # type: ignore[attr-defined]
         yield each

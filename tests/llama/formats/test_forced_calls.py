@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-import pytest_asyncio
 
 from chatui.backends.base import Endpoint, EndReason
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
@@ -18,7 +17,7 @@ from tests.chatui.backends.chat.test_recordings import GREETING, PARIS, PLAN, TO
 from tests.llama.asked import LIMITS, WEATHER
 from tests.support.sampling import outcome, sample_request
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 MOODS = ["calm", "glad"]
 MOOD = FunctionTool(
@@ -29,7 +28,7 @@ MOOD = FunctionTool(
 CLOCK = FunctionTool("tell_time", "Tells the time.", {"type": "object", "properties": {}, "additionalProperties": False})
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def backend(llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[HarmonyCompletionsBackend]:
     found = HarmonyCompletionsBackend(
         Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)

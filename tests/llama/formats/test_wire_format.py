@@ -17,7 +17,7 @@ from tests.support.several import Configure
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = pytest.mark.llama
 
 
 async def test_with_only_the_address_the_preamble_is_separate_from_the_answer(

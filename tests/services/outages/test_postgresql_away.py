@@ -20,7 +20,7 @@ from tests.support import stub
 from tests.support.cases import ROUNDS
 from tests.support.served import Deployment, LiveSocket
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 AWAY_SECONDS = 40 if ROUNDS > 1 else 8
 MOST_WAIT_SECONDS = 5

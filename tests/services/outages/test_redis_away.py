@@ -14,7 +14,7 @@ from tests.services.redis_server import Redis
 from tests.support.browser_socket import ENDS, shown_text
 from tests.support.served import Deployment, LiveSocket
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 MOST_SECONDS = 20
 """For signing in. Redis is tried first, for two seconds at a time."""

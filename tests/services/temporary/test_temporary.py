@@ -16,7 +16,7 @@ from tests.services.databases import own_database
 from tests.support.browser_socket import ENDS
 from tests.support.served import Deployment, LiveSocket, Server
 
-pytestmark = [pytest.mark.services, pytest.mark.asyncio]
+pytestmark = pytest.mark.services
 
 ROWS = """
 from chatui.models import Conversation, Message, SearchEntry, Turn

@@ -27,8 +27,6 @@ from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.several import constant_answer
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-pytestmark = pytest.mark.asyncio
-
 
 async def answered(
     answer: Any, request: SampleRequest | None = None, limits: SampleLimits = PATIENT, **options: Any

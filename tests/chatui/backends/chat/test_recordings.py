@@ -14,8 +14,6 @@ from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
-pytestmark = pytest.mark.asyncio
-
 GREETING = "Hello! How can I help you today?"
 PLAN = "**Plan**:\n1. Check the weather in Paris\n2. Pick the sights\n3. Write the itinerary\n\nI start with the weather."
 ITINERARY = (

@@ -89,7 +89,6 @@ def test_only_details_labelled_as_summary_are_trusted() -> None:
         assert visible(read([delta, {"content": "By train."}], trusted=True)) == [(None, "By train.")]
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("trusted", [False, True])
 async def test_the_operators_trust_setting_reaches_the_back_end(trusted: bool) -> None:
     raw = (
@@ -105,7 +104,6 @@ async def test_the_operators_trust_setting_reaches_the_back_end(trusted: bool) -
     assert result.visible == ("I compared routes." if trusted else "") + "By train."
 
 
-@pytest.mark.asyncio
 async def test_an_interrupted_summary_is_closed_as_incomplete() -> None:
     async with stub.running(stub.plays(stub.chunk(**details(part("summary", "I comp"))))) as server:
         backend = build(Endpoint(server.url, model="m", limits=HASTY, trusts_summaries=True))

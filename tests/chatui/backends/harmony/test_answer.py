@@ -176,6 +176,7 @@ def test_a_paused_answer_needs_no_end() -> None:
     answer, raws = read(event(f"{THOUGHT}{FINAL}"), event("Hi"), pause=ReadingPause(is_answer))
     answer.check_end()
     assert answer.is_paused and answer.needs_second_request and not answer.is_over
+    assert answer.before == [], "without a pause that drops the answer, nothing is kept for a call"
     assert raws[-1] == FrameOpened(Header(Role.ASSISTANT, Channel.FINAL)), "nothing after the pause is read"
     assert "".join(piece if isinstance(piece, str) else piece.token for piece in answer.pieces) == f"{THOUGHT}{FINAL}"
 
@@ -371,11 +372,6 @@ def test_only_reasoning_and_preambles_are_written_before_our_call() -> None:
     assert [frame.body for frame in answer.before] == ["I think.", "y"]
 
 
-def test_without_a_dropping_pause_nothing_is_kept_for_a_call() -> None:
-    answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
-    assert answer.before == []
-
-
 def test_a_second_response_is_read_from_its_beginning() -> None:
     answer, _ = read(event(f"{THOUGHT}{FINAL}"), pause=ReadingPause(is_answer))
     list(answer.feed_all([ServerSentEvent("", "[DONE]")]))
@@ -422,7 +418,6 @@ def never_ends(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any]:
     return answer
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("wanted", [request(), replace(forced(WEATHER), answer_format=None)], ids=["format", "call"])
 async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(vocabulary: Vocabulary, wanted: SampleRequest) -> None:
     first, second = (SSE_HEAD + sse(vllm(*ids_of(vocabulary, text))) for text in (f"{THOUGHT}{FINAL}", "{}"))
@@ -435,7 +430,6 @@ async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(vo
     assert result.error is None and (result.visible, arguments) == (("", ["{}"]) if wanted.must_call else ("{}", []))
 
 
-@pytest.mark.asyncio
 async def test_a_refusal_in_the_middle_of_the_answer_is_no_refusal_of_the_schema(vocabulary: Vocabulary) -> None:
     first, second = streams("vLLM", vocabulary, ANALYSIS)
     failing = SSE_HEAD + sse(vllm(*ids_of(vocabulary, '{"su')), {"error": {"code": 400, "message": "schema"}})
@@ -444,7 +438,6 @@ async def test_a_refusal_in_the_middle_of_the_answer_is_no_refusal_of_the_schema
     assert (result.visible, len(bodies)) == ('{"su', 2)
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_is_continued_is_bound_neither_to_a_schema_nor_to_a_call(vocabulary: Vocabulary) -> None:
     rest = SSE_HEAD + sse(vllm(*ids_of(vocabulary, " more.<|return|>"), finish="stop")) + DONE
     cut = Frame(ANSWER, "Half and")
@@ -453,7 +446,6 @@ async def test_an_answer_that_is_continued_is_bound_neither_to_a_schema_nor_to_a
         assert (result.visible, result.calls, schema_in(body)) == (" more.", [], None)
 
 
-@pytest.mark.asyncio
 async def test_a_required_call_comes_before_an_answer_in_a_format(vocabulary: Vocabulary) -> None:
     final = SSE_HEAD + sse(vllm(*ids_of(vocabulary, f"{FINAL}SECRET")))
     arguments = SSE_HEAD + sse(vllm(*ids_of(vocabulary, '{"city": "Oslo"}'), 200012, finish="stop")) + DONE

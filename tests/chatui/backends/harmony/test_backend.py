@@ -25,8 +25,6 @@ from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
-pytestmark = pytest.mark.asyncio
-
 REASONING = "The user greets me. I reply briefly and kindly."
 FIBONACCI = ("python", "a, b = 0, 1\nfor _ in range(10):\n    a, b = b, a + b\nprint(a)")
 LANGUAGES = (

@@ -79,7 +79,6 @@ def words_in(body: Any) -> object:
     return body.get("grammar") or bound.get("choice") or body.get("sampling_params", {}).get("regex")
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 @pytest.mark.parametrize("thought", [THOUGHT, ""])
 @pytest.mark.parametrize("instead", INSTEAD)
@@ -97,7 +96,6 @@ async def test_other_output_is_dropped_and_replaced_by_a_call(vocabulary: Vocabu
     assert dialect != "vLLM" or (result.ended.usage and result.ended.usage.prompt_tokens == 100 - (len(after) - len(before)))
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_call_that_the_model_makes_itself_is_unchanged(vocabulary: Vocabulary, dialect: str) -> None:
     text = f"{THOUGHT}<|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{CITY}"
@@ -105,7 +103,6 @@ async def test_a_call_that_the_model_makes_itself_is_unchanged(vocabulary: Vocab
     assert result.calls == [("functions.weather", CITY)] and (schema_in(body), words_in(body)) == (None, None)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_preamble_before_the_call_stays(vocabulary: Vocabulary, dialect: str) -> None:
     before = f"{THOUGHT}<|start|>assistant<|channel|>commentary<|message|>I look it up.<|end|><|start|>assistant"
@@ -119,7 +116,6 @@ async def test_a_preamble_before_the_call_stays(vocabulary: Vocabulary, dialect:
     assert second == [*first, *ids_of(vocabulary, before), *ids_of(vocabulary, HEADER)]
 
 
-@pytest.mark.asyncio
 async def test_a_call_without_its_header_is_no_preamble(vocabulary: Vocabulary) -> None:
     lost = f'<|channel|>commentary<|message|>{{"{SECRET}": 1}}'
     answers = stream("vLLM", vocabulary, lost, RETURN), stream("vLLM", vocabulary, CITY, CALL)
@@ -128,7 +124,6 @@ async def test_a_call_without_its_header_is_no_preamble(vocabulary: Vocabulary) 
     assert len(bodies) == 2
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_model_that_stops_after_its_reasoning_is_made_to_call(vocabulary: Vocabulary, dialect: str) -> None:
     thought = THOUGHT.removesuffix("<|end|>")
@@ -139,7 +134,6 @@ async def test_a_model_that_stops_after_its_reasoning_is_made_to_call(vocabulary
     assert after == [*before, *ids_of(vocabulary, f"{THOUGHT}<|start|>assistant"), *ids_of(vocabulary, HEADER)]
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_sample_that_was_cut_is_not_asked_for_a_call(vocabulary: Vocabulary, dialect: str) -> None:
     cut = stream(dialect, vocabulary, "<|channel|>analysis<|message|>I think and", is_cut=True)
@@ -147,7 +141,6 @@ async def test_a_sample_that_was_cut_is_not_asked_for_a_call(vocabulary: Vocabul
     assert len(bodies) == 1 and result.ended is not None and result.ended.reason is EndReason.LENGTH and not result.calls
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_of_several_functions_the_model_chooses_one(vocabulary: Vocabulary, dialect: str) -> None:
     answers = [
@@ -170,7 +163,6 @@ async def test_of_several_functions_the_model_chooses_one(vocabulary: Vocabulary
     assert third[-len(ending) :] == ending
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("recipient", "body", "schema"), [("browser.search", '{"query": "x"}', {"type": "object"}), ("python", "print(1)", None)]
 )
@@ -185,7 +177,6 @@ async def test_a_built_in_tool_is_called_in_the_trained_format(vocabulary: Vocab
     assert bodies[2]["prompt"][-len(ending) :] == ending
 
 
-@pytest.mark.asyncio
 async def test_without_grammars_sampling_is_free_and_the_name_is_checked(vocabulary: Vocabulary) -> None:
     final = stream("vLLM", vocabulary, f"<|channel|>final<|message|>{SECRET}")
     wrong = stream("vLLM", vocabulary, "=functions.other<|channel|>commentary")
@@ -197,7 +188,6 @@ async def test_without_grammars_sampling_is_free_and_the_name_is_checked(vocabul
     assert [bool(schema_in(body)) for body in bodies] == [False] * 4 + [True, False]
 
 
-@pytest.mark.asyncio
 async def test_names_that_are_prefixes_of_others_are_not_constrained(vocabulary: Vocabulary) -> None:
     longer = FunctionTool("weather_now", "Now.", PARAMETERS)
     final, name = (stream("vLLM", vocabulary, text) for text in ("<|channel|>final<|message|>No", "=functions.weather<|channel|>"))
@@ -205,7 +195,6 @@ async def test_names_that_are_prefixes_of_others_are_not_constrained(vocabulary:
     assert result.calls == [("functions.weather", CITY)] and not any(map(words_in, bodies))
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("word", ["=functions.other<|channel|>", "=assistant<|channel|>", " nothing", "=user<|message|>", "=" + "a" * 500])
 async def test_an_unknown_function_name_is_retried_once_and_then_no_call_is_made(vocabulary: Vocabulary, word: str) -> None:
     final, named = stream("vLLM", vocabulary, f"{THOUGHT}<|channel|>final<|message|>{SECRET}"), stream("vLLM", vocabulary, word, RETURN)
@@ -214,7 +203,6 @@ async def test_an_unknown_function_name_is_retried_once_and_then_no_call_is_made
     assert result.ended is not None and result.ended.reason is EndReason.STOP
 
 
-@pytest.mark.asyncio
 async def test_an_answer_after_our_header_is_dropped_and_tries_are_counted(vocabulary: Vocabulary) -> None:
     """A server that does not constrain sampling, and a model that will not call."""
     final = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
@@ -224,7 +212,6 @@ async def test_an_answer_after_our_header_is_dropped_and_tries_are_counted(vocab
     assert prompts(bodies)[1] == prompts(bodies)[2], "half a call is not sent to the model"
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 @pytest.mark.parametrize("behind", ["<|channel|>final<|message|>", "<|channel|>commentary to=functions.other <|constrain|>json<|message|>"])
 @pytest.mark.parametrize("is_own", [True, False])
@@ -238,7 +225,6 @@ async def test_output_after_a_call_is_not_made_a_second_call(vocabulary: Vocabul
     assert SECRET not in all_text(result) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 async def test_an_answer_after_a_call_is_not_sampled_under_its_schema(vocabulary: Vocabulary, dialect: str) -> None:
     """With an answer format and an optional call: after a call, nothing sampled under the schema would be read."""
@@ -253,7 +239,6 @@ async def test_an_answer_after_a_call_is_not_sampled_under_its_schema(vocabulary
     assert len(bodies) == 2 and result.visible == '{"sum":4}', "the premise: its own answer is"
 
 
-@pytest.mark.asyncio
 async def test_the_longest_name_is_read_completely(vocabulary: Vocabulary) -> None:
     tool = FunctionTool("q7" * 32, "Odd.", PARAMETERS)
     texts = (("<|channel|>final<|message|>No", None), (f"=functions.{tool.name}", RETURN), (CITY, CALL))
@@ -262,14 +247,12 @@ async def test_the_longest_name_is_read_completely(vocabulary: Vocabulary) -> No
     assert bodies[1]["max_tokens"] >= len(ids_of(vocabulary, f"=functions.{tool.name}")) > 64
 
 
-@pytest.mark.asyncio
 async def test_an_unfinished_header_opens_no_answer(vocabulary: Vocabulary) -> None:
     first = stream("vLLM", vocabulary, f"<|channel|>final {SECRET}<|return|>", RETURN)
     result, _ = await sample(vocabulary, forced(WEATHER), "vLLM", first, stream("vLLM", vocabulary, CITY, CALL))
     assert result.calls == [("functions.weather", CITY)] and SECRET not in all_text(result)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("place", [1, 2])
 async def test_a_server_failure_in_between_leaves_no_open_frame(vocabulary: Vocabulary, place: int) -> None:
     texts = (f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}", "=functions.weather<|channel|>")
@@ -278,7 +261,6 @@ async def test_a_server_failure_in_between_leaves_no_open_frame(vocabulary: Voca
     assert result.error is not None and result.visible == "" and SECRET not in all_text(result)
 
 
-@pytest.mark.asyncio
 async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabulary) -> None:
     answer = stream(
         "vLLM", vocabulary, "<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant<|channel|>final<|message|>Sun.", RETURN
@@ -332,7 +314,6 @@ def test_each_tool_has_the_recipient_of_its_calls() -> None:
     assert recipients_of([WEATHER, SEARCH, PYTHON]) == {"functions.weather": WEATHER, "browser.search": SEARCH, "python": PYTHON}
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("end", [DONE, b"", sse(vllm(finish="stop")), sse(vllm(finish="length"))])
 async def test_a_name_is_read_however_the_output_ends(vocabulary: Vocabulary, end: bytes) -> None:
     name = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "=functions.clock"))) + end
@@ -341,14 +322,12 @@ async def test_a_name_is_read_however_the_output_ends(vocabulary: Vocabulary, en
     assert (result.error, result.calls, len(bodies)) == (None, [("functions.clock", "{}")], 3)
 
 
-@pytest.mark.asyncio
 async def test_nothing_behind_the_end_of_a_name_is_read(vocabulary: Vocabulary) -> None:
     name = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "=functions.clock"))) + DONE + sse(vllm(*ids_of(vocabulary, "work")))
     answers = stream("vLLM", vocabulary, FINAL), name, stream("vLLM", vocabulary, "{}", CALL)
     assert (await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers))[0].calls == [("functions.clock", "{}")]
 
 
-@pytest.mark.asyncio
 async def test_a_name_that_does_not_end_is_not_read_to_the_end(vocabulary: Vocabulary) -> None:
     def name(chars: int) -> bytes:
         """A name and white space, and then an event that cannot be read."""
@@ -361,7 +340,6 @@ async def test_a_name_that_does_not_end_is_not_read_to_the_end(vocabulary: Vocab
     assert result.error is not None and len(bodies) == 2, "the premise: up to 200 characters, it is"
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("before", "retryable"), [("", True), ("=functions.clock", False)])
 async def test_a_failure_within_a_name_can_be_repeated_before_it_begins(vocabulary: Vocabulary, before: str, retryable: bool) -> None:
     begun = sse(vllm(*ids_of(vocabulary, before))) if before else b""
@@ -370,7 +348,6 @@ async def test_a_failure_within_a_name_can_be_repeated_before_it_begins(vocabula
     assert result.error is not None and result.error.retryable is retryable
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("word", "is_name"), [(" =functions.clock", False), ("=functions.clock\n\nx", True), ("=functions.clock<", False)])
 async def test_a_name_ends_at_white_space(vocabulary: Vocabulary, word: str, is_name: bool) -> None:
     naming = stream("vLLM", vocabulary, word, RETURN)
@@ -379,7 +356,6 @@ async def test_a_name_ends_at_white_space(vocabulary: Vocabulary, word: str, is_
     assert result.calls == ([("functions.clock", "{}")] if is_name else [])
 
 
-@pytest.mark.asyncio
 async def test_a_name_is_asked_for_a_second_time_before_the_call_is_given_up(vocabulary: Vocabulary) -> None:
     wrong, right = stream("vLLM", vocabulary, "=other", RETURN), stream("vLLM", vocabulary, "=functions.clock", RETURN)
     answers = stream("vLLM", vocabulary, FINAL), wrong, right, stream("vLLM", vocabulary, "{}", CALL)
@@ -387,7 +363,6 @@ async def test_a_name_is_asked_for_a_second_time_before_the_call_is_given_up(voc
     assert result.calls == [("functions.clock", "{}")] and prompts(bodies)[1] == prompts(bodies)[2]
 
 
-@pytest.mark.asyncio
 async def test_a_call_that_fails_is_begun_once_more(vocabulary: Vocabulary) -> None:
     half = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant{FINAL}<|return|>')
     answers = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant{FINAL}"), half, stream("vLLM", vocabulary, CITY, CALL)
@@ -396,7 +371,6 @@ async def test_a_call_that_fails_is_begun_once_more(vocabulary: Vocabulary) -> N
     assert result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("max_tokens", [500, 90, 20, 3])
 async def test_what_we_write_counts_towards_the_limit_of_the_answer(vocabulary: Vocabulary, max_tokens: int) -> None:
     answers = [stream("vLLM", vocabulary, text, stop) for text, stop in ((FINAL, None), ("=functions.clock", RETURN), ("{}", CALL))]
@@ -407,28 +381,24 @@ async def test_what_we_write_counts_towards_the_limit_of_the_answer(vocabulary: 
     assert [body["max_tokens"] for body in bodies] == expected
 
 
-@pytest.mark.asyncio
 async def test_a_function_without_parameters_takes_an_object(vocabulary: Vocabulary) -> None:
     answers = stream("vLLM", vocabulary, FINAL), stream("vLLM", vocabulary, "{}", CALL)
     result, bodies = await sample(vocabulary, forced(FunctionTool("ping")), "vLLM", *answers)
     assert result.calls == [("functions.ping", "{}")] and schema_in(bodies[1]) == {"type": "object"}
 
 
-@pytest.mark.asyncio
 async def test_a_refusal_of_a_free_name_is_not_asked_again(vocabulary: Vocabulary) -> None:
     longer = FunctionTool("weather_now", "Now.")
     result, bodies = await sample(vocabulary, forced(WEATHER, longer), "vLLM", stream("vLLM", vocabulary, FINAL), REFUSED, REFUSED)
     assert result.error is not None and len(bodies) == 2 and words_in(bodies[1]) is None
 
 
-@pytest.mark.asyncio
 async def test_a_failure_that_is_no_refusal_of_the_words_is_not_asked_again(vocabulary: Vocabulary) -> None:
     name, arguments = stream("vLLM", vocabulary, "=functions.clock", RETURN), stream("vLLM", vocabulary, "{}", CALL)
     result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", stream("vLLM", vocabulary, FINAL), BUSY, name, arguments)
     assert result.error is not None and len(bodies) == 2 and not result.calls
 
 
-@pytest.mark.asyncio
 async def test_a_stream_that_breaks_off_is_not_made_a_call(vocabulary: Vocabulary) -> None:
     cut = SSE_HEAD + sse(vllm(*ids_of(vocabulary, THOUGHT)))
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", cut, stream("vLLM", vocabulary, CITY, CALL))

@@ -26,8 +26,6 @@ from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.stub import SSE_HEAD
 
-pytestmark = pytest.mark.asyncio
-
 UNREACHABLE = "http://127.0.0.1:9"
 PROPS = {"/props": {"default_generation_settings": {"n_ctx": 2048}}}
 UNKNOWN = {"models": {"data": [{"id": "x", "owned_by": "library"}, {"id": "y"}]}}

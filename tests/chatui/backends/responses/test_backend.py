@@ -25,8 +25,6 @@ from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
-pytestmark = pytest.mark.asyncio
-
 
 async def answered(
     answer: Any,

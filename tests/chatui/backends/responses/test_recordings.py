@@ -23,8 +23,6 @@ from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
-pytestmark = pytest.mark.asyncio
-
 WEEKEND = ITINERARY.split("Write the itinerary")[1]
 UNKNOWN = "I am a tiny test model and I only know a few prompts."
 BICYCLE = "Take the **bicycle**: about 8 minutes and free. Bring a lock."

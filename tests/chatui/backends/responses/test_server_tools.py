@@ -139,7 +139,6 @@ def test_hidden_text_cites_nothing(labels: dict[str, Any]) -> None:
     assert tools.sources == {}
 
 
-@pytest.mark.asyncio
 async def test_tools_are_sent_as_configured_and_only_if_requested() -> None:
     async with stub.running(then(BEGUN, message_event("Hi"), ended())) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))

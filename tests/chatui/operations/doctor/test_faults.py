@@ -43,7 +43,7 @@ from tests.chatui.operations.doctor.peers import (
 )
 from tests.support import stub
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 N, F, A, U, L = Level.NOTE, Level.FAULT, Level.UNASKED, Level.UNUSABLE, Level.LEAK
 

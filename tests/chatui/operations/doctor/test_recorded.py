@@ -16,7 +16,7 @@ from tests.chatui.operations.doctor.test_faults import examined, found
 from tests.support import stub
 from tests.support.places import RECORDINGS
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 CAUGHT, UNUSABLE = Level.FAULT, Level.UNUSABLE
 # recording: by which kind and as the answer to which question it is played, and what is found

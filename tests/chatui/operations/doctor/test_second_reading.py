@@ -25,7 +25,7 @@ from tests.chatui.operations.fakes import crashing, hanging, lying
 from tests.support import stub
 from tests.support.sampling import PATIENT, sample_request
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = pytest.mark.served
 
 CANARY = "CANARY-OF-THE-REASONING"
 HIDDEN = f"<|channel|>analysis<|message|>{CANARY} {THOUGHT}"

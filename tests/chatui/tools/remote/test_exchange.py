@@ -9,8 +9,6 @@ import pytest
 from chatui.tools.remote.exchange import Connections, HttpRequest, whole
 from chatui.tools.remote.offers import ServerError
 
-pytestmark = pytest.mark.asyncio
-
 
 async def test_a_call_on_a_lost_connection_is_not_sent_again() -> None:
     seen: list[int] = []

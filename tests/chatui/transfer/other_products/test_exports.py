@@ -242,7 +242,6 @@ def test_a_harmless_answer_with_colons_a_document_and_html_is_complete(ada: User
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 @products
 async def test_a_model_sees_only_visible_messages_and_no_instructions_of_an_export(
     product: str, ada: User, backend: ScriptedBackend

@@ -34,7 +34,7 @@ from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def send(key: str) -> str:

@@ -25,7 +25,7 @@ from tests.chatui.tools.browsing import SECRET, set_up, web
 from tests.chatui.turns.calls.test_wire_formats import model_of, transcript
 from tests.chatui.turns.test_turns import ask, run
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 CITING = "Green tea is not roasted【1†L2】. Nor is this【7†L1】."
 CALLS: list[tuple[str, dict[str, Any]]] = [("search", {"query": SECRET}), ("open", {"id": 0})]

@@ -108,7 +108,6 @@ def test_the_refusal_lists_the_names_in_the_prompt(recipient: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 @pytest.mark.served
 async def test_a_model_of_token_ids_reads_the_names_of_its_prompt_after_a_call_of_nothing(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
@@ -146,7 +145,6 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 @pytest.mark.served
 async def test_over_token_ids_the_loop_matches_openai_harmony(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary, oracle: Any
@@ -192,7 +190,6 @@ async def test_over_token_ids_the_loop_matches_openai_harmony(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
 @pytest.mark.served
 @pytest.mark.parametrize("kind", ["chat", "responses"])
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.slow

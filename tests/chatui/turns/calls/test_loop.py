@@ -44,7 +44,7 @@ from tests.chatui.turns.calls.calling import (
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ANALYSIS, CALL, PREAMBLE, Step, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def test_parallel_calls_run_concurrently_and_reply_in_any_order(world: World) -> None:

@@ -25,7 +25,7 @@ from tests.chatui.turns.calls.calling import answered, call
 from tests.support import environment
 from tests.support.scripted import ScriptedBackend
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def offer_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wiki: Peer, demo: Peer) -> None:

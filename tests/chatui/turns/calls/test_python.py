@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from channels.db import database_sync_to_async
 from django.db import OperationalError
 
@@ -44,7 +43,7 @@ from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support import environment
 from tests.support.stub import DONE, chunk
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 PLOT = f"open('plot.png', 'wb').write(bytes.fromhex({PNG!r}))"
 TO_PYTHON = "<|channel|>analysis to=python code<|message|>"
@@ -53,7 +52,7 @@ DIGEST = hashlib.sha256(PICTURE).hexdigest()[:12]
 PLOTTED = f"{len(PICTURE)}\n[The person now has these files: plot.png ({len(PICTURE)} bytes, sha256 {DIGEST})]"
 
 
-@pytest_asyncio.fixture(autouse=True)
+@pytest.fixture(autouse=True)
 async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """Offer Python in the real sandbox, as an unprivileged user; check afterwards that no interpreter is left."""
     monkeypatch.setattr(availability, "launch", sandbox)

@@ -29,7 +29,7 @@ from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend, answer
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 TRANSPORTS = pytest.mark.parametrize("transport", ["http", "stdio"])
 
 

@@ -16,7 +16,7 @@ from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run, shape
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 CALLS = [*frame(ANALYSIS, "I look it up"), *frame(CALL, "{}", Terminator.CALL), ended(EndReason.TOOL_CALLS)]
 

@@ -33,7 +33,7 @@ from tests.support import stub
 from tests.support.sampling import PATIENT
 from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.served]
 
 ANSWER = "It is 20 °C in Tokyo."
 

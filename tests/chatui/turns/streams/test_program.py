@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-import pytest
-
 from chatui.turns.streams.program import Closed, Ended, MoreProgramText, Opened, ProgramEvent, ProgramStream, Step, Thinking, Withdrawn
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator
 from renderer.gate import Audience, show
-
-pytestmark = pytest.mark.asyncio
 
 KEY = uuid4()
 LINE = show(Frame(PREAMBLE, "Looked it up"), Audience.PROGRAM)

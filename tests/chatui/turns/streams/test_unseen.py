@@ -24,8 +24,6 @@ from renderer.gate import Audience
 from renderer.markup.growing import GrowingMarkdown
 from tests.chatui.turns.recording import unstored
 
-pytestmark = pytest.mark.asyncio
-
 WORDS = [f"Some **words** of line {number}.\n\n" for number in range(50)]
 
 

@@ -95,22 +95,6 @@ def test_the_last_account_manager_stays_in_their_group(ada: User) -> None:
     assert members(keepers) == {"root"} and AuditEvent.objects.filter(action="account not changed").count() == 1
 
 
-def test_permissions_that_staff_lose_during_the_request_are_lost(kim: User, readers: Group, ada: User, bela: User) -> None:
-    """Checked in the database within the transaction: what the request read earlier may be outdated."""
-    visitor = Visitor(kim, "192.0.2.7", "admin")
-    assert kim.has_perm("chatui.change_user"), "the premise: read and remembered"
-    kim.user_permissions.remove(Permission.objects.get(codename="change_user"))
-    for act in (
-        lambda: people.set_rights(visitor, bela.pk, [readers.pk], is_staff=False),
-        lambda: people.set_member(visitor, bela.pk, readers, is_in=True),
-        lambda: people.end_sessions(visitor, bela.pk),
-        lambda: people.remove_second_factor(visitor, bela.pk),
-    ):
-        with pytest.raises(NotFoundError):
-            act()
-    assert members(readers) == {"ada"}
-
-
 def test_an_account_that_gained_permissions_meanwhile_is_not_changed(
     kim: User, readers: Group, bela: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
