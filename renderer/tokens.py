@@ -28,8 +28,9 @@ class Token(StrEnum):
 TERMINATORS = frozenset({Token.END, Token.CALL, Token.RETURN})
 
 _NAMES = "|".join(token[2:-2] for token in Token)
-TOKEN_RUN = re.compile(rf"(<*)(<\|(?:{_NAMES})\|>)")
-"""A token and any extra ``<`` before it. Group 1: the extra ``<``; group 2: the token itself."""
+TOKEN_RUN = re.compile(rf"(?<!<)(<*)(<\|(?:{_NAMES})\|>)")
+"""A token and any extra ``<`` before it. Group 1: the extra ``<``; group 2: the token itself. A search tries a run of ``<`` only at its
+beginning: at each of its places, a long run would take minutes."""
 
 
 def escape(body: str) -> str:
