@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 from uuid import UUID
 
 from chatui import wire
@@ -21,9 +22,6 @@ from chatui.turns import publisher, running
 from chatui.turns.streams import stored
 from chatui.wire.bus import PROCESS, bus
 from renderer.gate import Audience
-
-if TYPE_CHECKING:
-    from chatui.live.consumer import ChatConsumer
 
 SHARED_SECONDS = 0.5
 """For how long sockets share what one of them has read."""
@@ -90,10 +88,23 @@ RUNNING_SECONDS = 3 * publisher.BEAT_SECONDS
 """A turn that was heard of within this time was running."""
 
 
+class Follower(Protocol):
+    """The socket."""
+
+    def following(self, audience: Audience) -> Following | None: ...
+
+    async def follow_again(self, audience: Audience) -> bool:
+        """Check access, read where the turn runs, and ask for its snapshot. Returns whether access was checked, and is allowed."""
+
+    def start_background(self, work: Coroutine[Any, Any, object]) -> None: ...
+
+    def send_event(self, event: wire.Event) -> None: ...
+
+
 class Snapshots:
     """Those of one socket. ``group``: its own, to which they are sent."""
 
-    def __init__(self, socket: ChatConsumer, group: str) -> None:
+    def __init__(self, socket: Follower, group: str) -> None:
         self._socket = socket
         self._group = group
         self._awaited: set[Audience] = set()

@@ -45,16 +45,12 @@ def module(name: str) -> dict[str, object]:
     return {"address": address, "imported": imported}
 
 
-@register.simple_tag
-def icon(name: str) -> str:
-    """``{% icon 'copy' %}``: one of the drawings in ``static/icons/icons.svg``, in the size and the colour of the text beside it."""
-    return _drawing(storages["staticfiles"], name)
-
-
-@cache
-def _drawing(storage: Storage, name: str) -> str:
-    address = storage.url("icons/icons.svg")
-    return format_html('<svg class="icon" aria-hidden="true" viewBox="0 0 24 24"><use href="{}#{}"></use></svg>', address, name)
+@register.tag
+def icon(_: Parser, token: Token) -> TextNode:
+    """``{% icon "copy" %}``: a drawing of ``static/icons/icons.svg``, in the size and the colour of the text beside it. A page has
+    some hundred, so each is written when its template is read."""
+    name, address = token.split_contents()[1].strip("\"'"), storages["staticfiles"].url("icons/icons.svg")
+    return TextNode(format_html('<svg class="icon" aria-hidden="true" viewBox="0 0 24 24"><use href="{}#{}"></use></svg>', address, name))
 
 
 @cache

@@ -32,6 +32,8 @@ from renderer.ocml.frame_header import Fault
 from renderer.ocml.plain_values import SURROGATE, plain_mapping
 from renderer.strict_json import JsonError, JsonValue
 
+__all__ = ["dump_json", "message_of", "parse_json", "read_leniently", "read_strictly", "to_values"]
+
 BYTE_ORDER_MARK = "\ufeff"
 """Accepted at the beginning of a text. In places, it counts as three bytes and as no column."""
 

@@ -62,8 +62,14 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
         assert content.encode() not in peer.raw, content
 
 
+def refused() -> BackendError:
+    error = BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because(Cause.FAILED, "HTTP 401")
+    error.status = "401"
+    return error
+
+
 async def test_a_failing_server_is_recorded_by_its_code_and_status(ada: User, backend: ScriptedBackend, peer: Peer) -> None:
-    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because(Cause.FAILED, "HTTP 401")]
+    backend.script = [refused()]
     await run(ada, ask(text="A question"))
     got = peer.wait_for(lambda seen: len(seen) == 2)
     attributes = {span.name: attributes_of(span) for span in got}
@@ -79,7 +85,7 @@ async def test_requests_for_titles_and_summaries_have_spans_of_their_own_without
         backend.script = answer("Words of a model")
         words = await sampling.text_of(backend, request, 100, lambda _, model: booked.append(model), what)
         assert words.strip() == "Words of a model", "the premise"
-    backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because(Cause.FAILED, "HTTP 401")]
+    backend.script = [refused()]
     with pytest.raises(BackendError):
         await sampling.text_of(backend, request, 100, lambda _, model: booked.append(model), "title")
     got = peer.wait_for(lambda seen: len(seen) == 3)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renderer.errors import Code, Location, OpenChatMLError
-from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.frames import Frame, Header, Role, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.ocml.document_header import FutureVersionError
@@ -220,6 +220,13 @@ def test_no_error_quotes_the_text(where: str, value: str) -> None:
 
 FIRST = "<|start|>user<|message|>Hi<|end|>\n"
 CALL = "<|start|>assistant to=functions.x call_id=c<|channel|>commentary<|constrain|>json<|message|>"
+
+
+@pytest.mark.parametrize("body", ["<" * 300_000, "<" * 300_000 + "<|end|>", "<<|" * 100_000], ids=["run", "token", "many"])
+def test_a_body_of_signs_is_written_in_time_that_grows_with_its_length(body: str) -> None:
+    """The time limit of a test is a small part of what the square of this length takes."""
+    written = document.dump_frame(Frame(Header(Role.USER), body))
+    assert document.parse(written, fragment=True).frames[0].body == body
 
 
 def test_the_limits_are_those_of_the_documentation() -> None:
