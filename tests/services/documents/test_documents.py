@@ -24,7 +24,7 @@ from chatui.store.passages import SearchedBranch
 from chatui.store.documents import QuestionFile
 from chatui.store.transcripts import TreePosition
 from tests.chatui.store.uploads import uploaded_with
-rooms, files, branches = Room(10**6, 10**6), {}, {}
+rooms, files, branches = Room(10**6), {}, {}
 for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     person = User.objects.get(username=name)
     parts = [TextPart(f"page {n}", f"{'Words of no interest. ' * 40} harvest{n}.") for n in range(1, 20)]
